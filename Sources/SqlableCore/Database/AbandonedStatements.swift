@@ -1,22 +1,22 @@
 import Synchronization
 
-/// The statements of cursors that were released while another thread had the lock of their handle. That thread finishes
-/// them.
+/// A list of statements whose cursors were released while another thread held the handle's lock. That thread finishes
+/// the statements.
 ///
-/// Sound as `Sendable`:
+/// `@unchecked Sendable` is sound for these reasons:
 /// 1. The list has its own lock, and the flag is atomic.
-/// 2. A statement is in the list once nothing else refers to it, apart from the handle's statement cache. It is taken
-///    off, used and released with the handle's lock held, like every statement.
-/// 3. None stays behind. The thread that adds one then tries to take the handle's lock, and finishes it itself. If that
-///    fails, another thread has the lock, and checks the flag after it has released it.
+/// 2. A statement in the list is otherwise referenced only by the handle's statement cache. Removing, finishing and
+///    releasing the statement require the handle's lock.
+/// 3. No statement remains in the list. The thread that adds a statement tries to take the handle's lock and finishes
+///    the statement. If another thread holds the lock, that thread checks the flag after releasing the lock.
 final class AbandonedStatements: @unchecked Sendable {
-  /// A statement with a reference of its own, and the values that are bound to it.
+  /// A retained statement, and the values that are bound to the statement.
   typealias Abandoned = (statement: Unmanaged<PreparedStatement>, values: ParameterBuffer)
 
   private let list = LockedValue<[Abandoned]>([])
   private let flag = Atomic(false)
 
-  /// True if there are any.
+  /// True if the list might contain statements.
   @inline(__always)
   var hasAny: Bool { flag.load(ordering: .sequentiallyConsistent) }
 
@@ -25,7 +25,7 @@ final class AbandonedStatements: @unchecked Sendable {
     flag.store(true, ordering: .sequentiallyConsistent)
   }
 
-  /// Finishes all of them. Call with the handle's lock held.
+  /// Finishes all statements in the list. Call with the handle's lock held.
   func finish() {
     flag.store(false, ordering: .sequentiallyConsistent)
     let all = list.withLock { list in
@@ -40,19 +40,20 @@ final class AbandonedStatements: @unchecked Sendable {
 }
 
 extension SqliteDatabase {
-  /// Finishes the statement of a cursor, and releases it: at once, or if another thread has the lock, as soon as that
-  /// thread releases it or runs its next statement. Never waits.
+  /// Finishes and releases the statement of a cursor. If another thread holds the lock, that thread does so when it
+  /// unlocks or runs its next statement. Never waits.
   func abandon(_ statement: Unmanaged<PreparedStatement>, with values: ParameterBuffer) {
     abandoned.append((statement, values))
     finishAbandoned()
   }
 
-  /// Finishes the statements of released cursors, unless another thread has the lock.
+  /// Finishes the statements of released cursors, unless another thread holds the lock.
   @inline(__always)
   func finishAbandoned() { if abandoned.hasAny { finishAbandonedStatements() } }
 
   private func finishAbandonedStatements() {
-    // Again: another thread may have added one while this thread had the lock. In a child process nothing changes.
+    // Repeats because another thread might have added a statement while this thread held the lock. In a forked process
+    // the list must not be touched.
     while abandoned.hasAny, !isForked, lock.tryLock() {
       abandoned.finish()
       lock.unlock()

@@ -1,17 +1,17 @@
 extension SqliteDatabase {
-  /// Copies pages from the WAL (WAL) into the database file, and returns how far it has come.
+  /// Copies pages from the WAL into the database file, and returns the progress.
   ///
   /// ```swift
   /// let checkpoint = try db.checkpoint(.truncate, waitingAtMost: .seconds(1))
   /// if !checkpoint.isComplete { … }     // another connection reads or writes
   /// ```
   ///
-  /// SQLite checkpoints by itself as it commits: see `walAutocheckpoint`. Except for ``CheckpointMode/passive`` it
-  /// waits for other connections, for up to `limit`, and keeps writers waiting meanwhile; after that it returns what it
-  /// has done, which is no error. Without a WAL it does nothing, and is complete.
+  /// SQLite also runs checkpoints automatically: see `walAutocheckpoint`. Every mode except ``CheckpointMode/passive``
+  /// waits up to `limit` for other connections, and blocks writers meanwhile. If the limit passes, `checkpoint` returns
+  /// the progress so far and throws no error. Without a WAL, `checkpoint` does nothing and the result is complete.
   ///
   /// Throws `.misuse` inside a transaction and while rows of this handle are being read, `.readOnly` on a read-only
-  /// handle, and `.io`, `.full` and others of the file system.
+  /// handle, and `.io`, `.full` and other errors of the file system.
   @discardableResult
   public func checkpoint(
     _ mode: CheckpointMode = .passive, waitingAtMost limit: Duration = .zero, file: StaticString = #fileID,

@@ -2,28 +2,28 @@ import CSqlableSQLite
 import Glibc
 
 extension SqliteDatabase {
-  /// Closes the file, on this handle and its whole family, and calls `body` with exclusive access to it; afterwards
-  /// handles open it again when they are next used.
+  /// Closes the file on this handle and its whole family, and calls `body` with exclusive access to the file.
+  /// Afterwards, each handle opens the file again at its next use.
   ///
   /// ```swift
   /// try db.withClosed { files in try files.copy(to: "/backups/bikes.sqlite") }
   /// ```
   ///
-  /// It waits until no handle of the family runs a statement, reads rows or has a transaction open, and keeps later
-  /// calls waiting until `body` has returned or thrown. The WAL is copied into the file before. A call on
-  /// the family inside `body` throws `.misuse`; one on another thread waits, so `body` must not wait for it.
+  /// `withClosed` waits until no handle of the family runs a statement, reads rows or has a transaction open. Calls on
+  /// other threads then wait until `body` has returned or thrown, so `body` must not wait for those threads. The WAL is
+  /// copied into the file before `body` runs. A call on the family inside `body` throws `.misuse`.
   ///
-  /// Functions, collations, observers, traces, prepared statements, attached databases and what `onOpen` does are there
-  /// again afterwards; temporary tables and the pragmas of a connection are not. Each handle opens what is at the path
-  /// then: if `body` has moved or deleted the file, the handle that is no child makes a new, empty one, as it does when
-  /// it is created; a child, and a read-only handle, throws `.cannotOpen` until there is a file. If the file can't be
-  /// opened, the call that needs it throws, and the next one tries again.
+  /// Each handle restores its functions, collations, observers, traces, prepared statements and attached databases when
+  /// the file is opened again. The `onOpen` actions run again. Temporary tables and pragmas that a connection has set
+  /// are lost. If `body` has moved or deleted the file, the next use of the family's first handle creates a new, empty
+  /// file. Until a file exists, a child or a read-only handle throws `.cannotOpen`. If opening the file fails, the call
+  /// throws, and the next call retries.
   ///
-  /// Throws `.busy` if the family is in use for longer than `duration`, with the handle and its thread, and if another
-  /// process, or a handle of this process that is not of the family, has the file open. Outside of WAL mode other
-  /// processes are noticed only while they read or write, and not at all by a read-only handle. Throws `.misuse` inside
-  /// a transaction or closure of a handle of the family, in memory, and for the handle of a pool, which has a
-  /// `withClosed` of its own.
+  /// Throws `.busy` if the family is in use for longer than `duration`; the error names the handle and its thread. Also
+  /// throws `.busy` if another process, or an unrelated handle of this process, has the file open. Outside WAL mode,
+  /// another process is detected only while that process reads or writes. A read-only handle never detects another
+  /// process. Throws `.misuse` inside a transaction or closure of the family, and for a database in memory. Also throws
+  /// `.misuse` for the handle of a pool: use `withClosed` of the pool.
   @discardableResult
   public func withClosed<Value>(
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,
@@ -32,12 +32,12 @@ extension SqliteDatabase {
     try checkFork()
     guard !belongsToPool else { throw misuse("can't close the file with a pool's handle; use withClosed of the pool") }
     let end = ContinuousClock.now + duration
-    // While they have the file open, the family's calls go on.
+    // The family's calls continue while another process has the file open.
     waitForOtherProcesses(until: end)
     return try closing(.init(callSite: "\(file):\(line)"), until: end) { try withFamilyClosed(until: end, body) }
   }
 
-  /// Calls `body` while this call alone may close the file.
+  /// Calls `body` while no other call can close the file.
   package func closing<Value>(
     _ closing: HandleFamily.Closing, until end: ContinuousClock.Instant, _ body: () throws -> Value
   ) throws -> Value {
@@ -47,7 +47,7 @@ extension SqliteDatabase {
     return try body()
   }
 
-  /// Calls `body` with the connections of the family closed. Call inside of `closing`.
+  /// Calls `body` with the connections of the family closed. Call inside `closing`.
   package func withFamilyClosed<Value>(
     until end: ContinuousClock.Instant, _ body: (DatabaseFiles) throws -> Value
   ) throws -> Value {
@@ -55,27 +55,29 @@ extension SqliteDatabase {
       if let check = ExclusiveCheck.current, check.path == family.path { check.end() }
       try labelling { try closeWAL() }
       let (path, before) = (family.path, FileIdentity(family.path))
-      // The damage went with the file that had it.
+      // If `body` has replaced the file, the damage no longer exists.
       defer { if FileIdentity(path) != before { family.corruption.clear() } }
       return try body(files(at: path))
     }
   }
 
-  /// Calls `body` with the connections of the family closed; others may have the file open. Call inside of `closing`.
+  /// Calls `body` with the connections of the family closed. Other connections can have the file open. Call inside
+  /// `closing`.
   func withFamilyDisconnected<Value>(
     until end: ContinuousClock.Instant, _ body: () throws -> Value
   ) throws -> Value {
     guard isOpen else { throw closed }
     let held = try labelling { try family.lockAll(for: self, until: end) }
     defer { for handle in held.reversed() { handle.lock.unlock() } }
-    // SQLite removes the log and its index with the last connection, if that may write.
+    // SQLite deletes the WAL and its index when the last connection closes, but only if that connection can write.
     for isReadOnly in [true, false] {
       for handle in held where handle.configuration.isReadOnly == isReadOnly { handle.disconnect() }
     }
     return try body()
   }
 
-  /// Takes the lock outside of every run; gives up at `end`, and returns what the handle is used for.
+  /// Takes the handle's lock while no statement runs. If the handle is in use until `end`, returns a description of the
+  /// use.
   ///
   /// - Parameter caller: The handle whose method closes the file.
   func waitToClose(for caller: SqliteDatabase, until end: ContinuousClock.Instant) throws -> String? {
@@ -101,15 +103,16 @@ extension SqliteDatabase {
     }
   }
 
-  /// Waits until no other process has the file open, as far as the kernel tells, or until shortly before `end`.
+  /// Waits until the kernel reports no lock of another process on the file, or until shortly before `end`.
   package func waitForOtherProcesses(until end: ContinuousClock.Instant, unless isCancelled: () -> Bool = { false }) {
     let (path, latest) = (family.path, end - .milliseconds(500))
-    // One reading of the kernel's list may miss a lock while others come and go.
+    // One reading of the kernel's list can miss a lock while other locks are added and removed.
     func isInUse() -> Bool { (0..<3).contains { _ in KernelLocks.otherProcess(withFileAt: path) != nil } }
     while !path.isEmpty, ContinuousClock.now < latest, isInUse(), !isCancelled() { usleep(20_000) }
   }
 
-  /// Copies what is left of the log into the file and deletes it. Throws `.busy` if the file is open elsewhere.
+  /// Copies the rest of the WAL into the file and deletes the WAL. Throws `.busy` if another connection has the file
+  /// open.
   private func closeWAL() throws {
     guard !family.isOpenElsewhere else {
       throw SqlError(
@@ -120,9 +123,10 @@ extension SqliteDatabase {
     do {
       let connection = try Connection(
         path: path, flags: SQLITE_OPEN_READWRITE, label: nil, cacheCapacity: 0, cipher: cipher)
-      // No longer than that: all calls on the file wait meanwhile.
+      // The timeout is short because all calls on the file wait meanwhile.
       connection.setBusyTimeout(milliseconds: 250)
-      // In WAL mode every connection has a lock on the file as long as it is open, which excludes this one.
+      // In WAL mode every open connection holds a lock on the file, so exclusive locking fails while another connection
+      // is open.
       try connection.pragma("PRAGMA locking_mode = EXCLUSIVE")
       try connection.pragma("BEGIN EXCLUSIVE")
       try connection.pragma("COMMIT")
@@ -131,7 +135,7 @@ extension SqliteDatabase {
       let number = KernelLocks.otherProcess(withFileAt: path).map { " (\($0))" } ?? ""
       throw SqlError(.busy, message: "can't close the file: another process\(number) has the file open")
     } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) {
-      // A damaged file is closed, too: its files are what `body` is to mend.
+      // A damaged file is closed too, so that `body` can repair its files.
     }
   }
 }

@@ -9,7 +9,7 @@ public struct Configuration: Sendable, Hashable {
   /// A name that appears in every error of this handle and its children.
   public var label: String?
 
-  /// Opens the file read-only; it must exist. Default: false.
+  /// Opens the file read-only; the file must exist. Default: false.
   public var isReadOnly: Bool
 
   /// Opens the file when the handle, or the pool, is first used. Default: false.
@@ -19,8 +19,8 @@ public struct Configuration: Sendable, Hashable {
   /// let bikes = try Bicycle.read().run(db)     // opens the file
   /// ```
   ///
-  /// Errors in opening the file are then thrown by that first use, and the next use retries. An invalid configuration
-  /// throws at once. A relative path is resolved against the working directory at the time when the handle is created.
+  /// The first use throws errors in opening the file, and the next use retries. An invalid configuration throws when
+  /// the handle is created. A relative path is also resolved when the handle is created.
   public var opensLazily: Bool
 
   /// Creates missing directories above the file. Default: true.
@@ -30,28 +30,27 @@ public struct Configuration: Sendable, Hashable {
   /// 0 to 2,147,483. Default: 5.
   public var busyTimeout: Double
 
-  /// The journal mode, by which commits reach the file. Default: `.wal`, where readers and the writer do not block each
-  /// other.
+  /// The journal mode of SQLite. Default: `.wal`, in which readers and the writer do not block each other.
   public var journalMode: JournalMode
 
-  /// The durability of commits in a power failure. Default: `.normal`: the file is never corrupted, but the latest
-  /// commits can be lost. `.full` keeps every commit, at the price of one disk flush each. Neither loses anything if
-  /// only the process dies.
+  /// The durability of commits in a power failure. Default: `.normal`, where the latest commits can be lost but the
+  /// file is never corrupted. `.full` keeps every commit, at the price of one disk flush per commit. In both modes,
+  /// every commit survives a crash of the process.
   public var synchronous: Synchronous
 
   /// Enforces foreign keys. Default: true. (SQLite's own default is false.)
   public var foreignKeys: Bool
 
-  /// Fires delete triggers for rows that REPLACE deletes too, and lets a trigger fire itself. Default: false, as in
-  /// SQLite. With true, a trigger that updates its own table throws unless a condition ends the recursion. REPLACE on a
-  /// table with a ``FullTextIndex`` needs true, and throws `.misuse` otherwise.
+  /// Fires delete triggers also for rows that REPLACE deletes, and allows a trigger to fire itself. Default: false, as
+  /// in SQLite. With true, a trigger that updates its own table throws unless a condition ends the recursion. With
+  /// false, REPLACE on a table with a ``FullTextIndex`` throws `.misuse`.
   public var recursiveTriggers: Bool
 
   /// Overwrites deleted data. Default: `.fast`, which overwrites only where no extra I/O is needed.
   public var secureDelete: SecureDelete
 
-  /// The memory limit for the compiled statements that a handle keeps, in bytes; the least recently used are evicted
-  /// first. Default: 4 MiB, enough for more than 500 usual statements. 0 keeps none.
+  /// The memory limit for the compiled statements that a handle caches, in bytes. The least recently used statements
+  /// are evicted first. Default: 4 MiB, enough for more than 500 typical statements. 0 disables the cache.
   public var statementCacheBytes: Int
 
   /// The size of a handle's page cache, in KiB. Default: 8,192 (8 MiB).
@@ -64,24 +63,24 @@ public struct Configuration: Sendable, Hashable {
   /// limit.
   public var maximumPageCount: Int?
 
-  /// Uses SQLite's pre-update hook for `.observe` and `didUpdate`, if this SQLite has it. Default: true. With false the
-  /// update hook is used. The update hook misses rows deleted by REPLACE and by an unfiltered DELETE, and WITHOUT ROWID
-  /// tables. Keys other than the rowid are missed too: observers of a single one are never notified. The update hook
-  /// also misses the id that a row had before an update changed it.
+  /// Uses SQLite's pre-update hook for `.observe` and `didUpdate`, if this SQLite has it. Default: true. With false,
+  /// the update hook is used. The update hook does not report rows deleted by REPLACE or by an unfiltered DELETE, nor
+  /// any row of a WITHOUT ROWID table. The update hook reports only rowids: an observer of a single row with another
+  /// key is never notified. If an update changes a row's id, the old id is not reported.
   public var usesPreupdateHook: Bool
 
   /// Lets views, triggers, checks, generated columns and indexes of the file use all functions and virtual tables of
-  /// SQLite. Default: true, as in SQLite. With false, for untrusted files, they may use only what SQLite marks as
-  /// innocuous; SQLite 3.40 does not mark its JSON functions. A statement that meets anything else in the schema throws
-  /// `.schema(.mismatch)`, which names this setting. User-defined functions are refused either way, unless made with
-  /// `isAllowedInSchema: true`.
+  /// SQLite. Default: true, as in SQLite. Set false for untrusted files: then the schema can use only functions and
+  /// virtual tables that SQLite marks as innocuous. SQLite 3.40 does not mark its JSON functions. A statement on a
+  /// schema that uses anything else throws `.schema(.mismatch)` with a message that names this setting. With either
+  /// value, the schema can use a user-defined function only if the function was created with `isAllowedInSchema: true`.
   public var trustsSchema: Bool
 
-  /// Refuses to write once SQLite has found that the file is damaged, on any handle of the family: writes throw
-  /// `.corrupt`, reads go on. Default: false. See ``SqliteDatabase/onCorruption(exclusively:_:)``.
+  /// Refuses writes on every handle of the family once SQLite has found that the file is damaged. Writes then throw
+  /// `.corrupt`, and reads continue. Default: false. See ``SqliteDatabase/onCorruption(exclusively:_:)``.
   public var stopsWritesWhenDamaged: Bool
 
-  /// The files of other databases, by the names under which statements find them. Default: none.
+  /// The paths of other database files to attach, by the names that statements use for the databases. Default: none.
   ///
   /// ```swift
   /// let db = try SqliteDatabase(filepath: path, configuration: .init(attached: ["archive": old]))
@@ -90,41 +89,41 @@ public struct Configuration: Sendable, Hashable {
   /// ```
   ///
   /// Every connection attaches these files: the handle, its children, and all connections of a pool. A missing file is
-  /// created, unless the handle is read-only; a child throws `.cannotOpen` if a file is gone. Journal mode,
-  /// synchronous, secure deletion and cache size apply to attached files too. Observers, live results and schema
-  /// changes see the handle's own file only: a handle on the other file creates its tables. In WAL mode a transaction
-  /// that writes to several files is atomic for every reader of each file. A power failure or killed process can leave
-  /// the transaction in some files and not in others.
+  /// created, unless the handle is read-only; a child throws `.cannotOpen` if a file is gone. The journal mode,
+  /// `synchronous`, `secureDelete` and `cacheSize` apply to attached files too. Observers, live results and schema
+  /// changes cover only the handle's main file. To create tables in an attached file, open a handle on that file. In
+  /// WAL mode a transaction that writes to several files is atomic for every reader of each file. After a power failure
+  /// or a killed process, some files can contain the transaction and others not.
   public var attached: [String: String]
 
   /// The extensions of SQLite that every connection loads, in this order. Default: none.
   public var extensions: [LoadableExtension]
 
-  /// The key of the file. Default: nil, for a file that is not encrypted. A key needs the package trait `SQLCipher`;
+  /// The key of the file. Default: nil, for a file that is not encrypted. A key requires the package trait `SQLCipher`;
   /// without the trait, opening a handle throws `.misuse`.
   ///
   /// ```swift
   /// let db = try SqliteDatabase(filepath: path, configuration: .init(key: .passphrase("correct horse")))
   /// ```
   ///
-  /// A new file is encrypted with this key. A key other than the file's, and a key for a file that is not encrypted,
-  /// throw `.wrongKey`. The WAL and the journal are encrypted, too; a database in memory is not. After
-  /// ``SqliteDatabase/rekey(to:file:line:)`` the family uses the new key, which this property does not show.
+  /// A new file is encrypted with this key. Opening throws `.wrongKey` if the key is wrong, or if a key is set for a
+  /// file that is not encrypted. The WAL and the journal are encrypted, too; a database in memory is not. After
+  /// ``SqliteDatabase/rekey(to:file:line:)`` the family uses the new key, but this property still has the old key.
   public var key: EncryptionKey?
 
-  /// The encryption settings of the file. Default: those of SQLCipher 4.
+  /// The encryption settings of the file. Default: the settings of SQLCipher 4.
   public var cipher: CipherSettings
 
-  /// The keys of attached files, by the names of ``attached``. Default: none. A file without an entry has the key of
-  /// the handle. ``EncryptionKey/unencrypted`` is for a file that is not encrypted. All attached files have the
+  /// The keys of attached files, by the names of ``attached``. Default: none. A file without an entry is opened with
+  /// ``key``. For a file that is not encrypted, use ``EncryptionKey/unencrypted``. Every attached file must have the
   /// settings of SQLCipher 4.
   public var attachedKeys: [String: EncryptionKey]
 
   /// The actions that run on each connection when it has opened; see ``onOpen(_:order:_:)``.
   var openActions: [OpenAction] = []
 
-  /// Reads the file as immutable: without locks, and without files beside the database. An existing WAL is not read.
-  /// Only together with `isReadOnly`.
+  /// Reads the file as immutable: SQLite takes no locks, creates no files, and ignores an existing WAL. Has an effect
+  /// only together with `isReadOnly`.
   package var isImmutable = false
 
   public init(
@@ -189,7 +188,7 @@ public struct Configuration: Sendable, Hashable {
 }
 
 extension Configuration {
-  /// The configuration with absolute paths, which keep their meaning if the working directory changes.
+  /// The configuration with absolute paths, which do not depend on the working directory.
   var withAbsolutePaths: Configuration {
     var configuration = self
     configuration.attached = attached.mapValues { path in
@@ -200,7 +199,7 @@ extension Configuration {
     return configuration
   }
 
-  /// Throws for invalid settings, before a file is touched.
+  /// Throws for invalid settings. Does not access any file.
   func validate() throws {
     guard busyTimeout.isFinite, busyTimeout >= 0, busyTimeout <= 2_147_483 else {
       throw SqlError.misuse("the busy timeout must be from 0 to 2,147,483 seconds")

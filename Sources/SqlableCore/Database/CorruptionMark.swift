@@ -1,10 +1,10 @@
 import Synchronization
 
-/// True if the file of a family of handles was found damaged, and who is notified.
+/// A mark that shows whether the file of a handle family is damaged, with the closures to notify.
 ///
-/// SQLite's error marks it, so intact files cost nothing.
+/// Only SQLite's errors set the mark, so an intact file causes no extra work.
 package final class CorruptionMark: Sendable {
-  /// Called once, with the first error.
+  /// A closure that receives the first error.
   struct Receiver: Sendable {
     let body: @Sendable (SqlError) -> Void
   }
@@ -17,15 +17,15 @@ package final class CorruptionMark: Sendable {
   private let state = LockedValue(State())
   private let marked = Atomic(false)
 
-  /// True if an error has shown damage. Never waits.
+  /// True if an error has shown that the file is damaged. Never waits.
   var isMarked: Bool { marked.load(ordering: .relaxed) }
 
-  /// The first error that showed damage.
+  /// The first error that showed that the file is damaged.
   package var first: SqlError? { state.withLock { $0.first } }
 
-  /// Marks the file if an error shows that it is damaged.
+  /// Sets the mark if the error shows that the file is damaged.
   func receive(_ error: SqlError) {
-    // SQLITE_CORRUPT_VTAB: a full-text index contradicts its table. The file is intact.
+    // Code 267 is SQLITE_CORRUPT_VTAB: a full-text index does not match its table. The file itself is intact.
     guard error.kind == .corrupt || error.kind == .notADatabase, error.extendedCode != 267 else { return }
     let receivers = state.withLock { state -> [Receiver] in
       guard state.first == nil else { return [] }
@@ -36,7 +36,7 @@ package final class CorruptionMark: Sendable {
     for receiver in receivers { receiver.body(error) }
   }
 
-  /// Adds a receiver, which is called at once if the file is marked. It must return at once.
+  /// Adds a receiver, and calls the receiver immediately if the mark is set. The receiver must not block.
   package func add(_ body: @escaping @Sendable (SqlError) -> Void) {
     let first = state.withLock { state in
       state.receivers.append(Receiver(body: body))
@@ -45,7 +45,7 @@ package final class CorruptionMark: Sendable {
     if let first { body(first) }
   }
 
-  /// Takes the mark back. The next error notifies again.
+  /// Resets the mark. The next error notifies the receivers again.
   package func clear() {
     state.withLock { state in
       state.first = nil
@@ -54,11 +54,11 @@ package final class CorruptionMark: Sendable {
   }
 }
 
-/// The connection that keeps others from writing while the closure of `onCorruption` runs.
+/// A connection that blocks other writers while the closure of `onCorruption` runs.
 ///
-/// Sound as `Sendable`: the lock guards the connection, which is used in no other way.
+/// `@unchecked Sendable` is sound: every use of the connection happens inside the lock.
 package final class ExclusiveCheck: @unchecked Sendable {
-  /// That of the closure that runs.
+  /// The check of the `onCorruption` closure that is running.
   @TaskLocal package static var current: ExclusiveCheck?
 
   let path: String
@@ -67,7 +67,8 @@ package final class ExclusiveCheck: @unchecked Sendable {
 
   package init(of path: String, _ connection: Connection) { (self.path, self.connection) = (path, connection) }
 
-  /// Closes the connection. A call of the closure that closes the file keeps others from it itself.
+  /// Closes the connection. A call inside the closure that closes the file, such as `withClosed`, blocks other
+  /// connections by its own means.
   package func end() {
     lock.withLock { _ in
       _ = try? connection?.pragma("ROLLBACK")
@@ -77,7 +78,7 @@ package final class ExclusiveCheck: @unchecked Sendable {
 }
 
 extension SqliteDatabase {
-  /// Throws the first error that showed damage, if the configuration stops writes then.
+  /// Throws if the file is damaged and `stopsWritesWhenDamaged` is set.
   @inline(__always)
   func checkMayWrite() throws {
     if configuration.stopsWritesWhenDamaged, family.corruption.isMarked {

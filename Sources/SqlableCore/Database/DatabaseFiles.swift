@@ -2,7 +2,7 @@ import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
-/// The files of a database: the file itself, and those beside it.
+/// The files of a database: the database file, and the files that SQLite and pools create beside it.
 ///
 /// ```swift
 /// let files = DatabaseFiles(of: "/var/lib/bikes/bikes.sqlite")
@@ -11,15 +11,15 @@ import Glibc
 /// try files.move(to: "/srv/bikes.sqlite")
 /// ```
 ///
-/// Creating the value opens nothing. A symbolic link at the path stands for its target. In the process that has the
-/// database open, ask for paths and size only.
+/// Creating the value opens no file. A symbolic link at the path is followed. While this process has the database open,
+/// use only `paths` and `size`.
 public struct DatabaseFiles: Sendable, Hashable {
   /// The path of the database file.
   public let filepath: String
   private let key: EncryptionKey?
   private let cipher: CipherSettings
 
-  /// Creates the value for the database at a path. Moving and copying an encrypted database needs its key.
+  /// Creates the value for the database at a path. Moving or copying an encrypted database requires its key.
   public init(of filepath: String, key: EncryptionKey? = nil, cipher: CipherSettings = CipherSettings()) {
     (self.filepath, self.key, self.cipher) = (filepath, key, cipher)
   }
@@ -41,23 +41,23 @@ public struct DatabaseFiles: Sendable, Hashable {
     }
   }
 
-  /// The path of the database file; the target if the path is a symbolic link, because SQLite keeps the WAL beside the
-  /// target.
+  /// The path of the database file. For a symbolic link, the path of the target, because SQLite keeps the WAL beside
+  /// the target.
   private var resolvedPath: String {
     guard FileIdentity.linkInfo(filepath)?.isLink == true else { return filepath }
     return FileIdentity.resolved(filepath) ?? filepath
   }
 
-  /// The total size of the files, in bytes. The files grow with commits until a checkpoint has copied the WAL.
+  /// The total size of the files, in bytes. Commits increase the size until a checkpoint has copied the WAL.
   public var size: Int { paths.reduce(0) { $0 + Location.size(ofFileAt: $1) } }
 
-  /// Deletes the files. Missing ones are not an error.
+  /// Deletes the files. Missing files are not an error.
   ///
-  /// Close the handles first: a handle that is still open would write to a deleted file, and throws `.io` instead. With
-  /// `overwriting` the contents are overwritten with zeros and flushed before the deletion. This protects against
-  /// reading the disk as far as the file system and the device write in place. Copy-on-write file systems and SSDs do
-  /// not write in place. A symbolic link is deleted together with the files of its target. Throws `.misuse` for a
-  /// directory, which stays, and `.io` for a file that can't be deleted.
+  /// Close the handles first: after the deletion, an open handle throws `.io`. With `overwriting`, the contents are
+  /// overwritten with zeros and flushed before the deletion. The overwritten contents are unreadable only if the file
+  /// system and the device write in place. Copy-on-write file systems and SSDs do not write in place. A symbolic link
+  /// is deleted together with the files of its target. Throws `.misuse` for a directory, which is not deleted, and
+  /// `.io` for a file that can't be deleted.
   public func remove(overwriting: Bool = false) throws {
     try check(filepath)
     let resolvedPath = resolvedPath
@@ -73,17 +73,16 @@ public struct DatabaseFiles: Sendable, Hashable {
     }
   }
 
-  /// Moves the database to another path of the same file system, in one step that a crash does not tear.
+  /// Moves the database to another path of the same file system, in one atomic step.
   ///
-  /// The move first copies the WAL into the database file, which must not be open anywhere. Another connection, in this
-  /// process or another, causes `.busy`. A process that opens the database at that moment may still open the old path.
-  /// The moved file is not in WAL mode; the next handle turns WAL mode on again.
+  /// The move first copies the WAL into the database file. Throws `.busy` if any connection, in any process, has the
+  /// database open. A process that opens the database during the move might still open the file at the old path. The
+  /// moved file is not in WAL mode; the next handle turns WAL mode on again.
   ///
   /// A symbolic link is deleted, and its target is moved.
   ///
-  /// Throws `.misuse` if there is a file at the new path already, which stays, and `.cannotOpen` if there is no
-  /// database. Throws `.io` if the path is on another file system or can't be written to. The files are then where they
-  /// were.
+  /// Throws `.misuse` if a file exists at the new path, and `.cannotOpen` if there is no database. Throws `.io` if the
+  /// new path is on another file system or can't be written to. After an error, all files are unchanged.
   public func move(to path: String) throws {
     try checkTarget(path)
     try settle()
@@ -93,22 +92,21 @@ public struct DatabaseFiles: Sendable, Hashable {
       let reason = String(cString: strerror(errno))
       throw SqlError(.io, message: "can't move the database file to \(path): \(reason)")
     }
-    // Removes empty files at the old place. If this fails, nothing is left that a new database there could mistake for
-    // its own.
+    // Removes empty files at the old path. A failure is harmless, because a new database at the old path would ignore
+    // empty files.
     try? DatabaseFiles(of: resolvedPath).remove()
     if resolvedPath != filepath { unlink(filepath) }
     for directory in Set([filepath, resolvedPath, path].map(DatabaseFiles.directory)) { try? syncDirectory(directory) }
   }
 
-  /// Copies the database into a new file, which gets its name once the copy is complete and synced.
+  /// Copies the database into a new file, which appears at the path once the copy is complete and synced.
   ///
-  /// The copy first moves the contents of the WAL into the database file, which must not be open anywhere, as for
-  /// ``move(to:)``. Call this inside `withClosed` of the handles or the pool. A database that is in use is copied by
+  /// Like ``move(to:)``, the copy first copies the WAL into the database file, and no connection can have the database
+  /// open. Call this method inside `withClosed` of a handle or pool. To copy a database that is in use, call
   /// ``SqliteDatabase/backup(to:_:)-(String,_)``. A crash leaves at most a file whose name ends in `.sqlable-copy`.
   ///
-  /// Throws `.misuse` if there is a file at the path already, which stays, and `.cannotOpen` if there is no database.
-  /// Throws `.busy` if the database is open or another copy to the path is being made. Also throws `.full` and other
-  /// errors of the file system.
+  /// Throws `.misuse` if a file exists at the path, and `.cannotOpen` if there is no database. Throws `.busy` if the
+  /// database is open or another copy to the path is running. Also throws `.full` and other errors of the file system.
   public func copy(to path: String) throws {
     try checkTarget(path)
     try settle()
@@ -121,7 +119,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     defer { close(target) }
     try takePartial(partial, target, from: source)
     var isNamed = false
-    // After the rename, the partial name may belong to another copy.
+    // After the rename, the partial name can belong to another copy.
     defer { if !isNamed { unlink(partial) } }
     var (bytes, offset) = ([UInt8](repeating: 0, count: 1 << 20), 0)
     while true {
@@ -142,8 +140,8 @@ public struct DatabaseFiles: Sendable, Hashable {
     try syncDirectory(DatabaseFiles.directory(of: path))
   }
 
-  /// Truncates the partial file. Throws `.busy` if another copy uses the file, and `.misuse` if the name belongs to
-  /// another file.
+  /// Truncates the partial file. Throws `.busy` if another copy uses the file, and `.misuse` if the file was not
+  /// created by a copy.
   private func takePartial(_ partial: String, _ target: Int32, from source: Int32) throws {
     guard flock(target, LOCK_EX | LOCK_NB) == 0 else {
       throw SqlError(.busy, message: "another copy to the same path is running: \(partial)")
@@ -153,14 +151,15 @@ public struct DatabaseFiles: Sendable, Hashable {
     guard FileIdentity(info) != FileIdentity(other), info.isRegular, info.st_nlink <= 1 else {
       throw SqlError.misuse("can't create the temporary file of the copy: another file has the name: \(partial)")
     }
-    // Another copy may have ended a moment ago: then this file is complete, and has its final name.
+    // Another copy might have ended a moment ago. Then this file is that copy, already renamed to its final name.
     guard FileIdentity.linkInfo(partial).map({ FileIdentity($0) }) == FileIdentity(info) else {
       throw SqlError(.busy, message: "another copy to the same path has just ended: \(partial)")
     }
     guard ftruncate(target, 0) == 0 else { throw SqlError.system("write to", partial, errno) }
   }
 
-  /// Throws unless the database exists and the target path is free; a gate file of pools may be there.
+  /// Throws unless the database exists and the target path is free. Only the lock file of pools (`-gate`) can exist
+  /// there.
   private func checkTarget(_ path: String) throws {
     try check(filepath)
     try check(path)
@@ -172,8 +171,8 @@ public struct DatabaseFiles: Sendable, Hashable {
     }
   }
 
-  /// Copies the WAL into the database file, and deletes the WAL. Leaving WAL mode needs exclusive access, so this
-  /// throws `.busy` if another connection has the file open.
+  /// Copies the WAL into the database file, and deletes the WAL. Leaving WAL mode requires exclusive access, so this
+  /// method throws `.busy` if another connection has the file open.
   private func settle() throws {
     let configuration = Configuration(
       createsDirectories: false, busyTimeout: 0, journalMode: .delete, key: key, cipher: cipher)
@@ -184,7 +183,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the path of a database can't be empty or contain a NUL byte")
     }
-    // removeItem would delete a directory with everything in it.
+    // `removeItem` would delete a directory with all its contents.
     var isDirectory = false
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
       throw SqlError.misuse("the path of the database is a directory: \(path)")
@@ -218,11 +217,11 @@ extension SqliteDatabase {
   /// Deletes the database at a path: the file itself, its WAL (`-wal`), shared memory (`-shm`), rollback journal
   /// (`-journal`), and the lock file of pools (`-gate`).
   ///
-  /// Missing files are not an error. Throws `.misuse` for a directory, which stays. Close the handles first: a handle
-  /// that is still open would write to a deleted file, and throws `.io` instead.
+  /// Missing files are not an error. Throws `.misuse` for a directory, which is not deleted. Close the handles first:
+  /// after the deletion, an open handle throws `.io`.
   public static func deleteDatabase(at filepath: String) throws { try DatabaseFiles(of: filepath).remove() }
 
-  /// The files of the database; no files for a database in memory.
+  /// The files of the database. An in-memory database has no files.
   public var files: DatabaseFiles { files(at: filepath) }
 
   /// Opens the database at a file URL; see ``init(filepath:configuration:)``. Throws `.misuse` for a URL that is not a
@@ -231,7 +230,7 @@ extension SqliteDatabase {
     try self.init(filepath: url.databasePath, configuration: configuration)
   }
 
-  /// True if a database can be opened at a path with this configuration, without creating or changing anything.
+  /// True if a database can be opened at a path with this configuration. Creates and changes no file.
   ///
   /// ```swift
   /// if SqliteDatabase.canOpen(at: path) { … }
@@ -239,8 +238,8 @@ extension SqliteDatabase {
   ///
   /// True for a database file. Also true for a path where a database can be created, unless the configuration is
   /// read-only. False for a file of another format, and for a file that can't be read. Also false for a file that can't
-  /// be written to, unless the configuration is read-only. The result holds for this moment only. A damaged database
-  /// may still open.
+  /// be written to, unless the configuration is read-only. The result can be outdated by the next call. A damaged
+  /// database can also be opened.
   public static func canOpen(at filepath: String, configuration: Configuration = Configuration()) -> Bool {
     guard !filepath.isEmpty, !filepath.utf8.contains(0), (try? configuration.validate()) != nil else { return false }
     var info = stat()

@@ -1,16 +1,16 @@
 import CSqlableSQLite
 import Synchronization
 
-/// The functions, collations and tokenizers of a handle, its children and their children.
+/// The functions, collations and tokenizers of a handle family.
 ///
-/// A connection may be touched only with its handle's lock held, so a handle applies what was registered on another
-/// when it is next used.
+/// A connection can be changed only with its handle's lock held. So each handle applies the registrations of other
+/// handles at its next use.
 package final class FunctionRegistry: Sendable {
   enum Entry: Sendable {
     case function(UserFunction)
     case collation(UserCollation)
     case tokenizer(UserTokenizer)
-    /// True if statements are measured.
+    /// A setting: true if statements are measured for traces.
     case tracing(Bool)
 
     /// SQLite ignores the case of the letters A to Z in names.
@@ -23,7 +23,8 @@ package final class FunctionRegistry: Sendable {
       }
     }
 
-    /// Returns SQLite's result code; `observation` is that of the connection's handle, if it has one.
+    /// Registers the entry on a connection, and returns SQLite's result code. `observation` belongs to the connection's
+    /// handle.
     func register(on connection: Connection, _ observation: HandleObservation?) -> Int32 {
       switch self {
       case .function(let function): return connection.register(function)
@@ -48,7 +49,7 @@ package final class FunctionRegistry: Sendable {
 
   private let entries = LockedValue<[Key: (entry: Entry, version: Int)]>([:])
   private let latest = Atomic(0)
-  /// Those who receive what the handles' statements took.
+  /// The traces that receive the durations of the handles' statements.
   let traces = TraceHub()
 
   private struct Weak: Sendable {
@@ -66,23 +67,23 @@ package final class FunctionRegistry: Sendable {
     if TraceHub.process.isActive { tracingDidChange() }
   }
 
-  /// To be called when a trace of the handles, or of all handles, was added or removed.
+  /// Starts or ends measuring. Call after adding or removing a trace of this family, or of all handles.
   func tracingDidChange() {
     add(.tracing(traces.isActive || TraceHub.process.isActive))
   }
 
-  /// To be called when a trace of all handles was added or removed.
+  /// Starts or ends measuring in all families. Call after adding or removing a trace of all handles.
   static func tracingDidChange() {
     for registry in all.withLock({ $0.compactMap(\.registry) }) { registry.tracingDidChange() }
   }
 
-  /// Incremented by every registration.
+  /// The number of registrations so far.
   var version: Int { latest.load(ordering: .acquiring) }
 
   /// True if an entry of this kind and name is registered.
   func holds(_ entry: Entry) -> Bool { entries.withLock { $0[entry.key] != nil } }
 
-  /// Adds an entry for all connections; returns its version.
+  /// Adds an entry for all connections, and returns the version with this entry.
   @discardableResult
   private func add(_ entry: Entry) -> Int {
     entries.withLock { entries in
@@ -93,14 +94,14 @@ package final class FunctionRegistry: Sendable {
     }
   }
 
-  /// Adds what a connection has registered, for the other connections.
+  /// Adds an entry that is already registered on one connection, for the other connections.
   func add(_ entry: Entry, registeredOn connection: Connection) {
     let version = add(entry)
     if connection.functionsVersion == version - 1 { connection.functionsVersion = version }
   }
 
-  /// Registers what was registered on other connections meanwhile. A replacement that SQLite refuses because the handle
-  /// is reading rows is retried at the next use.
+  /// Registers the entries that were added since the last call. SQLite refuses to replace an entry while the handle is
+  /// reading rows; the next use then retries.
   package func apply(to connection: Connection, _ observation: HandleObservation? = nil) throws {
     let (entries, version) = self.entries.withLock { entries in
       (entries.values.filter { $0.version > connection.functionsVersion }, latest.load(ordering: .relaxed))
@@ -117,17 +118,17 @@ package final class FunctionRegistry: Sendable {
 }
 
 extension LocalDatabase {
-  /// Registers a function on this handle and its whole family: its children, existing and future, and its parent; or on
-  /// all handles of this pool. It replaces one with the same name and number of arguments.
+  /// Registers a function on all handles of this pool, or on this handle and its whole family: its parent and all
+  /// existing and future children. Replaces a function with the same name and number of arguments.
   ///
   /// ```swift
   /// try pool.register(ScalarFunction("distance") { (a: Double, b: Double) in abs(a - b) })
   /// ```
   ///
-  /// A call of a pool that is running gets it with its next statement.
+  /// A running call of a pool can use the function from its next statement on.
   ///
-  /// Throws `.misuse` for a name that is empty, longer than 255 bytes or contains a NUL byte, for more than 100
-  /// parameters, and if it would replace another while rows of this handle are being read.
+  /// Throws `.misuse` for a name that is empty, longer than 255 bytes or contains a NUL byte, and for more than 100
+  /// parameters. Also throws `.misuse` if the call would replace a function while rows of this handle are being read.
   public func register<Output, each Argument>(_ function: ScalarFunction<Output, repeat each Argument>) throws {
     try registrations.root.register(.function(function.function), name: function.name)
   }
@@ -137,9 +138,9 @@ extension LocalDatabase {
     try registrations.root.register(.function(function.function), name: function.name)
   }
 
-  /// Registers a collation on this handle and its whole family. It replaces one with the same name.
+  /// Registers a collation on this handle and its whole family. Replaces a collation with the same name.
   ///
-  /// Throws `.misuse` as for a function, and for the names of SQLite's own collations.
+  /// Throws `.misuse` in the same cases as for a function, and for the names of SQLite's own collations.
   public func register(_ collation: Collation) throws {
     guard ![Collate.binary, .nocase, .rtrim].contains(where: { $0.rawValue.isSameName(as: collation.name) }) else {
       throw registrations.root.misuse("SQLite's own collations can't be replaced")
@@ -149,9 +150,10 @@ extension LocalDatabase {
 
   /// Registers a tokenizer for full-text tables on this handle and its whole family.
   ///
-  /// Register it before using a table that needs it: every handle of the file needs it, in every process. Throws
-  /// `.misuse` as for a function, for the names of FTS5's own tokenizers, for a name that is already registered (tables
-  /// in use would keep the earlier one), and if this SQLite was built without FTS5.
+  /// Register the tokenizer in every process that opens the file, before using a table with this tokenizer. Throws
+  /// `.misuse` in the same cases as for a function, for the names of FTS5's own tokenizers, and if this SQLite was
+  /// built without FTS5. Also throws `.misuse` for a name that is already registered, because tables in use would keep
+  /// the earlier tokenizer.
   public func register(_ tokenizer: Tokenizer) throws {
     guard let custom = tokenizer.custom, !FullTextModule.tokenizers.contains(where: { $0.isSameName(as: custom.name) })
     else {
@@ -184,8 +186,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Throws inside a user-defined function, which SQLite calls in the middle of a statement: a write there would change
-  /// what the statement reads, and a transaction can't end while a statement runs.
+  /// Throws inside a user-defined function, because SQLite calls the function while a statement runs. A write in the
+  /// function would change the rows that the statement reads, and a transaction can't end while a statement runs.
   package func checkIsNotInFunction(_ connection: Connection) throws {
     guard !connection.userCode.isRunning else {
       throw misuse("a function can't write on the handle of the statement that calls the function")

@@ -1,13 +1,14 @@
 import Glibc
 
-/// A record in the gate file, by which a pool that has been writing for long identifies itself to other processes.
+/// A record in the lock file of pools (`-gate`). A pool with a long-running write identifies itself to other processes
+/// by this record.
 package struct GateRecord {
   static let maximumLength = 2_048
 
   let process: Int
   let label: String?
   let callSite: String
-  /// The start of the write, in nanoseconds of CLOCK_BOOTTIME, which continues while the machine sleeps.
+  /// The start of the write, in nanoseconds of CLOCK_BOOTTIME. This clock also counts while the machine sleeps.
   let since: Int64
   let sql: String?
 
@@ -20,11 +21,12 @@ package struct GateRecord {
     (self.label, self.callSite, self.sql) = (label, callSite, sql)
   }
 
-  /// Reads the record of the database at a path; nil without one.
+  /// Reads the record of the database at a path; nil if no record exists.
   init?(besideFileAt path: String) {
     guard let text = KernelLocks.text(ofFileAt: GateRecord.path(besideFileAt: path), upTo: GateRecord.maximumLength)
     else { return nil }
-    // Other users with write access to the database may write anything here, and the text goes into errors and logs.
+    // Other users with write access to the database can write anything into this file. The text appears in errors and
+    // logs, so `line(_:)` removes control characters.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { GateRecord.line(String($0)) }
     guard lines.count >= 6, lines[0] == GateRecord.title, let process = Int(lines[1]), let since = Int64(lines[2])
     else { return nil }
@@ -52,11 +54,11 @@ package struct GateRecord {
     String(decoding: text.utf8.map { $0 < 32 || $0 == 127 ? 32 : $0 }.prefix(maximumLength / 4), as: UTF8.self)
   }
 
-  /// Returns the holder of the lock. Nil if `process` did not write this record, or is a later process that has got the
-  /// id of a killed one.
+  /// Returns the holder of the lock. Nil if another process wrote this record, even if that process was killed and
+  /// `process` reuses its id.
   func holder(in process: Int) -> WriteLockHolder? {
     guard self.process == process, ProcessStart.time(of: process).map({ $0 <= since }) ?? true else { return nil }
-    // The file may say anything, and the kernel does not know every process of another container.
+    // The file can contain any time, and the start time of a process in another container can be unknown.
     let age = max(0, GateRecord.now - max(0, since))
     return WriteLockHolder(
       process: process, label: label, handle: nil, callSite: callSite, age: .nanoseconds(age), sql: sql)

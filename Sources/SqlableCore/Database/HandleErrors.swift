@@ -1,5 +1,5 @@
 extension SqliteDatabase {
-  /// The error for a call on this handle that can't work.
+  /// The error for an invalid call on this handle.
   package func misuse(_ message: String) -> SqlError {
     let error = SqlError.misuse(message).labelled(configuration.label)
     return isForked || isLentElsewhere ? error : error.inTransaction(transactionLevel > 0)
@@ -16,7 +16,7 @@ extension SqliteDatabase {
   package static let closedHere =
     "the file is closed until the closure of withClosed returns"
 
-  /// The error for a call inside the closure that has the file for itself.
+  /// The error for a call on the family inside the closure of `withClosed`.
   var closedHere: SqlError {
     misuse(SqliteDatabase.closedHere)
   }

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The handles that were created from one another, with the key of their file and the call that closes the file.
+/// All handles that descend from the same first handle, with the file's path, key and damage mark.
 package final class HandleFamily: Sendable {
   private struct Member: Sendable {
     weak var handle: SqliteDatabase?
@@ -20,10 +20,10 @@ package final class HandleFamily: Sendable {
 
   private struct State: Sendable {
     var members: [Member] = []
-    /// The number of members at which released members are removed from the list.
+    /// The number of members at which deallocated members are removed from the list.
     var limit = 16
     var closing: Closing?
-    /// The path of the file; nil until the path is needed or SQLite has resolved it.
+    /// The path of the file; nil until the first use of the path or the first connection.
     var path: String?
     var key: EncryptionKey?
   }
@@ -32,7 +32,7 @@ package final class HandleFamily: Sendable {
     weak var family: HandleFamily?
   }
 
-  /// True if the file is damaged.
+  /// The mark that shows whether the file is damaged.
   package let corruption = CorruptionMark()
   private let location: Location
   private let state: LockedValue<State>
@@ -41,7 +41,8 @@ package final class HandleFamily: Sendable {
   /// All families of the process.
   private static let all = LockedValue<[Weak]>([])
 
-  /// - Parameter opensLazily: Whether the file is opened later, when another directory may be the working directory.
+  /// - Parameter opensLazily: True if the file is opened later. Then the path is resolved now, because the working
+  ///   directory might change.
   init(_ location: Location, _ key: EncryptionKey?, opensLazily: Bool) {
     self.location = location
     state = LockedValue(State(path: opensLazily ? location.absolutePath : nil, key: key))
@@ -51,7 +52,7 @@ package final class HandleFamily: Sendable {
     }
   }
 
-  /// The path of the file, as SQLite resolved it at the first opening; empty in memory.
+  /// The path of the file, as resolved by SQLite when the file was first opened; empty for a database in memory.
   package var path: String {
     state.withLock { state in
       let path = state.path ?? location.absolutePath
@@ -60,7 +61,8 @@ package final class HandleFamily: Sendable {
     }
   }
 
-  /// The current key of the file, which the configuration of a handle may not name; nil for a file without a key.
+  /// The current key of the file, which can differ from a handle's configuration after a rekey; nil for a file without
+  /// a key.
   package var key: EncryptionKey? { state.withLock { $0.key } }
 
   /// Returns the configuration with the current key of the file. Attached files keep their keys.
@@ -115,11 +117,11 @@ package final class HandleFamily: Sendable {
 
   // MARK: Closing the file
 
-  /// True if this thread has closed the file, and is still inside the closure that has the file for itself.
+  /// True if this thread is inside a closure for which the file is closed, such as the closure of `withClosed`.
   var isClosedHere: Bool { state.withLock { $0.closing?.thread == pthread_self() } }
 
-  /// Reserves the closing of the file for one call at a time; waits for another call until `end`. Throws `.busy` at
-  /// `end`, and `.misuse` if this thread has already closed the file.
+  /// Registers a call that closes the file, and waits until `end` for an earlier call. Throws `.busy` at `end`, and
+  /// `.misuse` if this thread has already closed the file.
   package func begin(_ closing: Closing, until end: ContinuousClock.Instant) throws {
     while true {
       let other = state.withLock { state in
@@ -142,13 +144,14 @@ package final class HandleFamily: Sendable {
 
   package func endClosing() { state.withLock { $0.closing = nil } }
 
-  /// The time for which the locks of other handles are held while one handle is in use.
+  /// The longest time for which `lockAll` holds the locks of other handles while it waits for one handle.
   private static let patience = Duration.milliseconds(100)
 
-  /// Takes the locks of all members, outside of every run and transaction; the caller releases them.
+  /// Takes the locks of all members, while no statement runs and no transaction is open. The caller releases the locks.
   ///
-  /// A thread that runs a statement may wait for another handle of the family, whose lock this call holds. So if a
-  /// handle is in use for longer than `patience`, all locks are released, and that handle's lock is taken first.
+  /// A thread that runs a statement might wait for another handle, whose lock this call already holds. To avoid a
+  /// deadlock, this call releases all locks if a handle is in use for longer than `patience`, and then takes that
+  /// handle's lock first.
   func lockAll(for caller: SqliteDatabase, until end: ContinuousClock.Instant) throws -> [SqliteDatabase] {
     var first: SqliteDatabase?
     var held: [SqliteDatabase] = []

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A recursive lock: the thread that holds it may run statements inside its own transaction closure; other threads
-/// wait.
+/// A recursive lock. The thread that holds the lock can run statements inside its own transaction closure; other
+/// threads wait.
 @usableFromInline
 final class HandleLock {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  /// The number of nested locks of the owning thread; accessed only while locked.
+  /// The number of times that the owning thread has taken the lock. Accessed only while locked.
   @exclusivity(unchecked) private(set) var depth = 0
 
   init() {
@@ -27,17 +27,17 @@ final class HandleLock {
     depth += 1
   }
 
-  /// Takes the lock if no other thread holds it; returns whether this succeeded.
+  /// Takes the lock if no other thread holds the lock; returns true if successful.
   func tryLock() -> Bool {
     guard pthread_mutex_trylock(mutex) == 0 else { return false }
     depth += 1
     return true
   }
 
-  /// Waits for the lock until `end`; returns whether this thread holds the lock.
+  /// Waits for the lock until `end`; returns true if this thread has taken the lock.
   func lock(until end: ContinuousClock.Instant) -> Bool {
     while true {
-      // Wait in short steps: the system measures the time by the realtime clock, which may be set back.
+      // Waits in short steps, because `pthread_mutex_timedlock` uses the realtime clock, which can be set back.
       var time = timespec()
       clock_gettime(CLOCK_REALTIME, &time)
       let left = min(max(ContinuousClock.now.duration(to: end), .zero), .milliseconds(100)) / .nanoseconds(1)
@@ -52,7 +52,7 @@ final class HandleLock {
     }
   }
 
-  /// The system's id of the thread that holds the lock, for an error; 0 if no thread holds the lock any more.
+  /// The system's id of the thread that holds the lock, for an error message; 0 if no thread holds the lock.
   var holder: Int32 { mutex.pointee.__data.__owner }
 
   @usableFromInline

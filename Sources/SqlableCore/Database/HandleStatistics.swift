@@ -8,16 +8,16 @@ extension SqliteDatabase {
   public struct Statistics: Sendable, Hashable {
     /// The use of the statement cache.
     public let statementCache: StatementCacheUse
-    /// The number of committed transactions, including those that the library made for single writes. A write outside
-    /// of every transaction does not count.
+    /// The number of committed transactions, including the transactions that the library begins for single writes. A
+    /// write outside a transaction is not counted.
     public let committed: Int
     /// The number of transactions that were rolled back.
     public let rolledBack: Int
-    /// The number of rows inserted, updated and deleted, also those of transactions that were rolled back.
+    /// The number of rows inserted, updated and deleted, including changes that were rolled back.
     public let rowsChanged: Int
     /// The number of times that a page was in the page cache.
     public let pageHits: Int
-    /// The number of times that a page had to be read.
+    /// The number of times that a page was read from the file or the WAL.
     public let pageMisses: Int
     /// The number of pages written to the WAL or the file.
     public let pageWrites: Int
@@ -25,21 +25,22 @@ extension SqliteDatabase {
     public let pageCacheBytes: Int
     /// The bytes of the parsed schema.
     public let schemaBytes: Int
-    /// The bytes of all compiled statements, those of cursors and prepared statements included.
+    /// The bytes of all compiled statements, including the statements of cursors and prepared statements.
     public let statementBytes: Int
 
-    /// The number of statements run through the cache: all but transaction control, `execute` and prepared statements.
+    /// The number of statements run through the cache. Transaction control, `execute` and prepared statements do not
+    /// use the cache.
     public var statements: Int { statementCache.hits + statementCache.misses }
-    /// The share of page requests, 0 to 1, that the page cache answered; 0 before the first request.
+    /// The share of page requests, from 0 to 1, that the page cache served; 0 before the first request.
     public var pageHitRate: Double { pageHits + pageMisses == 0 ? 0 : Double(pageHits) / Double(pageHits + pageMisses) }
     /// The memory of the connection, in bytes.
     public var bytes: Int { pageCacheBytes + schemaBytes + statementBytes }
   }
 
-  /// The counters of the handle, and the memory that the handle uses. The counts are kept in any case.
+  /// The counters of the handle, and the memory that the handle uses. The counters are always maintained.
   ///
-  /// Covers this handle alone, not its children; a pool has ``SqlitePool/statistics``. Waits while another thread uses
-  /// the handle. Throws `.closed`.
+  /// Covers this handle alone, not its children. For a pool, use ``SqlitePool/statistics``. Waits while another thread
+  /// uses the handle. Throws `.closed`.
   public var statistics: Statistics {
     get throws {
       try locked {

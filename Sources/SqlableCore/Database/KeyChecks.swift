@@ -18,7 +18,7 @@ extension Configuration {
   }
 
   #if SQLCipher && KEY_OF_TESTS
-  /// The key of every configuration that names none, for the tests: the 64 hexadecimal digits of `SQLABLE_KEY`.
+  /// The key of every configuration without a key, for the tests: the 64 hexadecimal digits of `SQLABLE_KEY`.
   static let keyOfTests: EncryptionKey? = {
     guard let text = getenv("SQLABLE_KEY").map({ Array(String(cString: $0).utf8) }) else { return nil }
     let bytes = stride(from: 0, to: text.count - 1, by: 2).compactMap { index in
@@ -32,7 +32,7 @@ extension Configuration {
 }
 
 extension SqliteDatabase {
-  /// The encryption of the file; nil if the file is not encrypted, or in memory.
+  /// The encryption of the file; nil if the file is not encrypted or the database is in memory.
   package var cipher: Cipher? { isInMemory ? nil : Cipher(family.key, configuration.cipher) }
 
   /// Returns the files of the database at a path, with the key and cipher settings of this handle.

@@ -2,10 +2,10 @@ import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
-/// The location of a database, on disk or in memory, from which connections are opened.
+/// The location of a database, on disk or in memory.
 package enum Location: Sendable {
   case file(String)
-  /// A database in memory, which ``MemoryFileSystem`` keeps under this name while a connection is open.
+  /// A database in memory. ``MemoryFileSystem`` stores the database under this name while a connection is open.
   case memory(name: String)
 
   static func newMemory() -> Location { .memory(name: MemoryFileSystem.newDatabaseName()) }
@@ -17,7 +17,7 @@ package enum Location: Sendable {
     }
   }
 
-  /// The absolute path, resolved from the current working directory, without symbolic links; empty in memory.
+  /// The absolute path without symbolic links; empty for a database in memory.
   var absolutePath: String {
     guard case .file(let path) = self else { return "" }
     return Location.absolutePath(path, links: 0)
@@ -26,7 +26,7 @@ package enum Location: Sendable {
   private static func absolutePath(_ path: String, links: Int) -> String {
     let absolute = path.begins(with: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     if let resolved = resolved(absolute) { return resolved }
-    // The file, or its directory, may not be there yet.
+    // The file or its directory might not exist yet.
     let end = absolute.utf8.lastIndex(of: UInt8(ascii: "/")) ?? absolute.startIndex
     let directory = resolved(String(absolute[..<end])) ?? String(absolute[..<end])
     if links < 40, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: absolute) {
@@ -42,8 +42,8 @@ package enum Location: Sendable {
   /// Opens the database.
   ///
   /// - Parameters:
-  ///   - path: The path of the file; nil for the location's own.
-  ///   - creates: Whether opening may create files.
+  ///   - path: The path of the file; nil for the location's path.
+  ///   - creates: True if SQLite can create the file.
   func open(_ configuration: Configuration, at path: String?, creates: Bool) throws -> Connection {
     let connection: Connection
     switch self {
@@ -86,9 +86,9 @@ package enum Location: Sendable {
       }
       return try open(configuration)
     }
-    // Checked again once the child is open: another file may take the path meanwhile.
+    // Checked again once the child is open, because another file could be moved to the path meanwhile.
     try Location.check(parent)
-    // Uses the path that SQLite resolved, because the working directory may have changed. Must not create the file.
+    // Uses the path that SQLite resolved, because the working directory might have changed. Must not create the file.
     let connection = try Location.connect(to: parent.absolutePath, SQLITE_OPEN_READWRITE, configuration)
     try Location.check(connection)
     try Location.check(parent)
@@ -96,7 +96,7 @@ package enum Location: Sendable {
     return connection
   }
 
-  /// Opens a file with these flags, or read-only if the configuration says so.
+  /// Opens a file with these flags, or read-only if `isReadOnly` is set.
   private static func connect(to path: String, _ flags: Int32, _ configuration: Configuration) throws -> Connection {
     let isImmutable = configuration.isReadOnly && configuration.isImmutable
     return try Connection(
@@ -122,7 +122,7 @@ package enum Location: Sendable {
     let encoded = path.utf8.flatMap { byte -> [UInt8] in
       isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }
-    // Two slashes begin the name of a host, which is empty.
+    // After two slashes, a URI has a host name, which is empty here.
     return (path.begins(with: "/") ? "file://" : "file:") + String(decoding: encoded, as: UTF8.self) + "?immutable=1"
   }
 
@@ -132,7 +132,8 @@ package enum Location: Sendable {
     }
   }
 
-  /// The size of a file in bytes; 0 if there is none. The file is not opened: closing it would drop SQLite's locks.
+  /// Returns the size of a file in bytes; 0 if the file does not exist. Does not open the file, because closing it
+  /// would drop SQLite's locks.
   package static func size(ofFileAt path: String) -> Int {
     var info = stat()
     return stat(path, &info) == 0 ? Int(info.st_size) : 0
@@ -143,8 +144,8 @@ package enum Location: Sendable {
       throw SqlError.misuse("the path of a database can't be empty or contain a NUL byte")
     }
     var info = stat()
-    // SQLite opens a directory for reading, and reports the first read from it as a disk I/O error. Opening a pipe
-    // would wait for a program that writes into it.
+    // SQLite can open a directory, and reports the first read as a disk I/O error. Opening a pipe would wait for a
+    // writer.
     if stat(path, &info) == 0 {
       guard info.st_mode & S_IFMT != S_IFREG else { return }
       let kind = info.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is not a regular file"
@@ -168,12 +169,12 @@ extension Connection {
   fileprivate func prepare(_ configuration: Configuration, isInMemory: Bool) throws {
     try apply(configuration, isInMemory: isInMemory)
     isKeyProven = true
-    // Extensions come before attached files, which may need them.
+    // Extensions are loaded first, because attached files might need them.
     for item in configuration.extensions { try load(item) }
     try attach(configuration)
   }
 
-  /// Applies the settings of the connection; SQLite's defaults date from 2004 and are kept for compatibility.
+  /// Applies the settings of the connection.
   private func apply(_ configuration: Configuration, isInMemory: Bool) throws {
     if !isInMemory { busyWait.touchedFile = GateRecord.path(besideFileAt: absolutePath) }
     setBusyTimeout(milliseconds: Int32(configuration.busyTimeout * 1000))
@@ -191,9 +192,9 @@ extension Connection {
     if let pages = configuration.maximumPageCount { try pragma("PRAGMA max_page_count = \(pages)") }
     guard !isInMemory else { return }
     setAutocheckpoint(pages: configuration.walAutocheckpoint)
-    // Reads the file for the first time, so that a file of another format is rejected now.
+    // Setting the journal mode reads the file for the first time, so a file of another format is rejected here.
     guard configuration.isReadOnly else {
-      // SQLite opens a file that it can't write to as read-only, and would report that at the first write.
+      // SQLite opens a write-protected file read-only, and would report the problem only at the first write.
       guard !isReadOnly else {
         throw SqlError(.readOnly, message: "can't write to the database file")
       }
@@ -207,7 +208,7 @@ extension Connection {
     try pragma("PRAGMA schema_version")
   }
 
-  /// Attaches the other databases, in the order of their names, and applies the settings of a file to each.
+  /// Attaches the other databases, in the order of their names, and applies the settings to each file.
   private func attach(_ configuration: Configuration) throws {
     for (name, path) in configuration.attached.sorted(by: { $0.key < $1.key }) {
       do {
@@ -229,8 +230,8 @@ extension Connection {
     }
   }
 
-  /// Throws `.misuse` if the last attached file is also the file of another database of this connection. A transaction
-  /// that writes to one of the two would wait for the lock of the other. The last one is detached before the error.
+  /// Detaches the last attached file and throws `.misuse` if the connection has already opened the file under another
+  /// name. A transaction that writes under both names would wait for its own lock.
   func checkLastAttached() throws {
     var files: [(name: String, file: FileIdentity?)] = try rows("PRAGMA database_list").map {
       ($0[1], $0[2].isEmpty ? nil : FileIdentity($0[2]))
@@ -244,8 +245,8 @@ extension Connection {
 
   /// Sets the journal mode, and returns the resulting mode.
   ///
-  /// A change of mode needs exclusive access to the file. SQLite does not wait for this access as for a lock. So
-  /// connections that open a new file at the same time would fail with `.busy` without the retries.
+  /// A change of mode needs exclusive access to the file. SQLite ignores the busy timeout for this access. Without the
+  /// retries, connections that open a new file at the same time would fail with `.busy`.
   private func setJournalMode(_ name: String, _ configuration: Configuration) throws -> String? {
     let end = ContinuousClock.now + .seconds(configuration.busyTimeout)
     var pause: UInt32 = 500
@@ -253,7 +254,7 @@ extension Connection {
       do {
         return try pragma("PRAGMA \(name) = \(configuration.journalMode.rawValue)")
       } catch let error as SqlError where error.kind == .busy && ContinuousClock.now < end {
-        // Random, so that waiting connections do not retry in step.
+        // The pause is random, so that waiting connections do not retry at the same time.
         usleep(UInt32.random(in: pause / 2...pause))
         pause = min(pause * 2, 50_000)
       }

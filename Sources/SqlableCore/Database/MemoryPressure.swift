@@ -2,15 +2,15 @@ import CSqlableSQLite
 import Dispatch
 import Glibc
 
-/// The threshold at which the system counts as short of memory.
+/// The threshold above which the system is considered short of memory.
 public struct MemoryPressure: Sendable, Hashable {
-  /// The time that tasks must wait for memory within the window. Default: 150 milliseconds.
+  /// The minimum time that tasks wait for memory within the window. Default: 150 milliseconds.
   public var stall: Duration
-  /// The period in which waits are added up, from half a second to ten seconds. Default: 1 second. A kernel that
-  /// refuses such a window to an unprivileged process accepts whole multiples of two seconds.
+  /// The period in which waiting times are added up, from half a second to ten seconds. Default: 1 second. Some kernels
+  /// accept only multiples of two seconds from an unprivileged process.
   public var window: Duration
-  /// The kernel's file. Default: `/proc/pressure/memory`, for the whole machine. The `memory.pressure` of a control
-  /// group is for that group.
+  /// The path of the kernel's file. Default: `/proc/pressure/memory`, for the whole machine. For a control group, use
+  /// the group's `memory.pressure`.
   public var path: String
 
   public init(
@@ -28,8 +28,8 @@ public struct MemoryPressure: Sendable, Hashable {
 }
 
 extension SqliteDatabase {
-  /// Frees memory of the whole process, as ``releaseMemory()-swift.type.method`` does, whenever the system is short of
-  /// memory, until the watch is ended or released.
+  /// Calls ``releaseMemory()-swift.type.method`` whenever the system is short of memory, until the watch is ended or
+  /// deallocated.
   ///
   /// ```swift
   /// let watch = try SqliteDatabase.releaseMemoryUnderPressure { log("memory was released") }
@@ -37,10 +37,10 @@ extension SqliteDatabase {
   /// watch.end()
   /// ```
   ///
-  /// The kernel reports that tasks wait for memory (pressure stall information), at most once a window. If the kernel
-  /// does not accept a trigger, the totals of its file are read once a window. `didRelease` is called after each
-  /// release, on a thread of the watch. Throws `.cannotOpen` if the kernel has no such file, as before Linux 4.20, and
-  /// `.misuse` for invalid durations.
+  /// The kernel reports at most once per window that tasks wait for memory (pressure stall information). If the kernel
+  /// does not accept a trigger, the watch reads the kernel's file once per window. `didRelease` is called after each
+  /// release, on the watch's thread. Throws `.cannotOpen` if the kernel's file does not exist, as before Linux 4.20,
+  /// and `.misuse` for invalid durations.
   public static func releaseMemoryUnderPressure(
     _ pressure: MemoryPressure = MemoryPressure(), _ didRelease: @escaping @Sendable () -> Void = {}
   ) throws -> MemoryPressureWatch {
@@ -51,7 +51,7 @@ extension SqliteDatabase {
   }
 }
 
-/// A watch for memory pressure, which ends when it is released.
+/// A watch for memory pressure, which ends when this object is deallocated.
 public final class MemoryPressureWatch: Sendable {
   private let watcher: PressureWatcher
 
@@ -62,23 +62,25 @@ public final class MemoryPressureWatch: Sendable {
 
   deinit { end() }
 
-  /// Ends the watch; ending again does nothing. Does not wait for a release that is under way.
+  /// Ends the watch; a second call does nothing. Does not wait for a running release.
   public func end() { watcher.end() }
 }
 
 /// A loop that waits for memory pressure on a separate thread.
 ///
-/// Sound as `Sendable`: everything is immutable or locked but `total`, which only `run()` uses. `deinit` closes the
-/// descriptors, so after `run()` has returned.
+/// `@unchecked Sendable` is sound: only `run()` uses `total`, and everything else is immutable or locked. `deinit`
+/// closes the descriptors after `run()` has returned, because the thread retains this object.
 private final class PressureWatcher: @unchecked Sendable {
   private let pressure: MemoryPressure
   private let body: @Sendable () -> Void
-  /// The descriptor of the kernel's file, with a trigger; nil if the file is read once a window.
+  /// The descriptor of the kernel's file, with a trigger. Nil if the kernel refuses triggers and the file is read once
+  /// per window.
   private let trigger: Int32?
-  /// Two connected sockets: shutting one down wakes the thread that waits for the other.
+  /// One of two connected sockets; `closing` is the other. Shutting down `closing` wakes the thread that polls
+  /// `ending`.
   private let ending: Int32
   private let closing: LockedValue<Int32?>
-  /// The time that tasks had waited for memory at the last reading, in microseconds.
+  /// The total time that tasks have waited for memory, in microseconds, at the last reading.
   private var total: Int
 
   init(_ pressure: MemoryPressure, _ body: @escaping @Sendable () -> Void) throws {
@@ -121,7 +123,7 @@ private final class PressureWatcher: @unchecked Sendable {
       guard count >= 0, events[0].revents == 0 else { return }
       if events.count > 1 {
         if events[1].revents & Int16(POLLPRI) != 0 { body() }
-        // The control group has gone, or the kernel has dropped the trigger.
+        // The control group was deleted, or the kernel has dropped the trigger.
         if events[1].revents & Int16(POLLERR) != 0 { events.removeLast() }
       } else if isPressed() {
         body()
@@ -136,7 +138,7 @@ private final class PressureWatcher: @unchecked Sendable {
     return now - total >= Int(pressure.stall / .microseconds(1))
   }
 
-  /// Returns the time that some tasks have waited for memory, in microseconds; nil if the file can't be read. The
+  /// Returns the total time that tasks have waited for memory, in microseconds; nil if the file can't be read. The
   /// file's first line is `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
   private static func total(_ path: String) -> Int? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
@@ -150,7 +152,8 @@ private final class PressureWatcher: @unchecked Sendable {
     return words?.last { $0.hasPrefix("total=") }.flatMap { Int($0.dropFirst(6)) }
   }
 
-  /// Returns the file with a trigger. Nil if the kernel refuses the trigger, or the file is not the kernel's.
+  /// Opens the file, sets a trigger and returns the descriptor. Nil if the kernel refuses the trigger, or if the file
+  /// is not a kernel file.
   private static func trigger(_ pressure: MemoryPressure) -> Int32? {
     let file = open(pressure.path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { return nil }

@@ -1,12 +1,12 @@
 import CSqlableSQLite
 
-/// An owner of memory that can be freed because SQLite can rebuild its contents.
+/// An owner of caches that can be freed because SQLite can rebuild their contents.
 package protocol ReleasableMemory: AnyObject, Sendable {
   /// Frees memory that is not in use. Never waits.
   func releaseIdleMemory()
 }
 
-/// A registry of the process's pools: only a pool may touch its handles.
+/// A registry of the process's pools. The registry is needed because only a pool is allowed to use its handles.
 package enum MemoryUsers {
   private struct Weak: Sendable {
     weak var user: (any ReleasableMemory)?
@@ -32,15 +32,15 @@ extension SqliteDatabase {
     try locked { try openConnection().releaseMemory() }
   }
 
-  /// Frees memory that SQLite can rebuild: cached pages and compiled statements. Covers all handles and pools of this
-  /// process that are not in use, and returns free memory to the system.
+  /// Frees memory that SQLite can rebuild: cached pages and compiled statements. Covers all idle handles and pools of
+  /// this process, and returns free memory to the system.
   ///
   /// ```swift
   /// SqliteDatabase.releaseMemory()     // after a nightly report
   /// ```
   ///
-  /// Waits for nothing: a handle that another thread uses keeps its memory. ``releaseMemoryUnderPressure(_:_:)`` calls
-  /// this function when the system is short of memory.
+  /// Never waits: skips a handle that another thread is using. ``releaseMemoryUnderPressure(_:_:)`` calls this function
+  /// when the system is short of memory.
   public static func releaseMemory() {
     MemoryUsers.releaseIdleMemory()
     for handle in HandleFamily.allHandles { handle.releaseIdleMemory() }
@@ -49,7 +49,7 @@ extension SqliteDatabase {
 
   private func releaseIdleMemory() {
     guard !isForked, !belongsToPool, lock.tryLock() else { return }
-    // At a greater depth this thread is inside a run of the handle, such as in an observer.
+    // At a greater depth, this thread is inside a statement of the handle, for example in a user-defined function.
     if lock.depth == 1 { connection?.releaseMemory() }
     lock.unlock()
     finishAbandoned()

@@ -1,21 +1,20 @@
 import Dispatch
 
 extension SqliteDatabase {
-  /// Called for each changed row of any table after its transaction was committed, with the table, the id and the
-  /// change.
+  /// A closure that is called for each changed row of any table, after the transaction was committed.
   ///
   /// ```swift
   /// db.didUpdate = { table, id, change in switch change { case .insert: … case .update: … case .delete: … } }
   /// ```
   ///
-  /// Does not report tables of attached databases, temporary tables, SQLite's own tables, or the rows of
-  /// `CREATE TABLE … AS`. The id is 0 for a WITHOUT ROWID table whose key is not a single integer. Changes of this
-  /// handle are delivered on the thread that committed, those of its children on
-  /// ``ObservedDatabase/queue``. An error that the closure throws goes to ``ObservedDatabase/didFail``.
+  /// Does not report tables of attached databases, temporary tables, SQLite's own tables, or the rows of `CREATE TABLE
+  /// … AS`. The id is 0 for a WITHOUT ROWID table whose key is not a single integer. Changes of this handle are
+  /// delivered on the thread that committed, and changes of its children on ``ObservedDatabase/queue``. An error that
+  /// the closure throws goes to ``ObservedDatabase/didFail``.
   ///
-  /// After another closure or nil is set, the old one is not called again, not even for the rest of a commit that is
-  /// being delivered; a call already running on another thread is not waited for. The new closure receives later
-  /// commits.
+  /// After another closure or nil is set, the old closure is not called again, not even for the rest of a commit that
+  /// is being delivered. Setting does not wait for a call that already runs on another thread. The new closure receives
+  /// later commits.
   public var didUpdate: (@Sendable (_ table: String, _ id: Int, _ change: Change) throws -> Void)? {
     get { registry.didUpdate }
     set { registry.didUpdate = newValue }
@@ -45,8 +44,7 @@ public protocol ObservedDatabase: Sendable {
   var registrations: Registrations { get }
 }
 
-/// A database on this machine whose changes are observed, whose statements are traced and which takes functions: a
-/// handle or a pool.
+/// A database on this machine, which supports observers, traces and user-defined functions: a handle or a pool.
 public protocol LocalDatabase: ObservedDatabase {}
 
 extension SqliteDatabase: LocalDatabase {
@@ -54,24 +52,24 @@ extension SqliteDatabase: LocalDatabase {
 }
 
 extension ObservedDatabase {
-  /// Called with errors that have no caller to be thrown to: those of observers, and those passed to `fail(_:)`; on a
-  /// pool also those of loops over changes, and long reads.
+  /// A closure that receives errors that no call can throw: errors of observers, and errors passed to `fail(_:)`. On a
+  /// pool, the closure also receives errors of loops over changes, and reports of long reads.
   public var didFail: (@Sendable (any Error) -> Void)? {
     get { registrations.registry.didFail }
     nonmutating set { registrations.registry.didFail = newValue }
   }
 
-  /// The queue on which observers are called: those of a handle for its children's commits, those of a pool or cluster
-  /// always; by default a private serial queue.
+  /// The queue on which observers are called. A handle uses the queue only for the commits of its children; a pool or
+  /// cluster always uses the queue. Default: a private serial queue.
   ///
-  /// Set a serial queue: a concurrent one loses the order of commits.
+  /// Set a serial queue, because a concurrent queue would not preserve the order of commits.
   public var queue: DispatchQueue {
     get { registrations.registry.queue }
     nonmutating set { registrations.registry.queue = newValue }
   }
 
-  /// Ends an observation. The observer is not called again, not even for the rest of a commit that is being delivered;
-  /// a call already running on another thread is not waited for.
+  /// Ends an observation. The observer is not called again, not even for the rest of a commit that is being delivered.
+  /// Does not wait for a call that already runs on another thread.
   public func removeObserver(_ token: ObserverToken) {
     registrations.registry.remove(token)
   }

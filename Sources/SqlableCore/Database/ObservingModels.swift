@@ -9,15 +9,16 @@ extension LocalDatabase {
   /// - Parameters:
   ///   - model: The model whose rows to observe.
   ///   - change: The kind of change to observe; nil for all three.
-  ///   - tableName: The table, if it is not the model's own.
-  ///   - id: The row's id, or its key if that is not an integer; nil for all rows. An update that changes the key
-  ///     notifies the observers of the old key and of the new one.
-  ///   - body: Receives the row's id after the change: 0 in a WITHOUT ROWID table whose key is not an integer; the
-  ///     other overload provides the key. An error that it throws goes to `didFail`.
+  ///   - tableName: The table; nil for the model's table.
+  ///   - id: The row's id, or the row's key if the key is not an integer; nil for all rows. An update that changes the
+  ///     key notifies the observers of the old key and of the new key.
+  ///   - body: A closure that receives the row's id after the change. The id is 0 in a WITHOUT ROWID table whose key is
+  ///     not an integer; use the other overload to get the key. Errors that `body` throws go to `didFail`.
   ///
-  /// Changes of this handle are delivered on the thread that committed, after the commit and in the order of change;
-  /// those of its children, and all of a pool, on `queue`. `body` may itself read, write, observe and remove observers:
-  /// what it commits is delivered after the commit being delivered. Rolled-back changes are not reported.
+  /// Changes of this handle are delivered on the thread that committed, after the commit and in the order of change.
+  /// Changes of the handle's children, and all changes of a pool, are delivered on `queue`. `body` can read, write, add
+  /// observers and remove observers. Commits of `body` are delivered after the current commit. Rolled-back changes are
+  /// not reported.
   @discardableResult
   public func observe<Model: Sqlable>(
     _ change: Change? = nil, on model: Model.Type, in tableName: String? = nil, id: (any SqlValue)? = nil,
@@ -26,7 +27,7 @@ extension LocalDatabase {
     observe(change, on: model, in: tableName, id: id) { (change: RowChange) in try body(change.id) }
   }
 
-  /// Calls `body` with each changed row: the change, the id and key, and their values before.
+  /// Calls `body` with each changed row: the kind of change, and the row's id and key before and after the change.
   ///
   /// ```swift
   /// db.observe(on: Country.self) { (change: RowChange) in print(change.change, change.key) }

@@ -1,4 +1,4 @@
-/// Code that runs on each connection when it has opened; see ``Configuration/onOpen(_:order:_:)``.
+/// Code that runs on each newly opened connection; see ``Configuration/onOpen(_:order:_:)``.
 struct OpenAction: Sendable, Hashable {
   @ByteComparedName private var givenName: String?
   let order: Int
@@ -31,7 +31,7 @@ struct OpenAction: Sendable, Hashable {
 }
 
 extension Configuration {
-  /// Runs `body` on every connection when it has opened: the handle's, its children's, and all of a pool's.
+  /// Runs `body` on every newly opened connection: of the handle, of its children, and of a pool.
   ///
   /// ```swift
   /// var configuration = Configuration()
@@ -39,15 +39,16 @@ extension Configuration {
   /// let pool = try SqlitePool(filepath: path, configuration: .init(handles: configuration))
   /// ```
   ///
-  /// Use an action for pragmas and temporary objects that the configuration has no setting for. Actions run after all
-  /// settings, extensions, attached files, functions and collations. Actions run in the order of `order`; actions of
-  /// the same `order` run in the order in which they were added. An action replaces an earlier one of the same name. A
-  /// pool's readers are read-only, as `db.configuration.isReadOnly` shows. The pool may open readers again at any time,
-  /// such as after an error.
+  /// Use an action for temporary objects, and for pragmas that are not settings of the configuration. Actions run after
+  /// all settings, extensions, attached files, functions and collations. Actions run in the order of `order`; actions
+  /// of the same `order` run in the order in which they were added. An action replaces an earlier action of the same
+  /// name. On a pool's reader, `db.configuration.isReadOnly` is true. The pool can reopen a reader at any time, for
+  /// example after an error.
   ///
-  /// An error of `body` is thrown by the call that opens the connection; a ``SqlError`` then has the action's name in
-  /// its message. The call also throws `.misuse` if `body` leaves a transaction open. `body` must not wait for a call
-  /// on the same pool. Configurations with actions are equal if their actions come from the same calls of this method.
+  /// The call that opens the connection throws the errors of `body`. The action's name is added to the message of a
+  /// ``SqlError``. The call also throws `.misuse` if `body` leaves a transaction open. `body` must not wait for a call
+  /// on the same pool. Two configurations with actions are equal only if their actions were added by the same calls of
+  /// this method.
   public mutating func onOpen(
     _ name: String, order: Int = 0, _ body: @escaping @Sendable (SqliteDatabase) throws -> Void
   ) {
@@ -58,7 +59,7 @@ extension Configuration {
 }
 
 extension SqliteDatabase {
-  /// Runs the actions of the configuration. Call once the handle is usable.
+  /// Runs the actions of the configuration. Call after the connection is open.
   func runOpenActions() throws {
     for action in configuration.openActions {
       do {

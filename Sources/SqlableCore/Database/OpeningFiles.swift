@@ -1,14 +1,15 @@
 extension SqliteDatabase {
   /// Opens another file read-only, with the functions and collations of this handle.
   ///
-  /// - Parameter isImmutable: Whether nothing changes it: it is read without locks, and without files beside it.
+  /// - Parameter isImmutable: True if nothing changes the file. Then SQLite reads the file without locks, and ignores
+  ///   the files beside it.
   package func openFile(at path: String, isImmutable: Bool) throws -> SqliteDatabase {
     var configuration = configuration
     configuration.key = cipher?.key ?? .unencrypted
     return try SqliteDatabase.openFile(at: path, isImmutable: isImmutable, as: configuration, functions)
   }
 
-  /// Opens a file read-only; the label, the busy timeout, the trust and the key are those of a configuration.
+  /// Opens a file read-only, with the label, busy timeout, `trustsSchema` and key of a configuration.
   package static func openFile(
     at path: String, isImmutable: Bool, as configuration: Configuration, _ functions: FunctionRegistry? = nil
   ) throws -> SqliteDatabase {

@@ -1,22 +1,22 @@
 import CSqlableSQLite
 
 extension SqliteDatabase {
-  /// Encrypts the file with another key; this handle and its whole family go on with it.
+  /// Encrypts the file with another key, which this handle and its whole family use from then on.
   ///
   /// ```swift
   /// try db.rekey(to: .rawFile("/run/secrets/bikes-2027.key"))
   /// ```
   ///
-  /// One transaction rewrites every page; the cipher settings stay. It closes the file as `withClosed` does: the
-  /// family's handles wait until it has ended, and open the file again when they are next used. What SQL has set on
-  /// them is gone, and `onOpen` runs again. Backups and attached files keep their keys. Close the file in other
-  /// processes: there each statement throws `.wrongKey` from then on.
+  /// One transaction rewrites every page; the cipher settings do not change. `rekey` closes the file like `withClosed`:
+  /// the family's handles wait, and open the file again at their next use. Settings made with SQL are lost, and
+  /// `onOpen` actions run again. Backups and attached files keep their keys. Close the file in other processes first,
+  /// because their statements throw `.wrongKey` after the change.
   ///
-  /// Throws `.misuse` for a database that is not encrypted (``export(to:key:cipher:checks:)`` makes an encrypted copy),
-  /// for one with a plaintext header, for a key with a salt, inside a transaction and for the handle of a pool, which
-  /// has a `rekey` of its own; `.readOnly` on a read-only handle; `.busy` if a handle of the family is in use, or
-  /// another connection writes, for longer than the busy timeout; `.io` if the pages can't be written. After any error
-  /// the file has its old key.
+  /// Throws `.misuse` for a database that is not encrypted; ``export(to:key:cipher:checks:)`` creates an encrypted
+  /// copy. Also throws `.misuse` for a database with a plaintext header, for a key with a salt, and inside a
+  /// transaction. Also throws `.misuse` for the handle of a pool: use `rekey` of the pool. Throws `.readOnly` on a
+  /// read-only handle, and `.io` if the pages can't be written. Throws `.busy` if a handle of the family is in use, or
+  /// another connection writes, for longer than the busy timeout. After any error, the file still has its old key.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
     try checkFork()
     guard !belongsToPool else { throw misuse("can't change the key with a pool's handle; use rekey of the pool") }
@@ -25,7 +25,7 @@ extension SqliteDatabase {
     try closing(.init(callSite: "\(file):\(line)"), until: end) { try changeKey(to: key, until: end) }
   }
 
-  /// Throws `.misuse` for a key that the file can't get.
+  /// Throws unless the file's key can be changed to this key.
   package func checkMayRekey(to key: EncryptionKey) throws {
     guard let cipher, key.secret != nil else {
       throw misuse("rekey needs an encrypted database and a new key; use export(to:key:) to encrypt or decrypt a copy")
@@ -41,7 +41,7 @@ extension SqliteDatabase {
     try locked { try checkFile(openConnection()) }
   }
 
-  /// Changes the key of the file, with the connections of the family closed. Call inside of `closing`.
+  /// Closes the connections of the family and changes the key of the file. Call inside `closing`.
   package func changeKey(to key: EncryptionKey, until end: ContinuousClock.Instant) throws {
     try withFamilyDisconnected(until: end) {
       guard let cipher else { return }
@@ -54,23 +54,23 @@ extension SqliteDatabase {
     #if SQLCipher
     do {
       let connection = try keyed(cipher, until: end)
-      // Says who keeps it from writing; SQLCipher would not.
+      // Begins a transaction because its `.busy` error names the lock's holder. SQLCipher's error would not.
       try connection.run(.beginImmediate)
       try connection.run(.rollback)
       try connection.changeKey(to: key)
     }
     guard let changed = Cipher(key, cipher.settings), let connection = try? keyed(changed, until: end) else {
-      // Throws what is wrong with the file, if it does not have its old key.
+      // If the file can't be read with its old key either, throws that error.
       _ = try keyed(cipher, until: end)
       throw SqlError(
         .io, message: "can't change the key: another connection was writing, or the disk is full")
     }
-    // The file has the old pages until then. Others may keep it from being copied.
+    // Until this checkpoint, the database file still has the old pages. Another connection can prevent the checkpoint.
     _ = try? connection.withBusyTimeout(.zero) { try connection.checkpoint(.truncate) }
     #endif
   }
 
-  /// A connection of its own, which has read the file with the key.
+  /// Opens a separate connection, and reads the file with the key.
   private func keyed(_ cipher: Cipher, until end: ContinuousClock.Instant) throws -> Connection {
     let connection = try Connection(
       path: family.path, flags: SQLITE_OPEN_READWRITE, label: configuration.label, cacheCapacity: 0, cipher: cipher)

@@ -1,9 +1,9 @@
-/// The details that the events of a statement have only if a receiver asks for them.
+/// The details of a statement's event, which are computed only if a trace requests them.
 package struct RunDetails: TraceDetails {
   package let run: MeasuredRun
   package let db: SqliteDatabase
 
-  /// Returns the steps of the query plan, indented by their depth; none if the plan can't be obtained.
+  /// Returns the steps of the query plan, indented by their depth; empty if the plan can't be obtained.
   package func plan() -> [String] {
     var steps: [(id: String, depth: Int, text: String)] = []
     try? db.locked {

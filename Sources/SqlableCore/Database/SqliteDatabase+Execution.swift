@@ -1,9 +1,9 @@
-// The common path of all statements: the conditions of each run, and the context that errors get.
+// The common path of all statements: the checks before each run, and the context added to errors.
 
 /// A read in progress, with the handle's lock held.
 ///
-/// The struct retains the statement manually. The release of the last reference finalizes the statement, and must come
-/// before the lock is released. After that the connection belongs to another thread, or an observer has closed it.
+/// The struct retains the statement manually. Releasing the last reference finalizes the statement, and must happen
+/// before unlocking. After unlocking, another thread can use the connection, or an observer might have closed it.
 @usableFromInline
 package struct StatementRun {
   @usableFromInline let owned: Unmanaged<PreparedStatement>
@@ -11,7 +11,7 @@ package struct StatementRun {
 
   @inlinable package var statement: PreparedStatement { owned.takeUnretainedValue() }
 
-  /// Advances to the next row; returns false if there is none.
+  /// Advances to the next row; returns false at the end.
   @inlinable
   @inline(__always)
   package func step() throws -> Bool { try owned._withUnsafeGuaranteedRef { try $0.step() } }
@@ -26,8 +26,8 @@ package struct StatementRun {
 }
 
 extension SqliteDatabase {
-  /// Begins a read of the statement that `prepare` returns, compiled, bound and with its columns set. `endReading` ends
-  /// the read. With `isLoop` the caller's code may end any transaction during the read.
+  /// Begins to read from the compiled and bound statement that `prepare` returns. `endReading` ends the read. With
+  /// `isLoop`, the caller's code is allowed to end any transaction during the read.
   @inline(__always)
   func reading(
     of table: TableInfo? = nil, isLoop: Bool = false, _ prepare: (Connection) throws -> PreparedStatement
@@ -39,7 +39,7 @@ extension SqliteDatabase {
       let statement = try prepare(connection)
       return StatementRun(owned: .passRetained(statement), protectedLevels: isLoop ? protectedLevels : beginRun())
     } catch {
-      // Adds the context with the lock held: after that, another thread may begin or end a transaction.
+      // Adds the context before unlocking, because then another thread could begin or end a transaction.
       let error = located(error, in: table)
       unlockAndDeliver()
       throw error
@@ -54,8 +54,8 @@ extension SqliteDatabase {
     unlockAndDeliver()
   }
 
-  /// Calls `body` as the run of a statement: with the handle's lock held, after checking that the transaction is alive.
-  /// Code of structs and values can't end the transactions during the run.
+  /// Calls `body` to run a statement, with the handle's lock held. Throws if an earlier error rolled back the
+  /// transaction. User code, such as a struct's `init(row:)`, can't end the open transactions during the run.
   @inline(__always)
   package func running<Value>(
     of table: TableInfo? = nil, _ body: (Connection) throws -> Value
@@ -71,8 +71,8 @@ extension SqliteDatabase {
     } catch { throw located(error, in: table) }
   }
 
-  /// Returns the error with its context: the handle's label, and the column of the statement's table. If SQLite did not
-  /// report the error, the context is the label and the fate of the transaction. Call with the lock held.
+  /// Returns the error with the handle's label. An error from SQLite also gets the column of the statement's table. Any
+  /// other error gets the state of the transaction. Call with the lock held.
   func located(_ error: any Error, in table: TableInfo?) -> any Error {
     guard let error = error as? SqlError else { return error }
     let labelled = error.labelled(configuration.label)

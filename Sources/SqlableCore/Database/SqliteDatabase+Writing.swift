@@ -1,24 +1,25 @@
-// The work around a write's statement: a separate transaction, and the recording of changes for observers.
+// The steps before and after a write's statement: a separate transaction, and the recording of changes for observers.
 
 extension SqliteDatabase {
   /// A write in progress.
   struct Write {
     /// The number of changes recorded before the write; nil outside a transaction, where nothing is observed.
     fileprivate var mark: Int?
-    /// The number of rollbacks before the write, which shows whether a failure was rolled back; nil if every failure
-    /// is.
+    /// The number of rollbacks before the write, which shows whether a failed write was rolled back. Nil if a failed
+    /// write is always rolled back.
     fileprivate var watched: Int?
-    /// The level of the transaction that the write began; 0 if the write needs none.
+    /// The level of the transaction that the write began; 0 if the write began no transaction.
     fileprivate var level = 0
     /// True if the write is a single statement.
     fileprivate var isAtomic = true
   }
 
-  /// Calls `body` as one write of the current run. The write gets a separate transaction if there are observers, so
-  /// that its changes come with a commit. A write with several parts also gets a transaction: no part must stay if
-  /// another fails.
+  /// Calls `body` as one write of the current run. If there are observers, the write runs in a separate transaction,
+  /// because observers receive changes after a commit. A write with several parts also runs in a transaction, so that a
+  /// failure of one part undoes all parts.
   ///
-  /// - Parameter mayKeep: Whether the statement's own text can make a failed statement keep its changes.
+  /// - Parameter mayKeep: True if the statement's text, such as `OR FAIL`, can make a failed statement keep its
+  ///   changes.
   @inline(__always)
   package func writing<Value>(
     on connection: Connection, atomically isAtomic: Bool = true, mayKeep: Bool = false, _ body: () throws -> Value
@@ -26,7 +27,7 @@ extension SqliteDatabase {
     let write = try beginWrite(connection, atomically: isAtomic, mayKeep: mayKeep)
     let value: Value
     do { value = try body() } catch { throw failed(error, write) }
-    // A deferred transaction gets the lock with its first write.
+    // A deferred transaction acquires the lock with its first write.
     if transactions.counts.levels > 0, !transactions.isMarked { noteWriteLock(at: nil) }
     if write.level > 0 { try commit(write) }
     return value
@@ -35,7 +36,7 @@ extension SqliteDatabase {
   private func beginWrite(_ connection: Connection, atomically isAtomic: Bool, mayKeep: Bool) throws -> Write {
     try checkIsNotInFunction(connection)
     try checkMayWrite()
-    // Checked again: code of a struct or value may have caused a rollback.
+    // Checked again, because user code, such as a struct's `write(to:)`, might have caused a rollback.
     try checkTransactionIsAlive(connection)
     guard let observation else { return Write() }
     observation.refresh()
@@ -76,7 +77,7 @@ extension SqliteDatabase {
     } catch { throw errorOfSeparateTransaction(error, levels: write.level - 1) }
   }
 
-  /// Call after a write has failed. Drops the recorded changes if the write was rolled back.
+  /// Handles a failed write. Discards the recorded changes if the write was rolled back.
   private func failed(_ error: any Error, _ write: Write) -> any Error {
     let isKept = keepsChanges(write)
     if !isKept, let mark = write.mark { observation?.forget(after: mark) }
@@ -95,18 +96,18 @@ extension SqliteDatabase {
     return observation.keeps(write.watched, after: mark)
   }
 
-  /// Returns the error of a statement in a separate transaction inside `levels` others. Without others, the caller has
-  /// no transaction whose fate the error could report.
+  /// Returns the error of a statement that ran in a separate transaction inside `levels` other levels. If `levels` is
+  /// 0, the caller has no transaction, so the error reports `.none`.
   package func errorOfSeparateTransaction(_ error: any Error, levels: Int) -> any Error {
     guard levels == 0, var error = error as? SqlError else { return error }
     error.transaction = .none
     return error
   }
 
-  /// Restarts a deferred transaction that has done nothing yet as an immediate one.
+  /// Restarts a deferred transaction, which has not yet read or written, as an immediate transaction.
   ///
-  /// Needed before a transaction's first write if the schema must be read first. While another connection writes, a
-  /// transaction that has read is refused the write lock at once, regardless of the busy timeout.
+  /// Required if the schema must be read before the transaction's first write. While another connection writes, SQLite
+  /// refuses the write lock to a transaction that has already read, regardless of the busy timeout.
   private func takeRightToWrite(_ connection: Connection) throws {
     guard connection.isIdle, !connection.isReadOnly else { return }
     let levels = transactions.levels.count
@@ -114,7 +115,7 @@ extension SqliteDatabase {
       try connection.run(kind)
       for _ in 1..<levels { try connection.run(.savepoint) }
     }
-    // Meanwhile there is no transaction whose fate an error could report.
+    // No transaction is open until `begin` has succeeded.
     connection.transactionLevel = 0
     defer { connection.transactionLevel = levels }
     do {
@@ -123,8 +124,8 @@ extension SqliteDatabase {
     } catch {
       guard var error = error as? SqlError else { throw error }
       error.transaction = .untouched
-      // Restores the deferred transaction, or marks it as lost: without a transaction, SQLite would commit the next
-      // statement alone.
+      // Restores the deferred transaction. If that fails, marks the transaction as lost, because otherwise SQLite would
+      // commit the next statement alone.
       do {
         if let lost = connection.undoTransaction() { throw lost }
         try begin(.beginDeferred)
@@ -138,7 +139,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Picks up observers that were added during a write.
+  /// Starts recording for observers that were added during a write.
   package func refreshObservation() throws {
     observation?.refresh()
     try observation?.refreshKeys(isBeginning: false)

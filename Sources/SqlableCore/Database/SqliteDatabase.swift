@@ -11,17 +11,16 @@ import Synchronization
 /// try bike.insert().run(db)
 /// ```
 ///
-/// Use one handle per thread, made with ``createChild()``: a transaction belongs to its handle. Sharing a handle is
-/// slow, but safe: the handle locks for every statement and for the whole of a `transaction` closure, so a second
-/// thread waits.
+/// Use one handle per thread, created with ``createChild()``: a transaction belongs to one handle. Sharing a handle is
+/// slow but safe: every statement and every `transaction` closure locks the handle.
 ///
-/// Sound as `Sendable`, though the compiler can't check it:
-/// 1. `open` and `transactions` are accessed with `lock` held, or by the pool or filter that alone has the handle.
+/// `@unchecked Sendable` is sound for these reasons, which the compiler can't check:
+/// 1. `open` and `transactions` are accessed with `lock` held, or while a pool or filter alone uses the handle.
 /// 2. `registry`, `order`, `abandoned`, `family` and the function registry have their own locks.
 /// 3. `borrower` and `isConnected` are atomic.
 /// 4. Everything else is immutable.
 public final class SqliteDatabase: @unchecked Sendable {
-  /// The path with which the handle, or the parent of a child, was opened; empty for an in-memory database.
+  /// The path with which the handle was opened. A child has its parent's path. Empty for an in-memory database.
   public let filepath: String
   /// The configuration with which the handle was opened.
   public let configuration: Configuration
@@ -36,17 +35,17 @@ public final class SqliteDatabase: @unchecked Sendable {
   private let location: Location
   private let order: HandleObservation.CommitOrder
   private let forkGeneration: Int
-  /// The thread to which a pool has lent the handle; 0 for none, and `notLent` for a handle that no pool owns.
+  /// The thread to which a pool has lent the handle; 0 for no thread, and `notLent` if no pool owns the handle.
   private let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
   private static let notLent = pthread_t.max
-  /// True if the handle is open, for callers that do not wait for the lock.
+  /// True if the handle is open. Callers can read the flag without the lock.
   private let isConnected = Atomic(true)
-  /// The statements of cursors that were released while another thread had the lock.
+  /// The statements of cursors that were released while another thread held the lock.
   let abandoned = AbandonedStatements()
 
-  /// The handles that were created from one another.
+  /// All handles that descend from the same first handle.
   package let family: HandleFamily
-  /// True if the handle is a child, which must not create the file.
+  /// True if the handle is a child. A child must not create the file.
   private let isChild: Bool
   /// The number of the handle in this process.
   let number = SqliteDatabase.newNumber()
@@ -60,14 +59,14 @@ public final class SqliteDatabase: @unchecked Sendable {
   private struct Open {
     var connection: Connection?
     var observation: HandleObservation?
-    /// The statements outside the cache that the next connection takes over from the last one.
+    /// The statements outside the cache that the next connection takes over from the previous connection.
     var kept: [StatementSlot] = []
     var interruption: Interruption?
     var functions: FunctionRegistry? {
       didSet { unretainedFunctions = functions.map(Unmanaged.passUnretained) }
     }
-    /// An unretained reference to `functions`, which every statement checks. Reference counting would make all threads
-    /// contend for one address.
+    /// An unretained reference to `functions`. Every statement checks `functions`, and reference counting would make
+    /// all threads contend for one address.
     private(set) var unretainedFunctions: Unmanaged<FunctionRegistry>?
   }
 
@@ -83,9 +82,9 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// try SqliteDatabase.keepMemoryStatistics()     // before the first handle
   /// ```
   ///
-  /// Memory statistics are off unless this function is called, or another library has used SQLite before. With
-  /// statistics, each of SQLite's allocations takes a lock that all threads share. Without statistics SQLite reports
-  /// that it uses no memory, and limits on its heap have no effect. Throws `.misuse` if a handle was opened before.
+  /// Memory statistics are off unless this function is called, or another library has already used SQLite. With
+  /// statistics, every allocation by SQLite takes a lock that all threads share. Without statistics SQLite reports zero
+  /// memory use, and limits on SQLite's heap have no effect. Throws `.misuse` if a handle was opened before.
   public static func keepMemoryStatistics() throws { try MemoryStatistics.keep() }
 
   /// Opens the database at a path. Creates the file and the directories above it if they are missing.
@@ -99,7 +98,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       location.open)
   }
 
-  /// Opens a database in memory, which lives until its last handle is closed. Its children share it.
+  /// Opens a database in memory, which exists until all its handles are closed. Its children share the database.
   public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
     try inMemory(configuration, functions: nil)
   }
@@ -123,16 +122,16 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Opens another connection to the same database, for use on another thread.
   ///
   /// The observers of this handle also receive the child's commits, on this handle's ``ObservedDatabase/queue``; the
-  /// child's observers do not receive this handle's. A child can have children, and stays open when its parent is
-  /// closed.
+  /// child's observers do not receive the commits of this handle. A child can have children, and remains open when its
+  /// parent is closed.
   ///
-  /// Throws `.io` if the file was moved, deleted or replaced since this handle was opened. A relative path keeps the
-  /// meaning from that time, even if the working directory changes.
+  /// Throws `.io` if the file was moved, deleted or replaced since this handle was opened. A relative path still refers
+  /// to the same file after the working directory changes.
   public func createChild() throws -> SqliteDatabase { try createChild(isReadOnly: configuration.isReadOnly) }
 
-  /// Opens another connection to the same database. No SQL can make a read-only one writable.
+  /// Opens another connection to the same database. No SQL can make a read-only connection writable.
   ///
-  /// - Parameter attached: The other databases that the child attaches; nil for those of the configuration.
+  /// - Parameter attached: The paths of the databases to attach, by name; nil for those of the configuration.
   package func createChild(isReadOnly: Bool, attached: [String: String]? = nil) throws -> SqliteDatabase {
     try locked {
       let connection = try openConnection()
@@ -158,8 +157,8 @@ public final class SqliteDatabase: @unchecked Sendable {
       functions: functions ?? .init(), location.open)
   }
 
-  /// Opens a read-only connection to the same file, whatever another thread does with this handle. The connection lacks
-  /// the handle's functions, which can only be read with the handle's lock.
+  /// Opens a read-only connection to the same file without waiting for this handle's lock. Reading the handle's
+  /// functions requires the lock, so the connection has no functions.
   package func openApart() throws -> SqliteDatabase {
     var configuration = family.withKey(configuration)
     (configuration.isReadOnly, configuration.opensLazily) = (true, false)
@@ -191,7 +190,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     self.family.add(self)
   }
 
-  /// Opens the connection. Call with the lock held, unless no other thread has the handle yet.
+  /// Opens the connection. Call with the lock held, or before any other thread can use the handle.
   private func connect(_ connect: (Configuration) throws -> Connection) throws {
     guard let functions else { return }
     let (connection, observation): (Connection, HandleObservation)
@@ -217,7 +216,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Closes the connection until the handle is used again. Call with the lock held, outside of every run.
+  /// Closes the connection until the handle is used again. Call with the lock held, while no statement runs.
   func disconnect() {
     guard let connection else { return }
     finishAbandoned()
@@ -241,8 +240,8 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Closes the connection. Every later call on this handle throws `.closed`; closing again does nothing.
   ///
   /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read. Also
-  /// throws `.misuse` for the handle of a pool, which closes its handles itself. A lost handle (`.handleLost`) can be
-  /// closed, which rolls its transaction back.
+  /// throws `.misuse` for the handle of a pool, because the pool closes its handles. Closing a lost handle
+  /// (`.handleLost`) rolls its transaction back.
   public func close() throws {
     guard !isLentElsewhere else { throw notLentHere }
     guard !belongsToPool else { throw misuse("can't close a pool's handle; use close() of the pool") }
@@ -255,16 +254,16 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Marks the handle as owned by a pool and lends it to this thread.
   package func belongToPool() { lend(to: pthread_self()) }
 
-  /// True if a pool owns the handle and has not lent it to this thread. Takes no lock: the thread that has the handle
-  /// may hold the lock while it waits for this thread.
+  /// True if a pool owns the handle and has not lent it to this thread. Takes no lock, because the thread that uses the
+  /// handle might hold the lock while it waits for this thread.
   @inline(__always)
   var isLentElsewhere: Bool {
     let thread = borrower.load(ordering: .relaxed)
     return thread != SqliteDatabase.notLent && thread != pthread_self()
   }
 
-  /// Lets only this thread use a pool's handle; nil for no thread. Otherwise a handle that a closure has kept would
-  /// join the transaction of the next call.
+  /// Allows only this thread to use a pool's handle; nil allows no thread. Otherwise a closure that keeps the handle
+  /// after its call could join the next call's transaction.
   package func lend(to thread: pthread_t?) { borrower.store(thread ?? 0, ordering: .relaxed) }
 
   /// Closes the connection, even if a pool owns the handle.
@@ -287,16 +286,16 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Closes a handle that has no connection, or is closed.
+  /// Closes a handle that has no connection, or is already closed.
   private func closeUnopened() throws {
     guard !family.isClosedHere else { throw closedHere }
     open = Open()
     isConnected.store(false, ordering: .releasing)
   }
 
-  /// True if the handle is open. Never waits, whatever another thread does with the handle.
+  /// True if the handle is open. Never waits for another thread that uses the handle.
   ///
-  /// True also for a handle that opens its file when it is used next; see ``Configuration/opensLazily``.
+  /// Also true for a handle that opens its file at the next use; see ``Configuration/opensLazily``.
   public var isOpen: Bool { isConnected.load(ordering: .acquiring) }
 
   // MARK: Use
@@ -311,10 +310,10 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Takes the lock of a usable handle; `unlockAndDeliver()` releases it.
   ///
-  /// Delivery calls observers, which may close the handle: the caller must hold nothing of the connection by then.
+  /// `unlockAndDeliver()` calls observers, which can close the handle: don't use the connection after that call.
   @usableFromInline
   func enter() throws {
-    // Checked before locking: in a child process, a thread that does not exist there may hold the lock forever.
+    // Checked before locking: in a forked process, a thread that fork did not copy can hold the lock forever.
     try checkFork()
     guard !isLentElsewhere else { throw notLentHere }
     lock.lock()
@@ -327,7 +326,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Opens the connection of a handle that has none. Call with the lock held; a failure releases the lock.
+  /// Opens the connection of a handle without a connection. Call with the lock held; a failure releases the lock.
   @inline(never)
   private func connectLate() throws {
     do {
@@ -340,8 +339,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Applies the registrations of other handles. Call with the lock held; a failure releases the lock. Every call on a
-  /// lost connection gets here, and throws.
+  /// Applies the functions that other handles registered. Throws on a lost connection. Call with the lock held; a
+  /// failure releases the lock.
   private func refresh(_ connection: Connection) throws {
     do {
       if let lost = connection.lost {
@@ -357,19 +356,19 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Calls `body` with the lock held, in any state of the handle.
   package func lockedAnyway<Result>(_ body: () throws -> Result) rethrows -> Result {
-    // In a child process nothing changes, and the lock may be held forever.
+    // In a forked process the state never changes, and the lock can be held forever.
     if isForked { return try body() }
     lock.lock()
     defer { lock.unlock() }
     return try body()
   }
 
-  /// Releases the lock. The last release delivers committed changes after that, because observers may call anything.
+  /// Releases the lock. The outermost release then delivers committed changes, because observers can use the handle.
   @usableFromInline
   func unlockAndDeliver() {
     let observation = lock.depth == 1 ? self.observation : nil
     lock.unlock()
-    // After unlocking: a statement that is abandoned from here on finds the lock free.
+    // Runs after unlocking: a statement that is abandoned later finds the lock free.
     finishAbandoned()
     if let observation, observation.hasPending { deliver(observation) }
   }
@@ -379,7 +378,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     if let runs = observation.takeTraced() { deliver(runs, of: observation.number, to: observation.traces) }
   }
 
-  /// True if the process has forked since the handle was opened. This process must not touch the connection then.
+  /// True if the process has forked since the handle was opened. If true, this process must not use the connection.
   package var isForked: Bool { ForkGuard.generation != forkGeneration }
 
   @usableFromInline

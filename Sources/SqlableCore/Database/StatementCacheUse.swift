@@ -7,17 +7,17 @@
 public struct StatementCacheUse: Sendable, Hashable {
   /// The number of statements in the cache.
   public let statements: Int
-  /// The memory of the cached statements in bytes, as of their compilation; at most
+  /// The memory of the cached statements in bytes, measured when the statements were compiled. At most
   /// ``Configuration/statementCacheBytes``.
   public let bytes: Int
-  /// The number of lookups that found their statement in the cache.
+  /// The number of lookups that found a compiled statement.
   public let hits: Int
-  /// The number of lookups whose statement had to be compiled.
+  /// The number of lookups after which the statement had to be compiled.
   public let misses: Int
   /// The number of evicted statements. Should be far less than `misses`; otherwise the cache is too small.
   public let evictions: Int
 
-  /// The share of runs, 0 to 1, that found their statement in the cache; 0 before the first run.
+  /// The share of lookups, from 0 to 1, that found a compiled statement; 0 before the first lookup.
   public var hitRate: Double { hits + misses == 0 ? 0 : Double(hits) / Double(hits + misses) }
 }
 
@@ -29,7 +29,7 @@ extension StatementCacheUse {
 
   package static let none = StatementCacheUse(statements: 0, bytes: 0, hits: 0, misses: 0, evictions: 0)
 
-  /// Returns the sum of both uses.
+  /// Returns the sums of the counters.
   package func joined(with other: StatementCacheUse) -> StatementCacheUse {
     StatementCacheUse(
       statements: statements + other.statements, bytes: bytes + other.bytes, hits: hits + other.hits,
@@ -38,8 +38,9 @@ extension StatementCacheUse {
 }
 
 extension SqliteDatabase {
-  /// The use of the handle's statement cache. Many evictions call for a larger ``Configuration/statementCacheBytes``. A
-  /// hit rate far below 1 without evictions means that the program runs statements of ever new shapes.
+  /// The use of the handle's statement cache. If there are many evictions, increase
+  /// ``Configuration/statementCacheBytes``. A hit rate far below 1 without evictions means that the program rarely
+  /// repeats a statement's text.
   ///
   /// Covers this handle alone, not its children. `BEGIN`, `COMMIT` and the like are not counted. Throws `.closed`.
   public var statementCacheUse: StatementCacheUse {

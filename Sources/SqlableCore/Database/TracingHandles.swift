@@ -1,5 +1,5 @@
 extension LocalDatabase {
-  /// Calls `body` with every statement and transaction of this handle's family, or of this pool, when it has ended.
+  /// Calls `body` after each statement and transaction of this handle's family or of this pool.
   ///
   /// ```swift
   /// let token = db.trace { event in print(event) }
@@ -7,14 +7,14 @@ extension LocalDatabase {
   /// db.removeTrace(token)
   /// ```
   ///
-  /// The closure is called on the thread that ran the statement, without the handle's lock: after the statement, or
-  /// after the transaction that it is part of. It may use the database; what it runs itself is not traced, unless it
-  /// leaves that to another thread. A closure that blocks delays its caller and, after a write on a pool, the writes
-  /// that wait for the pool's writer. Of a transaction at most 10,000 statements are reported.
+  /// The closure is called on the thread that ran the statement, without the handle's lock. A statement inside a
+  /// transaction is reported after the transaction. The closure can use the database; statements that the closure runs
+  /// on its own thread are not traced. A closure that blocks delays its caller and, after a write on a pool, the next
+  /// writes. At most 10,000 statements of a transaction are reported.
   ///
-  /// Without a trace nothing is measured. With one every statement takes about a microsecond more.
+  /// Without a trace, nothing is measured. With a trace, every statement takes about a microsecond longer.
   ///
-  /// Events have no values but those of the columns that `options` name.
+  /// Events contain no values, except the values of columns that `options` name.
   @discardableResult
   public func trace(
     _ options: TraceOptions = TraceOptions(), _ body: @escaping @Sendable (TraceEvent) -> Void
@@ -24,7 +24,7 @@ extension LocalDatabase {
     return registry.traces.add(options, body)
   }
 
-  /// Ends a trace; one that is not this family's is left alone. A call that runs on another thread is not waited for.
+  /// Ends a trace. Ignores a token of another family. Does not wait for a call that runs on another thread.
   public func removeTrace(_ token: TraceToken) {
     guard let registry = registrations.functions else { return }
     registry.traces.remove(token)
@@ -33,7 +33,7 @@ extension LocalDatabase {
 }
 
 extension SqliteDatabase {
-  /// Calls `body` with every statement and transaction of all handles and pools of this process, open and to come.
+  /// Calls `body` after each statement and transaction of all existing and future handles and pools of this process.
   ///
   /// ```swift
   /// SqliteDatabase.traceAll { event in print(event.label ?? "", event) }
@@ -54,11 +54,11 @@ extension SqliteDatabase {
 }
 
 extension SqliteDatabase {
-  /// Delivers the runs that were measured; to be called without the handle's lock.
+  /// Delivers measured statements to the traces. Call without the handle's lock.
   func deliver(_ runs: [MeasuredRun], of handle: Int, to traces: TraceHub) {
     let (context, isReceiving) = (Tracing.context, Tracing.isReceiving)
     Tracing.$isReceiving.withValue(true) {
-      // A receiver that has the writer of a pool may run the calls of others.
+      // A trace closure that uses a pool's writer can also run queued calls of other threads. Those calls are traced.
       for run in runs where !(run.caller?.isReceiver ?? isReceiving) {
         let origin = TraceEvent.Origin(
           label: configuration.label, handle: handle, callSite: run.site?.description,
@@ -74,8 +74,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// To be called when the program calls the handle: while it is traced, the events of what the call runs have its file
-  /// and line. Returns whether `endCall()` must be called at its end; until then the call has the handle's lock.
+  /// Begins a public call, whose file and line appear in the events of its statements. Returns true if the call is
+  /// traced: then this thread holds the handle's lock until `endCall()`, which the caller must call.
   @usableFromInline
   package func beginCall(_ file: StaticString, _ line: UInt) throws -> Bool {
     TraceHub.isAnyActive ? try beginTracedCall(CallSite(file: file, line: line)) : false
@@ -103,7 +103,8 @@ extension SqliteDatabase {
     unlockAndDeliver()
   }
 
-  /// Calls `body`, whose statements are those of a call on a pool; nil if nothing was traced when it was made.
+  /// Calls `body`, and traces its statements as part of a call on a pool. `caller` is nil if the pool was not traced
+  /// when the call was made.
   package func traced<Value, Failure: Error>(
     as caller: TraceCaller?, _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {
@@ -115,15 +116,16 @@ extension SqliteDatabase {
 }
 
 extension SqliteDatabase {
-  /// Reports an error that no statement's event has; to be called where it leaves a call, with the handle's lock.
+  /// Reports an error that is not part of a statement's event. Call with the handle's lock, before a call throws the
+  /// error.
   @usableFromInline
   func reported(_ error: any Error) -> any Error {
     guard !error.needsNoEvent, let tracer = connection?.tracer, let sqlError = error as? SqlError else { return error }
     return tracer.didFailWithoutStatement(sqlError) ? error.traced : error
   }
 
-  /// Reports an error of a handle without a connection, such as one that could not be opened, or of a pool; to be
-  /// called without the handle's lock.
+  /// Reports an error of a pool, or of a handle without a connection, such as a handle that could not be opened. Call
+  /// without the handle's lock.
   package func reportedWithoutLock(_ error: any Error) -> any Error {
     guard TraceHub.isAnyActive, !error.needsNoEvent, let sqlError = error as? SqlError, let functions else {
       return error
@@ -132,7 +134,7 @@ extension SqliteDatabase {
     return error.traced
   }
 
-  /// Calls `body`, whose statements are the library's own, and not traced.
+  /// Calls `body` without tracing its statements, which belong to the library.
   package func withoutTracing<Value>(_ body: () throws -> Value) throws -> Value {
     try locked { try openConnection().withoutTracing { _ in try body() } }
   }

@@ -1,15 +1,16 @@
-/// The kind of a transaction, by the locks that SQLite takes for it.
+/// The kind of a transaction, which determines the locks that SQLite takes.
 public enum TransactionKind: Sendable, Hashable {
-  /// `BEGIN IMMEDIATE`: takes the write lock at the start, so no statement inside can find the lock taken.
+  /// `BEGIN IMMEDIATE`: takes the write lock at the start, so no statement inside the transaction has to wait for the
+  /// lock.
   case immediate
-  /// `BEGIN DEFERRED`: a snapshot for reading. A write inside the transaction can throw `.busy` at once, regardless of
-  /// the busy timeout.
+  /// `BEGIN DEFERRED`: a snapshot for reading. A write inside the transaction can throw `.busy` immediately, regardless
+  /// of the busy timeout.
   case deferred
-  /// `BEGIN EXCLUSIVE`: like immediate; outside WAL mode, the transaction also locks readers out.
+  /// `BEGIN EXCLUSIVE`: like `immediate`; outside WAL mode, the transaction also blocks readers.
   case exclusive
 }
 
-/// The end of a transaction that its closure requests.
+/// The way in which a transaction ends, as returned by the transaction's closure.
 public enum TransactionResult: Sendable, Hashable {
   case commit, rollback
 }
@@ -17,11 +18,11 @@ public enum TransactionResult: Sendable, Hashable {
 /// The open transactions of a handle, outermost first.
 final class TransactionStack {
   struct Level {
-    /// True if a closure opened the level; only that closure may end such a level.
+    /// True if the level belongs to a `transaction` closure. Then only the end of that closure can end the level.
     let isScoped: Bool
     /// The number of recorded changes when the level began.
     let mark: Int
-    /// A snapshot of the changes to tables that live results read. Nil if no live result reads any, and for the
+    /// A snapshot of the changes to tables that live results read. Nil if no live result reads a table, and for the
     /// outermost level.
     let summarized: ChangeBuffer.Summarized?
   }
@@ -36,16 +37,16 @@ final class TransactionStack {
   /// The counts that every statement checks.
   struct Counts {
     fileprivate(set) var levels = 0
-    /// The number of levels that were open when the running statement began; code that the statement calls must not end
-    /// them.
+    /// The number of levels that were open when the running statement began. Code that the statement calls must not end
+    /// these levels.
     var protectedLevels = 0
   }
 
   @exclusivity(unchecked) var counts = Counts()
-  /// The number of transactions that ended with a commit, and of those that ended otherwise.
+  /// The number of transactions that were committed, and the number that were rolled back.
   @exclusivity(unchecked) var (committed, rolledBack) = (0, 0)
 
-  /// The open transaction that has the write lock, for other threads to see.
+  /// The open transaction that holds the write lock. Other threads can read this value.
   let writeMark = LockedValue<WriteMark?>(nil)
   /// True if `writeMark` is set.
   @exclusivity(unchecked) private(set) var isMarked = false
@@ -57,9 +58,9 @@ final class TransactionStack {
 }
 
 extension SqliteDatabase {
-  /// The number of open transactions: 0 is none, 1 a transaction, more are savepoints inside it.
+  /// The number of open levels: 0 without a transaction, 1 in a transaction, and one more for each savepoint.
   ///
-  /// 0 for a pool's handle outside of its closure, and on another thread.
+  /// 0 for a pool's handle outside the closure that received the handle, and on any other thread.
   public var transactionLevel: Int { isLentElsewhere ? 0 : lockedAnyway { transactions.levels.count } }
 
   // MARK: With a closure
@@ -70,9 +71,9 @@ extension SqliteDatabase {
   /// let id = try db.transaction { db in try bike.insert().run(db) }     // BEGIN IMMEDIATE … COMMIT
   /// ```
   ///
-  /// Inside another transaction, `body` runs in a savepoint, whatever `kind` is. Rethrows the closure's error. Throws
-  /// `.busy` if another connection holds the write lock for longer than the busy timeout. After any error nothing of
-  /// the transaction is stored. Other threads that use this handle wait until the closure returns.
+  /// Inside another transaction, `body` runs in a savepoint, and `kind` is ignored. Rethrows the closure's error.
+  /// Throws `.busy` if another connection holds the write lock for longer than the busy timeout. After any error, no
+  /// change of the transaction is stored. Other threads that use this handle wait until the closure returns.
   @discardableResult
   public func transaction<Value>(
     _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line,
@@ -83,7 +84,8 @@ extension SqliteDatabase {
     return try scoped(kind, at: CallSite(file: file, line: line), body)
   }
 
-  /// Runs `body` in a transaction, which commits or rolls back as the result of `body` says.
+  /// Runs `body` in a transaction, which commits if `body` returns `.commit` and rolls back if `body` returns
+  /// `.rollback`.
   ///
   /// ```swift
   /// try db.transaction { db in
@@ -110,13 +112,13 @@ extension SqliteDatabase {
     try locked { _ = try begin(.immediate, isScoped: true, at: site) }
   }
 
-  /// True if the shared transaction is open, with nothing open inside it.
+  /// True if the shared transaction is open and contains no open savepoint.
   package var isSharedTransactionWhole: Bool {
     guard let connection else { return false }
     return transactions.levels.count == 1 && !connection.isAutocommit && !connection.hasLostTransaction
   }
 
-  /// Throws unless the shared transaction is open, with nothing open inside it.
+  /// Throws unless the shared transaction is open and contains no open savepoint.
   package func checkShared() throws {
     try locked {
       try checkTransactionIsAlive(openConnection())
@@ -145,7 +147,7 @@ extension SqliteDatabase {
         value = try body(self)
         try checkIsInnermost(level)
       } catch { throw rolledBack(level, because: error) }
-      // Decided by the value: the compiler chooses between the two overloads above, not the user.
+      // The returned value decides, because the compiler, not the user, chooses between the two overloads above.
       switch value as? TransactionResult ?? .commit {
       case .rollback: if let failure = rollBack(from: level) { throw failure }
       case .commit: try commitOrRollBack(level)
@@ -156,10 +158,10 @@ extension SqliteDatabase {
 
   // MARK: Without a closure
 
-  /// Begins a transaction, or a savepoint inside the open one, and returns its level; 1 is the outermost.
+  /// Begins a transaction, or a savepoint inside the open transaction, and returns the level; 1 is the outermost.
   ///
-  /// Prefer ``transaction(_:file:line:_:)-(_,_,_,(SqliteDatabase)->Value)``: between these calls other threads that use
-  /// this handle do not wait, and their statements belong to the transaction.
+  /// Prefer ``transaction(_:file:line:_:)-(_,_,_,(SqliteDatabase)->Value)``. Between `beginTransaction` and the commit,
+  /// other threads that use this handle do not wait, and their statements become part of the transaction.
   @discardableResult
   public func beginTransaction(
     _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line
@@ -173,7 +175,7 @@ extension SqliteDatabase {
   ///
   /// Throws `.misuse` if there is no transaction, or if the transaction belongs to a closure. Also throws `.misuse`
   /// inside code that a running statement calls, such as a struct's `write(to:)` and `init(row:)`. If the commit itself
-  /// fails with `.constraint(.foreignKey)` or `.busy`, the transaction stays open.
+  /// fails with `.constraint(.foreignKey)` or `.busy`, the transaction remains open.
   public func commitTransaction(file: StaticString = #fileID, line: UInt = #line) throws {
     let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
@@ -196,8 +198,8 @@ extension SqliteDatabase {
   ///
   /// Throws `.misuse` if there is no such transaction, or if one of these transactions belongs to a closure. Also
   /// throws `.misuse` inside code that a running statement calls, such as a struct's `write(to:)` and `init(row:)`. If
-  /// SQLite fails to roll back a savepoint, the whole transaction is lost. If SQLite fails to roll back the
-  /// transaction, the handle is lost (`.handleLost`). Nothing is stored either way.
+  /// SQLite fails to roll back a savepoint, the whole transaction is rolled back. If SQLite fails to roll back the
+  /// transaction, the handle is lost (`.handleLost`). In both cases, no change is stored.
   public func rollbackTransaction(
     _ level: Int? = nil, file: StaticString = #fileID, line: UInt = #line
   ) throws {
@@ -221,24 +223,24 @@ extension SqliteDatabase {
 // MARK: - Steps with the lock held
 
 extension SqliteDatabase {
-  /// Throws if a transaction begun after the level is still open.
+  /// Throws if a transaction inside this level is still open.
   func checkIsInnermost(_ level: Int) throws {
     guard transactions.levels.count == level else {
       throw misuse("the closure left a transaction open")
     }
   }
 
-  /// Rolls back the level, and returns the error with the fate of the transaction.
+  /// Rolls back the level. Returns the error, with `.rolledBack` if the whole transaction has ended.
   func rolledBack(_ level: Int, because error: any Error) -> any Error {
     let isLost = rollBack(from: level) != nil
-    // The fate in the error was correct where the error was thrown; here the transaction ends.
+    // `.untouched` was correct where the error was thrown, but the transaction has ended here.
     guard level == 1 || isLost, var error = error as? SqlError, error.transaction == .untouched else { return error }
     error.transaction = .rolledBack
     return error
   }
 
-  /// Commits the level, which is the innermost, or rolls it back if the commit fails. A failed commit (because of a
-  /// broken foreign key, say) can leave the level open, and nothing else would end it.
+  /// Commits the innermost level, and rolls the level back if the commit fails. A failed commit (for example, because
+  /// of a broken foreign key) can leave the level open, and no other code would end the level.
   func commitOrRollBack(_ level: Int) throws {
     do { try commitInnermost() } catch var error as SqlError {
       let isLost = rollBack(from: level) != nil
@@ -248,7 +250,8 @@ extension SqliteDatabase {
   }
 
   func begin(_ kind: TransactionKind, isScoped: Bool, at site: CallSite? = nil) throws -> Int {
-    // Code of a struct or value may have forked, or lost the handle, since the run began.
+    // User code, such as a struct's `write(to:)`, might have forked the process or lost the handle since the call
+    // began.
     try checkFork()
     let connection = try openConnection()
     if let lost = connection.lost { throw lost }
@@ -262,7 +265,7 @@ extension SqliteDatabase {
       observation?.refresh()
       if kind == .deferred { try observation?.refreshKeys(isBeginning: true) }
       do { try connection.run(.begin(kind)) } catch {
-        // The transaction may have begun despite the error, and nothing would end it.
+        // The transaction might have begun despite the error, and no other code would end the transaction.
         connection.undoTransaction()
         throw namingHolder(error)
       }
@@ -289,7 +292,7 @@ extension SqliteDatabase {
 
   /// Commits the innermost level. If the commit fails, throws and leaves the level open.
   private func commitInnermost() throws {
-    // The closure may have forked: the transaction belongs to the parent process.
+    // The closure might have forked. The transaction belongs to the parent process.
     try checkFork()
     let connection = try openConnection()
     try checkTransactionIsAlive(connection)
@@ -297,7 +300,7 @@ extension SqliteDatabase {
       try connection.run(.release)
       pop(connection)
     } else if let observation {
-      // Checked again: a deferred transaction was not checked, and the file may have been deleted since.
+      // The file might have been deleted since the transaction began, and `begin` does not check deferred transactions.
       if connection.isWriting { try checkFile(connection) }
       try observation.commit {
         try connection.run(.commit)
@@ -307,9 +310,10 @@ extension SqliteDatabase {
     }
   }
 
-  /// Rolls back the level and everything inside it. A transaction that SQLite has already rolled back is only popped.
+  /// Rolls back the level and all levels inside it. If SQLite has already rolled back the transaction, only pops the
+  /// levels.
   ///
-  /// Returns an error if SQLite could not roll back: then the whole transaction is lost, or the handle.
+  /// Returns an error if SQLite could not roll back. Then either the whole transaction or the handle is lost.
   private func rollBack(from level: Int) -> SqlError? {
     guard let connection, !isForked else { return nil }
     var failure: SqlError?
@@ -335,8 +339,8 @@ extension SqliteDatabase {
     if transactions.levels.isEmpty { connection.lostTransaction = nil }
   }
 
-  /// Protects the transactions open now from the caller's code that a running statement is about to call. Returns the
-  /// argument for `endRun`.
+  /// Protects the currently open transactions from user code that the running statement calls. Returns the argument for
+  /// `endRun`.
   @usableFromInline
   func beginRun() -> Int {
     let protectedLevels = transactions.counts.protectedLevels
@@ -344,7 +348,7 @@ extension SqliteDatabase {
     return protectedLevels
   }
 
-  /// The number of levels that the running code must leave open.
+  /// The number of levels that user code in the running statement must leave open.
   var protectedLevels: Int { transactions.counts.protectedLevels }
 
   @usableFromInline
@@ -356,9 +360,9 @@ extension SqliteDatabase {
     }
   }
 
-  /// Throws if an earlier error has rolled back the open transaction as a whole.
+  /// Throws if an earlier error has rolled back the whole open transaction.
   ///
-  /// SQLite is then outside a transaction, and would store the next write at once.
+  /// SQLite is then outside a transaction, and would commit the next write immediately.
   func checkTransactionIsAlive(_ connection: Connection) throws {
     guard connection.hasLostTransaction, let lost = connection.lostTransaction else { return }
     var error = lost

@@ -1,5 +1,5 @@
 extension SqliteDatabase {
-  /// A number that SQLite keeps in the file for the program: `PRAGMA user_version`. 0 in a new database.
+  /// A number that SQLite stores in the file for the application: `PRAGMA user_version`. 0 in a new database.
   ///
   /// ```swift
   /// if try db.userVersion() < 2 {
@@ -10,19 +10,20 @@ extension SqliteDatabase {
   /// }
   /// ```
   public func userVersion() throws -> Int {
-    // The library's own statement: a pool reopens a reader whose SQL had a PRAGMA. Not pragma_user_version, which a
-    // table of that name hides.
+    // Uses an internal statement, because a pool reopens a reader after a PRAGMA from the application. Does not use
+    // `pragma_user_version`, which a table of the same name would hide.
     try running { Int(try $0.userVersion()) }
   }
 
-  /// Sets the number: `PRAGMA user_version = 2`. Inside a transaction it is part of it.
+  /// Sets the number: `PRAGMA user_version = 2`. A rollback of the enclosing transaction undoes the change.
   ///
-  /// Throws `.misuse` outside of -2^31 to 2^31 - 1, which SQLite would cut off, and `.readOnly` on a read-only handle.
+  /// Throws `.misuse` for a number outside -2^31 to 2^31 - 1, which SQLite would truncate, and `.readOnly` on a
+  /// read-only handle.
   public func setUserVersion(_ version: Int) throws {
     guard let version = Int32(exactly: version) else {
       throw misuse("the user version must be from -2^31 to 2^31 - 1")
     }
-    // A PRAGMA takes no bound values.
+    // A PRAGMA can't have bound values.
     try execute("PRAGMA user_version = \(version)" as String)
   }
 }

@@ -7,19 +7,20 @@ import Glibc
 /// // the call at Bikes/Import.swift:42 of handle 7 ("bikes") has held the write lock for 5.2 s
 /// ```
 ///
-/// A holder shows the shape of the SQL, never its values.
+/// The holder's SQL has placeholders instead of values.
 public struct WriteLockHolder: Sendable, Hashable {
   /// The id of the process that holds the lock.
   public let process: Int
-  /// The label of the configuration of the handle or pool; nil if there is no label or the holder's label is unknown.
+  /// The label of the configuration of the handle or pool; nil if the label is unset or unknown.
   public let label: String?
-  /// The number of the handle, as in traced events; nil in other processes.
+  /// The number of the handle, as in traced events; nil for a holder in another process.
   public let handle: Int?
   /// The file and line of the call that began the transaction; nil if unknown.
   public let callSite: String?
   /// The time for which the holder has had the lock; nil if unknown.
   public let age: Duration?
-  /// The shape of the SQL that the holder runs; nil unless a pool's statement has run for some milliseconds.
+  /// The SQL that the holder runs, with placeholders instead of values. Nil unless the holder is a pool's statement
+  /// that has run for some milliseconds.
   public let sql: String?
 }
 
@@ -33,16 +34,17 @@ extension WriteLockHolder: CustomStringConvertible {
   }
 }
 
-/// A handle's transaction that has the write lock.
+/// A handle's transaction that holds the write lock.
 struct WriteMark: Sendable {
   let site: CallSite?
   let since: CoarseInstant
-  /// The connection's interruption, which has the SQL of a statement that runs for long; nil if the connection has
-  /// none.
+  /// The connection's interruption, which contains the SQL of a long-running statement; nil for a connection without
+  /// interruption.
   let interruption: Interruption?
 }
 
-/// A moment to within some milliseconds. Reading the coarse clock takes a tenth of the time of an exact reading.
+/// An instant with a precision of some milliseconds. Reading the coarse clock takes a tenth of the time of an exact
+/// reading.
 struct CoarseInstant: Sendable {
   private let time: timespec
 
@@ -62,9 +64,9 @@ extension SqliteDatabase {
   /// The holder of the write lock of the handle's file; nil if no handle or process holds the lock, or if the holder is
   /// unknown.
   ///
-  /// In this process, the holder is the handle, this one or another, whose transaction has the lock. For another
-  /// process, the kernel and the gate file of the process's pool report the holder. A single statement outside of a
-  /// transaction shows as its process only. Never waits; nil for a database in memory.
+  /// In this process, the holder is the handle whose transaction holds the lock, possibly this handle. In another
+  /// process, the holder is found through the kernel and the lock file (`-gate`) of that process's pool. For a single
+  /// statement outside a transaction, only the process is known. Never waits; nil for a database in memory.
   public var writeLockHolder: WriteLockHolder? {
     let path = family.path
     return path.isEmpty ? nil : WriteLockHolder(ofFileAt: path)
@@ -75,7 +77,7 @@ extension SqliteDatabase {
     transactions.mark(WriteMark(site: site, since: .now, interruption: connection?.interruption))
   }
 
-  /// Returns the error, with the lock's holder in its message if the error says that another connection holds the lock.
+  /// Returns the error. If the error says that another connection holds the lock, adds the holder to the message.
   func namingHolder(_ error: any Error) -> any Error {
     guard var error = error as? SqlError, error.kind == .busy, error.code == error.extendedCode, error.code != 0,
       let holder = writeLockHolder, holder.handle != number
@@ -86,9 +88,9 @@ extension SqliteDatabase {
 }
 
 extension WriteLockHolder {
-  /// The byte of the `-shm` file that SQLite locks to write.
+  /// The byte of the `-shm` file that a writer locks in WAL mode.
   private static let writeByte = 120
-  /// The byte of the database file that SQLite locks to write outside of WAL mode.
+  /// The byte of the database file that a writer locks outside WAL mode.
   private static let reservedByte = 0x4000_0001
 
   /// Finds the holder of the lock. Nil if no handle or process holds the lock, or the holder is unknown.

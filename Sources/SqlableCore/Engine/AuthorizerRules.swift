@@ -1,17 +1,18 @@
 import CSqlableSQLite
 
-/// The authorizer's rules: which tables, columns and functions a statement may use. SQLite asks the authorizer during
-/// compilation.
+/// The authorizer's rules: the tables, columns and functions that a statement is allowed to use. SQLite calls the
+/// authorizer during compilation.
 package struct AuthorizerRules: Sendable, Hashable {
-  /// SQLite's error code for an action that a rules does not allow.
+  /// SQLite's error code for an action that the rules do not allow.
   package static let errorCode = Int(SQLITE_AUTH)
 
   let rights: AccessRights
-  /// Names of queries, which SQLite reports as if they were tables.
+  /// The names of common table expressions. SQLite reports these names as tables.
   package var queries: Set<[UInt8]> = []
-  /// Further functions that may be called.
+  /// Additional functions that a statement is allowed to call.
   package var functions: Set<[UInt8]> = []
-  /// True if rows may be changed. If so, any table may be read and changed, since triggers and foreign keys do both.
+  /// True if a statement is allowed to change rows. Then all tables can be read and changed, because triggers and
+  /// foreign keys read and change other tables.
   package var allowsChanges = false
 
   package init(
@@ -20,14 +21,15 @@ package struct AuthorizerRules: Sendable, Hashable {
     (self.rights, self.queries, self.functions, self.allowsChanges) = (rights, queries, functions, allowsChanges)
   }
 
-  /// True if SQLite may compile an action. The meaning of the names depends on the action.
+  /// True if SQLite is allowed to compile an action. The meaning of `first` and `second` depends on the action.
   fileprivate func allows(_ action: Int32, _ first: String?, _ second: String?, within outer: String?) -> Bool {
     switch action {
     case SQLITE_SELECT, SQLITE_RECURSIVE, SQLITE_TRANSACTION, SQLITE_SAVEPOINT: return true
     case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE: return allowsChanges
     case SQLITE_READ:
       if allowsChanges { return true }
-      // A read inside a view belongs to the view. SQLite reports a query with a name as a view too.
+      // A read inside a view is allowed if the view is allowed. SQLite also reports a common table expression as a
+      // view.
       if let outer, !isQuery(outer.foldedName) {
         let name = outer.foldedName
         return rights.names.columns[name] != nil || rights.names.tables.contains(name)
@@ -36,7 +38,7 @@ package struct AuthorizerRules: Sendable, Hashable {
     case SQLITE_FUNCTION:
       let name = (second ?? "").foldedName
       return rights.names.functions.contains(name) || functions.contains(name)
-    // FTS5 checks for commits of other connections.
+    // FTS5 reads `data_version` to detect commits of other connections.
     case SQLITE_PRAGMA: return first?.isSameName(as: "data_version") == true && second == nil
     default: return false
     }
@@ -44,24 +46,23 @@ package struct AuthorizerRules: Sendable, Hashable {
 
   private func isQuery(_ name: [UInt8]) -> Bool { queries.contains(name) || rights.names.queries.contains(name) }
 
-  /// An empty column name means that only the number of rows matters.
+  /// True if a column can be read. An empty column name means that the statement reads only the number of rows.
   private func allowsReading(_ table: [UInt8], _ column: [UInt8]) -> Bool {
     if let columns = rights.names.columns[table] { return column.isEmpty || columns.contains(column) }
     return rights.names.tables.contains(table) || (column.isEmpty && isQuery(table))
   }
 }
 
-/// The columns that may be read, and the functions that may be called. Made once for many statements, so the hash is
-/// stored.
+/// The allowed columns and functions. One object is shared by many statements, so the hash is stored.
 package final class AccessRights: Sendable, Hashable {
   package struct Names: Sendable, Hashable {
-    /// The columns that may be read, by table, with folded names.
+    /// The columns that can be read, by table, with folded names.
     package var columns: [[UInt8]: Set<[UInt8]>] = [:]
-    /// The tables of which all columns may be read.
+    /// The tables whose columns can all be read.
     package var tables: Set<[UInt8]> = []
-    /// SQLite's functions and those of the program that may be called, with folded names.
+    /// The SQLite functions and user-defined functions that can be called, with folded names.
     package var functions: Set<[UInt8]> = []
-    /// The names of the policy's queries.
+    /// The names of queries in the policy's conditions. SQLite reports these names as tables.
     package var queries: Set<[UInt8]> = []
 
     package init(
@@ -87,19 +88,19 @@ package final class AccessRights: Sendable, Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
-/// The active authorizer rules of a connection, and a statement cache for each list of rules. The authorizer stays
-/// installed: installing one makes SQLite recompile all statements.
+/// The active authorizer rules of a connection, and a statement cache for each list of rules. The authorizer remains
+/// installed, because installing an authorizer makes SQLite recompile all statements.
 package final class AuthorizedCaches {
-  /// The rules of nested limited runs; each of them must allow an action.
+  /// The rules of nested calls of `within`. All rules must allow an action.
   @exclusivity(unchecked) fileprivate var current: [AuthorizerRules] = []
   fileprivate var isInstalled = false
-  /// True if the table of long lists is connected.
+  /// True if SQLite has connected the virtual table of long lists.
   fileprivate var knowsLists = false
-  /// The statements that were compiled under each list of rules. A statement that was compiled without a rule was never
-  /// checked by it.
+  /// A statement cache for each list of rules. A cached statement was checked only against the rules under which it was
+  /// compiled.
   private var caches: [[AuthorizerRules]: StatementCache] = [:]
   private static let maximumCaches = 8
-  /// The cache of statements compiled without rules; nil outside of limited runs.
+  /// The cache of statements compiled without rules; nil while no rules apply.
   fileprivate var unrestricted: StatementCache?
 
   fileprivate func cache(for rules: [AuthorizerRules], capacity: Int) -> StatementCache {
@@ -121,8 +122,8 @@ package final class AuthorizedCaches {
 }
 
 extension Connection {
-  /// Calls `body`, whose statements can't make, bind or read a text, blob or row of more than `bytes` bytes. The
-  /// statements can't match a pattern of more than `patternBytes` bytes. Nil leaves a limit unchanged.
+  /// Calls `body` with a limit of `bytes` bytes for every text, blob and row that its statements create, bind or read.
+  /// A pattern of LIKE or GLOB can have at most `patternBytes` bytes. Nil leaves a limit unchanged.
   package func withValues<Value>(
     upTo bytes: Int?, patternsUpTo patternBytes: Int?, _ body: () throws -> Value
   ) rethrows -> Value {
@@ -142,11 +143,11 @@ extension Connection {
     return outer
   }
 
-  /// Calls `body`, whose statements are compiled under the rules, if any. A statement throws SQLite's error 23 for an
+  /// Calls `body`, and compiles its statements under the rules, if any. A statement throws SQLite's error 23 for an
   /// action that the rules do not allow.
   package func within<Value>(_ rules: AuthorizerRules?, _ body: () throws -> Value) throws -> Value {
     guard let rules else { return try body() }
-    // SQLite connects the table of long lists at its first use, which no rules allow.
+    // SQLite connects the virtual table of long lists at its first use. No rules allow this action.
     if !authorizedCaches.knowsLists { try connectLists() }
     try installAuthorizer()
     let (outerRules, outerCache) = (authorizedCaches.current, cache)
@@ -166,7 +167,7 @@ extension Connection {
     authorizedCaches.knowsLists = true
   }
 
-  /// Calls `body` without rules, for the library's internal statements.
+  /// Calls `body` without rules, for internal statements.
   package func withoutRules<Value>(_ body: () throws -> Value) rethrows -> Value {
     guard let unrestricted = authorizedCaches.unrestricted else { return try body() }
     let (outerRules, outerCache) = (authorizedCaches.current, cache)

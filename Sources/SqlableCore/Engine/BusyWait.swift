@@ -1,28 +1,28 @@
 import CSqlableSQLite
 import Glibc
 
-/// The wait of a connection for another one's lock. SQLite's own pauses grow to 100 ms and are the same for all
-/// connections that wait, and no other connection sees them.
+/// The wait of a connection for another connection's lock. Replaces SQLite's pauses, which grow to 100 ms, are the same
+/// for all waiting connections, and are invisible to other connections.
 package final class BusyWait {
-  /// The longest pause between two attempts, in microseconds.
+  /// The maximum pause between two attempts, in microseconds.
   package static let longestPause: UInt32 = 25_000
 
   var timeout = Duration.zero
-  /// A file that is touched while the connection waits, if it exists; nil for none.
+  /// The path of a file that is touched while the connection waits, if the file exists; nil for no file.
   var touchedFile: String?
   private var since = ContinuousClock.now
 
-  /// Waits a little; returns false if the timeout has passed.
+  /// Pauses before the next attempt; returns false if the timeout has passed.
   fileprivate func waits(_ attempts: Int32) -> Bool {
     if attempts == 0 { since = .now }
     guard ContinuousClock.now - since < timeout else { return false }
-    // Most waits are over after the first two.
+    // Most waits end after the first two attempts.
     if attempts > 1, let touchedFile { utimensat(AT_FDCWD, touchedFile, nil, AT_SYMLINK_NOFOLLOW) }
     BusyWait.pause(attempts)
     return true
   }
 
-  /// Sleeps before the next attempt: random, so that waiting connections do not retry in step.
+  /// Sleeps before the next attempt. The time is random, so that waiting connections do not retry at the same time.
   static func pause(_ attempts: Int32) {
     let pause = min(500 << UInt32(min(attempts, 7)), longestPause)
     usleep(UInt32.random(in: pause / 2...pause))
@@ -40,6 +40,6 @@ extension Connection {
       }, Unmanaged.passUnretained(busyWait).toOpaque())
   }
 
-  /// The longest wait for a lock, in seconds.
+  /// The maximum wait for a lock, in seconds.
   var busyTimeout: Double { busyWait.timeout / .seconds(1) }
 }

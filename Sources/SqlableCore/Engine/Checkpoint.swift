@@ -1,14 +1,15 @@
 import CSqlableSQLite
 
-/// The extent of a checkpoint, which copies pages from the WAL (WAL) into the database file.
+/// The mode of a checkpoint, which copies pages from the WAL into the database file.
 public enum CheckpointMode: Sendable, Hashable {
-  /// Copies what no reader's snapshot needs in the WAL, and waits for nothing.
+  /// Copies the pages that no reader's snapshot needs in the WAL. Never waits.
   case passive
-  /// Waits for writers, and for readers of older snapshots, and copies all pages.
+  /// Waits for writers and for readers of older snapshots, then copies all pages.
   case full
-  /// Like full, and waits for all readers, so that the next commit writes the WAL from its beginning.
+  /// Like `full`, and then waits for all readers of the WAL, so that the next commit overwrites the WAL from the
+  /// beginning.
   case restart
-  /// Like restart, and cuts the WAL to zero bytes.
+  /// Like `restart`, and then truncates the WAL to zero bytes.
   case truncate
 
   fileprivate var code: Int32 {
@@ -23,27 +24,27 @@ public enum CheckpointMode: Sendable, Hashable {
 
 /// The result of a checkpoint.
 public struct Checkpoint: Sendable, Hashable {
-  /// The pages in the WAL; 0 after a complete ``CheckpointMode/truncate``, and without a WAL.
+  /// The number of pages in the WAL; 0 after a complete ``CheckpointMode/truncate``, and without a WAL.
   public let pages: Int
-  /// The number of them that are in the database file.
+  /// The number of the WAL's pages that have been copied into the database file.
   public let copiedPages: Int
-  /// True if all pages are in the database file, and the mode has done what it does. If not, another connection reads
-  /// or writes.
+  /// True if all pages were copied and the mode's waits ended in time. False if another connection was reading or
+  /// writing.
   public let isComplete: Bool
 }
 
 extension Connection {
-  /// Runs a checkpoint of the main database. Waits for other connections as long as the busy handler does.
+  /// Runs a checkpoint of the main database. Waits for other connections until the busy timeout.
   package func checkpoint(_ mode: CheckpointMode) throws -> Checkpoint {
     var (pages, copied): (Int32, Int32) = (0, 0)
     let code = sqlite3_wal_checkpoint_v2(handle, "main", mode.code, &pages, &copied)
     guard code & 0xFF == SQLITE_OK || code & 0xFF == SQLITE_BUSY else { throw error(code, sql: nil) }
-    // Both are -1 without a WAL.
+    // Both numbers are -1 without a WAL.
     return Checkpoint(
       pages: max(0, Int(pages)), copiedPages: max(0, Int(copied)), isComplete: code == SQLITE_OK && pages == copied)
   }
 
-  /// Calls `body` with a busy timeout, and restores the connection's.
+  /// Calls `body` with this busy timeout, and then restores the connection's busy timeout.
   package func withBusyTimeout<Value>(_ timeout: Duration, _ body: () throws -> Value) rethrows -> Value {
     let (before, interruption) = (busyTimeout, interruption)
     setBusyTimeout(milliseconds: Int32(min(max(timeout, .zero) / .milliseconds(1), Double(Int32.max))))

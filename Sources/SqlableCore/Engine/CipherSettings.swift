@@ -1,12 +1,12 @@
-/// The settings by which a file is encrypted. The defaults are those of SQLCipher 4.
+/// The encryption settings of a file. The defaults are the defaults of SQLCipher 4.
 ///
 /// ```swift
 /// let configuration = Configuration(key: key, cipher: CipherSettings(pageSize: 8_192))
 /// // PRAGMA cipher_page_size = 8192
 /// ```
 ///
-/// The file does not record its settings: open it with the settings with which it was created. With other settings, or
-/// another key, opening throws `.wrongKey`.
+/// The settings are not stored in the file. Open a file with the same settings with which the file was created;
+/// otherwise opening throws `.wrongKey`.
 public struct CipherSettings: Sendable, Hashable {
   /// The major version of SQLCipher whose file format is used.
   public enum Compatibility: Int, Sendable, Hashable {
@@ -18,23 +18,25 @@ public struct CipherSettings: Sendable, Hashable {
     case sha1, sha256, sha512
   }
 
-  /// The version whose defaults the other settings change. Default: SQLCipher 4.
+  /// The version of SQLCipher that provides the default of each setting that is nil. Default: SQLCipher 4.
   public var compatibility: Compatibility
-  /// The size of a page in bytes: a power of two from 1,024 to 65,536. Default: nil, 4,096, and 1,024 in version 3.
+  /// The size of a page in bytes: a power of two from 1,024 to 65,536. Default: nil, which means 4,096, or 1,024 in
+  /// version 3.
   public var pageSize: Int?
-  /// The number of PBKDF2 iterations that derive a key from a passphrase. Default: nil, 256,000 iterations, and 64,000
-  /// in version 3. Every connection runs all iterations when it opens.
+  /// The number of PBKDF2 iterations that derive a key from a passphrase. Default: nil, which means 256,000 iterations,
+  /// or 64,000 in version 3. Every connection runs all iterations when the connection opens.
   public var kdfIterations: Int?
-  /// The digest by which a key is derived. Default: nil, SHA-512, and SHA-1 in version 3.
+  /// The digest that derives a key. Default: nil, which means SHA-512, or SHA-1 in version 3.
   public var kdfDigest: Digest?
-  /// The digest by which each page is authenticated. Default: nil, SHA-512, and SHA-1 in version 3.
+  /// The digest that authenticates each page. Default: nil, which means SHA-512, or SHA-1 in version 3.
   public var hmacDigest: Digest?
-  /// The number of bytes at the beginning of the file that are not encrypted, for systems that look for SQLite's
-  /// header. A multiple of 16, up to 96. Default: 0. A plaintext header takes the place of the salt, so the key must
-  /// have a salt: `.raw(_:salt:)`.
+  /// The number of unencrypted bytes at the beginning of the file, for systems that check for SQLite's header. A
+  /// multiple of 16, up to 96. Default: 0. A plaintext header replaces the salt in the file, so the key must contain a
+  /// salt: `.raw(_:salt:)`.
   public var plaintextHeaderSize: Int
-  /// True if all memory of SQLite is overwritten and locked, for every handle of the process from then on. Default:
-  /// false. Memory security makes every statement slower.
+  /// True if SQLite locks all its memory, and overwrites memory when it is freed. Applies to every handle of the
+  /// process once one handle has opened with this setting. Default: false. Memory security makes every statement
+  /// slower.
   public var memorySecurity: Bool
 
   public init(
@@ -50,9 +52,10 @@ public struct CipherSettings: Sendable, Hashable {
     self.memorySecurity = memorySecurity
   }
 
-  /// Throws `.misuse` for values that SQLCipher would ignore, or change.
+  /// Throws `.misuse` for values that SQLCipher would ignore or change.
   package func validate() throws {
-    // SQLCipher reserves up to 80 bytes of a page, and SQLite needs 480: a page of 512 is written and not read again.
+    // SQLCipher reserves up to 80 bytes of a page, and SQLite requires 480 bytes. So a file with pages of 512 bytes
+    // could be written but not read.
     if let pageSize, !(1_024...65_536).contains(pageSize) || pageSize & (pageSize - 1) != 0 {
       throw SqlError.misuse("the page size of an encrypted file must be a power of two from 1,024 to 65,536")
     }
@@ -64,7 +67,7 @@ public struct CipherSettings: Sendable, Hashable {
     }
   }
 
-  /// True if a file has the default settings of SQLCipher 4; `memorySecurity` makes no difference.
+  /// True if the file has the default settings of SQLCipher 4. Ignores `memorySecurity`.
   package var areUsual: Bool {
     var settings = self
     settings.memorySecurity = false

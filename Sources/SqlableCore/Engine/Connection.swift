@@ -2,39 +2,39 @@ import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
-/// One SQLite connection: opening, compiling and errors. Not thread-safe; its owner holds a lock.
+/// One SQLite connection, which compiles statements and converts errors. Not thread-safe: the owner must hold a lock.
 @usableFromInline
 package final class Connection {
   let handle: OpaquePointer
   package let label: String?
-  /// True if the connection may create files: the database, and files that it attaches.
+  /// True if SQLite is allowed to create the database file and attached files.
   let canCreateFiles: Bool
-  /// The cache of compiled statements; in a run limited by rules, the cache of these rules.
+  /// The cache of compiled statements. While authorizer rules apply, the cache of these rules.
   @exclusivity(unchecked) package var cache: StatementCache
   let authorizedCaches = AuthorizedCaches()
   package let plans = PlanCache()
-  /// The buffer in which statements are written.
+  /// The buffer in which the SQL of the next statement is built.
   let sql = SqlBuffer()
   /// The values to be bound to the statement in `sql`.
   @usableFromInline let parameters = ParameterBuffer()
   /// The user code that the connection is running.
   package let userCode = UserCode()
-  /// The registry version this connection has applied.
+  /// The version of the function registry that this connection has applied.
   @exclusivity(unchecked) var functionsVersion = 0
-  /// The number of open transactions: 0 is none, 1 a transaction, more are savepoints inside it.
+  /// The number of open levels: 0 without a transaction, 1 in a transaction, and one more for each savepoint.
   package var transactionLevel = 0
-  /// The error that rolled back the open transaction as a whole; set until the owner ends the transaction.
+  /// The error that rolled back the whole open transaction; set until the owner ends the transaction.
   var lostTransaction: SqlError? {
     didSet { hasLostTransaction = lostTransaction != nil }
   }
-  /// True if `lostTransaction` is set; every statement checks this, without a copy of the error.
+  /// True if `lostTransaction` is set. Every statement checks this flag, because checking the error would copy the
+  /// error.
   private(set) var hasLostTransaction = false
-  /// The error that every call throws once the connection is lost; nil before. The transaction is then over for its
-  /// owner, but SQLite could not end it.
+  /// The error that every call throws after the connection is lost; nil before. A connection is lost if SQLite can't
+  /// end a transaction that the owner has ended.
   var lost: SqlError?
   package var isLost: Bool { lost != nil }
-  /// The state of a pool's connection when it was opened; nil unless a pool lends the connection to one caller after
-  /// another.
+  /// The initial state of a connection that a pool lends to several callers in turn; nil for any other connection.
   var shared: SharedState?
   private static let maximumCachedParameters = 4096
   private var kept: [StatementSlot] = []
@@ -42,20 +42,21 @@ package final class Connection {
   var interruption: Interruption? {
     didSet { unretainedInterruption = interruption.map(Unmanaged.passUnretained) }
   }
-  /// The same interruption, checked by every statement without reference counting.
+  /// An unretained reference to `interruption`, which every statement checks without reference counting.
   private(set) var unretainedInterruption: Unmanaged<Interruption>?
   let busyWait = BusyWait()
-  /// The receiver of every SQLite error that may show a damaged file.
+  /// A closure that receives every SQLite error that might show a damaged file.
   var didFindDamage: ((SqlError) -> Void)?
-  /// The tracer that measures the connection's statements; nil unless they are traced.
+  /// The tracer that measures the connection's statements; nil if no trace exists.
   @exclusivity(unchecked) var tracer: StatementTracer?
   /// True if delete triggers fire for rows that REPLACE deletes.
   var firesDeleteTriggersOnReplace = false
   /// The key and settings of an encrypted file; nil if the file is not encrypted.
   var cipher: Cipher?
-  /// True if something was read with the key, and whether the connection is probing the meaning of an error.
+  /// `isKeyProven` is true if the file was read with the key. `isProbing` is true while the connection tests whether an
+  /// error means a wrong key.
   var (isKeyProven, isProbing) = (false, false)
-  /// The number of cursors that have not reached their end.
+  /// The number of cursors that are not yet finished.
   package var openCursors = 0
   /// True if triggers of an untrusted schema can write to FTS5's tables.
   var allowsFullTextInTriggers = false
@@ -66,8 +67,8 @@ package final class Connection {
   /// The compiled statements that begin and end transactions, by ``Control``; nil for a statement not yet compiled.
   @exclusivity(unchecked) var control: [PreparedStatement?] = []
 
-  /// Opens the file at `path` with the named VFS, or the default one. A path that starts with `file:` is a URI only
-  /// with `SQLITE_OPEN_URI`.
+  /// Opens the file at `path` with the VFS named `fileSystem`, or with the default VFS. A path that starts with `file:`
+  /// is a URI only with `SQLITE_OPEN_URI`.
   package init(
     path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int, cipher: Cipher? = nil
   ) throws {
@@ -94,7 +95,7 @@ package final class Connection {
 
   deinit {
     finalizeStatements()
-    // _v2: while a statement is still alive, SQLite delays the close until it is finalized.
+    // Uses `_v2`, which delays the close until the last statement is finalized.
     sqlite3_close_v2(handle)
   }
 
@@ -107,36 +108,37 @@ package final class Connection {
 
   // MARK: Statements
 
-  /// Drops all compiled statements that could run again; one in use is finalized when its run ends.
+  /// Discards all compiled statements. A statement in use is finalized when its run ends.
   func dropStatements() {
     cache.removeAll()
     authorizedCaches.removeAll()
     for statement in kept { statement.statement = nil }
   }
 
-  /// Keeps a statement that stays compiled until its owner abandons it.
+  /// Retains a statement, which remains compiled until its owner abandons the statement.
   func keep(_ statement: StatementSlot) {
-    // Finalized here: an owner on another thread may release its reference after this, and must not finalize the
-    // statement.
+    // Finalizes abandoned statements here. An owner on another thread releases its reference later, and must not
+    // finalize the statement.
     for statement in kept where statement.isAbandoned { statement.statement = nil }
     kept.removeAll { $0.statement == nil && $0.isAbandoned }
     kept.append(statement)
   }
 
-  /// Drops all statements, and returns those outside the cache for the connection that replaces this connection.
+  /// Discards all compiled statements. Returns the slots of the statements outside the cache, for the connection that
+  /// replaces this connection.
   func takeKept() -> [StatementSlot] {
     dropStatements()
     defer { kept = [] }
     return kept.filter { !$0.isAbandoned }
   }
 
-  /// Keeps the statements of the connection that this connection replaces.
+  /// Takes over the slots of the connection that this connection replaces.
   func keep(_ statements: [StatementSlot]) { kept += statements }
 
-  /// Returns the compiled statement whose key `sql` holds, from the cache if the statement ran before.
+  /// Returns the compiled statement for the key in `sql`, from the cache if the statement ran before.
   ///
-  /// Without `write` the key is the text. A shorter key saves writing the text, which `write` puts into `sql` if the
-  /// statement must be compiled.
+  /// Without `write`, the key is the SQL text. With a shorter key, the text is needed only if the statement must be
+  /// compiled: then `write` replaces the key in `sql` with the text.
   func prepareBuffered(orElse write: () throws -> Void = {}) throws -> PreparedStatement {
     try checkInterruption()
     let hash = sql.hash
@@ -144,18 +146,18 @@ package final class Connection {
     let key = [UInt8](sql.buffer)
     try write()
     let statement = try compile(sql.buffer)
-    // A list of a hundred thousand values compiles to megabytes, and its length rarely recurs.
+    // A statement with a hundred thousand parameters takes megabytes, and the same number of parameters rarely recurs.
     if statement.parameterCount <= Connection.maximumCachedParameters { cache.insert(statement, key: key, hash: hash) }
     return statement
   }
 
-  /// Compiles a text that holds exactly one statement.
+  /// Compiles a text that contains exactly one statement.
   func compile(_ text: UnsafeBufferPointer<UInt8>, isInternal: Bool = false) throws -> PreparedStatement {
     let (statement, rest) = try compileFirst(text, isInternal: isInternal)
     guard let statement else {
       throw SqlError.invalidStatement("the SQL text contains no statement").labelled(label)
     }
-    // Checked in the text: compiling the rest would already run some pragmas.
+    // Searches the text for a second statement, because compiling the rest would already run some pragmas.
     guard !rest.holdsStatement else {
       throw SqlError.invalidStatement("the SQL text contains more than one statement; use execute(_:)")
         .labelled(label)
@@ -163,12 +165,12 @@ package final class Connection {
     return statement
   }
 
-  /// Compiles the first statement of a text; returns no statement if the text holds only blanks and comments.
+  /// Compiles the first statement of a text. Returns no statement if the text contains only whitespace and comments.
   ///
   /// - Parameters:
-  ///   - isInternal: Whether the text is the library's own, which changes no settings.
-  ///   - isTerminated: Whether the text's only NUL byte is the byte behind it. SQLite copies any other text as a whole
-  ///     for each of its statements, which takes quadratic time for a long text.
+  ///   - isInternal: True if the library wrote the text. Such a text changes no settings.
+  ///   - isTerminated: True if a NUL byte follows the text, and the text contains no other NUL byte. Without the NUL
+  ///     byte, SQLite copies the whole text for each statement, which takes quadratic time.
   func compileFirst(
     _ text: UnsafeBufferPointer<UInt8>, isInternal: Bool = false, isTerminated: Bool = false
   ) throws -> (statement: PreparedStatement?, rest: UnsafeBufferPointer<UInt8>) {
@@ -198,8 +200,8 @@ package final class Connection {
     return (PreparedStatement(handle: handle, connection: self), rest)
   }
 
-  /// Returns the statement that `compile` returns, with the values bound that are in `parameters` since `mark`. The
-  /// statement keeps these values until it is finished.
+  /// Returns the statement that `compile` returns, bound to the values that were added to `parameters` since `mark`.
+  /// The values remain in `parameters` until the statement is finished.
   ///
   /// `check` receives the statement before anything is bound.
   @inline(__always)
@@ -239,7 +241,7 @@ package final class Connection {
     guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }
   }
 
-  /// Ends a run: resets the statement, releases its values, and makes it available to the next run.
+  /// Ends a run: resets the statement, releases its values, and makes the statement available to the next run.
   @usableFromInline
   func finish(_ statement: PreparedStatement) {
     statement.reset()
@@ -265,7 +267,7 @@ package final class Connection {
     return try number(statement)
   }
 
-  /// The number that SQLite keeps in the file for the program.
+  /// The number that SQLite stores in the file for the application.
   func userVersion() throws -> Int64 { try number(compile("PRAGMA main.user_version")) }
 
   private func number(_ statement: PreparedStatement) throws -> Int64 {
@@ -273,29 +275,30 @@ package final class Connection {
     return try statement.step() ? sqlite3_column_int64(statement.handle, 0) : 0
   }
 
-  /// Compiles one of the library's own statements.
+  /// Compiles an internal statement of the library.
   func compile(_ text: StaticString) throws -> PreparedStatement {
     try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), isInternal: true)
   }
 
-  /// Runs one of the library's own statements without values, such as a pragma. Returns the first column of the first
-  /// row as text; nil if there is no row.
+  /// Runs an internal statement without values, such as a pragma. Returns the first column of the first row as text;
+  /// nil if there is no row.
   @discardableResult
   package func pragma(_ text: String) throws -> String? {
     try rows(text).first?.first
   }
 
-  /// Runs one of the library's own statements and returns its rows as texts, an empty one for NULL.
+  /// Runs an internal statement and returns its rows as texts, with an empty text for NULL.
   ///
-  /// An array, and no closure for each row: the compiler would copy the loop into each of fifty callers.
+  /// Returns an array instead of calling a closure, because the compiler would copy the loop into each of fifty
+  /// callers.
   package func rows(_ sql: String, binding parameters: ParameterBuffer? = nil) throws -> [[String]] {
     var rows: [[String]] = []
     try eachRow(sql, binding: parameters) { rows.append($0) }
     return rows
   }
 
-  /// Runs one of the library's own statements whose rows may be many. Calls `body` with each row as texts, an empty
-  /// text for NULL. Binds the values in `parameters`; placeholders are NULL.
+  /// Runs an internal statement that can return many rows. Calls `body` with each row as texts, with an empty text for
+  /// NULL. Binds the values in `parameters`; placeholders are NULL.
   package func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in
@@ -314,10 +317,10 @@ package final class Connection {
 
   // MARK: State
 
-  /// True if SQLite is outside every transaction.
+  /// True if no transaction is open in SQLite.
   package var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
 
-  /// True if the open transaction may have written something.
+  /// True if the open transaction might have written.
   var isWriting: Bool { transactionState("main") == SQLITE_TXN_WRITE }
 
   /// True if the open transaction has neither read nor written yet, in any attached database.
@@ -327,7 +330,7 @@ package final class Connection {
     Library.transactionState?(handle, database) ?? SQLITE_TXN_WRITE
   }
 
-  /// True if SQLite opened the file read-only, requested or not.
+  /// True if SQLite opened the file read-only, either as requested or because the file is write-protected.
   package var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
   var lastInsertedId: Int64 {
@@ -335,16 +338,17 @@ package final class Connection {
     set { sqlite3_set_last_insert_rowid(handle, newValue) }
   }
 
-  /// The number of rows that the latest INSERT, UPDATE or DELETE changed itself, without triggers and cascades.
+  /// The number of rows that the latest INSERT, UPDATE or DELETE changed directly, without triggers and cascades.
   package var changes: Int { Int(Library.changes(handle)) }
 
-  /// The number of rows changed since the connection was opened, including triggers and cascades; it may overflow.
+  /// The number of rows changed since the connection was opened, including triggers and cascades. The number can
+  /// overflow.
   package var totalChanges: Int32 { sqlite3_total_changes(handle) }
 
-  /// The path of the file, as SQLite resolved it when opening.
+  /// The path of the file, as resolved by SQLite.
   package var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }
 
-  /// True if the file of this connection is no longer the one at its path.
+  /// True if the file of this connection is no longer at its path.
   package var fileHasMoved: Bool {
     var moved: Int32 = 0
     return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0
@@ -355,7 +359,7 @@ package final class Connection {
     guard code == SQLITE_OK else { throw error(code, sql: nil) }
   }
 
-  /// Frees what SQLite can rebuild: cached pages and compiled statements.
+  /// Frees memory that SQLite can rebuild: cached pages and compiled statements.
   package func releaseMemory() {
     dropStatements()
     sqlite3_db_release_memory(handle)

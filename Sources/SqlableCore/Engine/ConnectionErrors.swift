@@ -1,10 +1,10 @@
 import CSqlableSQLite
 
 extension Connection {
-  /// Makes an error from a result code of this connection, with the fate of the open transaction.
+  /// Creates an error from a result code of this connection, with the state of the open transaction.
   ///
   /// A full disk, an I/O error or an interrupt can roll back the whole transaction. SQLite is then in autocommit mode,
-  /// where the caller's next write would be stored on its own. So the loss is recorded.
+  /// and would commit the caller's next write alone. So the loss is recorded.
   func error(_ code: Int32, sql: String?, running statement: PreparedStatement? = nil) -> SqlError {
     let primary = code & 0xFF
     let failure = Connection.failure(code, handle: handle)
@@ -29,8 +29,8 @@ extension Connection {
     return error
   }
 
-  /// True if a statement that met damage reads or writes the main database, and not only attached ones, as far as its
-  /// bytecode shows.
+  /// True if a statement that failed because of damage uses the main database, according to its bytecode. False if the
+  /// statement uses only attached databases.
   private func concernsMain(_ sql: String?) -> Bool {
     guard let sql, didFindDamage != nil else { return true }
     if Substring(sql).utf8.firstKeywords(1) == ["ATTACH"] { return false }
@@ -38,7 +38,7 @@ extension Connection {
     var statement: OpaquePointer?
     defer { sqlite3_finalize(statement) }
     guard sqlite3_prepare_v2(handle, "EXPLAIN " + sql, -1, &statement, nil) == SQLITE_OK else {
-      // The schema of one of the databases can't be read.
+      // The schema of one database can't be read; check whether it is the main database.
       sqlite3_finalize(statement)
       statement = nil
       return sqlite3_prepare_v2(handle, "SELECT count(*) FROM main.sqlite_schema", -1, &statement, nil) != SQLITE_OK
@@ -54,7 +54,7 @@ extension Connection {
     return !readsOther
   }
 
-  /// True if there is a database beside main and temp.
+  /// True if a database other than `main` and `temp` is attached.
   private var hasAttached: Bool {
     var statement: OpaquePointer?
     defer { sqlite3_finalize(statement) }
@@ -65,7 +65,7 @@ extension Connection {
     return false
   }
 
-  /// The error for SQL that did not compile.
+  /// Returns the error for SQL that did not compile.
   func compileError(_ code: Int32, _ text: UnsafeBufferPointer<UInt8>) -> SqlError {
     var error = error(code, sql: String(decoding: text, as: UTF8.self))
     if let offset = Library.errorOffset?(handle), offset >= 0 { error.offset = Int(offset) }
@@ -74,7 +74,7 @@ extension Connection {
     }
     guard error.message == "too many SQL variables" else { return error }
     let limit = sqlite3_limit(handle, SQLITE_LIMIT_VARIABLE_NUMBER, -1)
-    // Without the SQL: a million question marks explain nothing.
+    // The error omits the SQL, because a million question marks explain nothing.
     var tooMany = SqlError.invalidStatement(
       "the statement binds more than \(limit) values, the limit of this SQLite; bind a list of any length as one "
         + "value: IN (SELECT value FROM json_each(\\(json: values)))"
@@ -83,7 +83,7 @@ extension Connection {
     return tooMany
   }
 
-  /// Returns the reason why a statement that SQLite could parse is invalid; nil for other messages of a compilation.
+  /// Returns the reason why a statement is invalid although its syntax is correct; nil for other messages.
   package static func reason(ofInvalid message: String) -> String? {
     if message == "no query solution" {
       return "SQLite can't use the index that INDEXED BY requires for this statement"
@@ -102,10 +102,10 @@ extension Connection {
     return isAboutStatement ? message : nil
   }
 
-  /// SQLite's extended code and message for a failure with this code.
+  /// Returns SQLite's extended code and message for a failure with this code.
   static func failure(_ code: Int32, handle: OpaquePointer?) -> (extendedCode: Int32, message: String) {
     let (primary, latest) = (code & 0xFF, sqlite3_extended_errcode(handle))
-    // SQLite reports the connection's latest failure, which may not be this one.
+    // SQLite reports the connection's latest failure, which can be a different failure.
     let isLatest = handle != nil && latest & 0xFF == primary
     let text = (isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)).map { String(cString: $0) }
     return (isLatest && code == primary ? latest : code, withoutAdvice(text ?? "unknown error"))
@@ -141,10 +141,10 @@ extension Connection {
     return "no such column: " + String(decoding: name.utf8.dropLast(advice.utf8.count), as: UTF8.self)
   }
 
-  /// Rewrites a message that refuses a part of the schema as unsafe, and names the settings that help; nil for any
-  /// other message.
+  /// Rewrites SQLite's message that a part of the schema is unsafe, and adds the settings that allow this part. Nil for
+  /// any other message.
   ///
-  /// SQLite calls the schema malformed if the part is in an index or a generated column.
+  /// If the part is in an index or a generated column, SQLite reports a malformed schema.
   private func refusal(_ message: String) -> String? {
     guard let part = SqlError.unsafePart(ofMessage: message) else { return nil }
     return

@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// SQLite's counters and memory sizes, in bytes, of a connection.
+/// SQLite's counters for a connection, and the connection's memory sizes in bytes.
 struct ConnectionStatus {
   let changes: Int
   let pageHits, pageMisses, pageWrites: Int

@@ -1,9 +1,9 @@
 import CSqlableSQLite
 
-// The calls of SQLCipher. Keys are never part of an SQL text, which traces and errors would show.
+// The calls of SQLCipher. A key is never part of an SQL text, because traces and errors show SQL texts.
 
 extension Cipher {
-  /// The reason why this build or process can't use a key, as a message; nil if nothing is missing.
+  /// The reason why this build or process can't use a key, as a message; nil if keys can be used.
   static var missing: String? {
     #if SQLCipher
     guard let version = Library.cipherVersion else {
@@ -24,7 +24,7 @@ extension Cipher {
 }
 
 extension Connection {
-  /// Gives SQLite the key of the file; to be called before anything is read.
+  /// Sets the key of the file. Call before the first read.
   func use(_ cipher: Cipher) throws {
     try Cipher.check()
     #if SQLCipher
@@ -36,7 +36,7 @@ extension Connection {
     #endif
   }
 
-  /// Attaches a file with its key; nil for a file without a key.
+  /// Attaches a file with its key; nil for a file that is not encrypted.
   package func attach(_ path: String, as name: String, _ key: EncryptionKey?) throws {
     guard Cipher.missing == nil else {
       _ = try pragma("ATTACH \(path.quotedText) AS \(name.quotedName)")
@@ -53,9 +53,9 @@ extension Connection {
       statement.reset()
       statement.clearBindings()
     }
-    // The bytes are not copied, so they must live until the statement has run.
+    // The bytes are not copied, so the key must exist until the statement has run.
     try withExtendedLifetime(key) {
-      // As a blob: SQLite may convert a text, in a UTF-16 database.
+      // Binds a blob, because SQLite would convert a text in a UTF-16 database.
       try give(key) { sqlite3_bind_blob(statement.handle, 1, $0, $1, nil) }
       do { _ = try statement.step() } catch var error as SqlError {
         if error.kind == .notADatabase { (error.kind, error.message) = (.wrongKey, Connection.wrongKeyMessage) }
@@ -64,7 +64,7 @@ extension Connection {
     }
   }
 
-  /// Calls a function with the bytes of a key and their number.
+  /// Calls a C function with the bytes of a key and the number of bytes.
   private func give(_ key: EncryptionKey, to function: (UnsafePointer<CChar>?, Int32) -> Int32) throws {
     let code = key.secret?.withBytes { bytes in
       function(bytes.bindMemory(to: CChar.self).baseAddress, Int32(clamping: bytes.count))
@@ -73,18 +73,18 @@ extension Connection {
   }
 
   #if SQLCipher
-  /// Encrypts all pages with another key, in a separate transaction. SQLCipher reports no error: the next open of the
-  /// file shows whether the change succeeded.
+  /// Encrypts all pages with another key, in a separate transaction. SQLCipher reports no error. Open the file with the
+  /// new key to find out whether the change succeeded.
   func changeKey(to key: EncryptionKey) throws {
     try give(key) { sqlite3_rekey_v2(handle, "main", $0, $1) }
   }
   #endif
 
-  /// Returns the error, or its meaning for an encrypted file: a wrong key, or a damaged page.
+  /// Returns the error. For an encrypted file, translates the error into a wrong key or a damaged page.
   ///
-  /// With a wrong key, SQLite reports that the file is not a database. Once a page was decrypted, the key is right. A
-  /// page that can't be decrypted is then damaged, unless another process has changed the key. SQLCipher reports such a
-  /// page as damage, or by a code that says nothing.
+  /// With a wrong key, SQLite reports that the file is not a database. Once a page was decrypted, the key is known to
+  /// be right. If another page then can't be decrypted, that page is damaged, or another process has changed the key.
+  /// SQLCipher reports such a page as damage or as a general error.
   func meaning(ofEncrypted error: SqlError) -> SqlError {
     guard !isProbing, let cipher else { return error }
     let isUnclear = error.code == Int(SQLITE_ERROR) && error.message == "SQL logic error" && !readsPages
@@ -102,7 +102,7 @@ extension Connection {
     return translated
   }
 
-  /// True if the connection can read a page. After a page that can't be decrypted, SQLCipher reads none until the
+  /// True if the connection can read a page. After a page that can't be decrypted, SQLCipher reads no page until the
   /// statement has ended.
   private var readsPages: Bool {
     isProbing = true
@@ -126,7 +126,7 @@ extension Connection {
     }
   }
 
-  /// True if the file begins like a file that is not encrypted.
+  /// True if the file begins with the header of an unencrypted database.
   private var hasPlainHeader: Bool {
     let magic = Array("SQLite format 3\0".utf8)
     var file: UnsafeMutablePointer<sqlite3_file>?

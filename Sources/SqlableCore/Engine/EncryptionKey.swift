@@ -4,24 +4,26 @@
 /// let configuration = Configuration(key: try .rawFile("/run/secrets/bikes.key"))
 /// ```
 ///
-/// It needs the package trait `SQLCipher`: without it, opening a handle with a key throws `.misuse`. The key's memory
-/// is locked, left out of core dumps where the system allows that, and overwritten when the last copy is gone. What it
-/// is made of is the caller's to overwrite. It has no contents for descriptions, `dump` and `Mirror`.
+/// A key requires the package trait `SQLCipher`; without the trait, opening a handle with a key throws `.misuse`. The
+/// key's memory is locked, excluded from core dumps if the system allows, and overwritten when the last copy is
+/// deallocated. Overwriting the text or bytes from which the key was created is up to the caller. Descriptions, `dump`
+/// and `Mirror` do not show the key's contents.
 public struct EncryptionKey: Sendable, Hashable {
-  /// As SQLCipher takes it; nil for no key.
+  /// The key in the form that SQLCipher accepts; nil for no key.
   package let secret: SecretBytes?
-  /// True if it has the salt that otherwise the file has.
+  /// True if the key contains the salt, which is otherwise stored in the file.
   package let hasSalt: Bool
 
   private init(_ secret: SecretBytes?, hasSalt: Bool = false) { (self.secret, self.hasSalt) = (secret, hasSalt) }
 
-  /// A passphrase, from which SQLCipher derives the key of a file: see ``CipherSettings/kdfIterations``.
+  /// Creates a passphrase, from which SQLCipher derives the file's key; see ``CipherSettings/kdfIterations``.
   ///
-  /// Its bytes are those of the text in UTF-8. Throws `.misuse` for an empty one, and for one of the form `x'…'`:
-  /// SQLCipher takes it for a raw key.
+  /// The passphrase consists of the text's UTF-8 bytes. Throws `.misuse` for an empty text and for the form `x'…'`,
+  /// which SQLCipher treats as a raw key.
   public static func passphrase(_ text: String) throws -> EncryptionKey { try passphrase(Array(text.utf8)) }
 
-  /// A passphrase of any bytes. Throws `.misuse` if there are none, or more than a megabyte, and for the form `x'…'`.
+  /// Creates a passphrase of any bytes. Throws `.misuse` for no bytes, for more than a megabyte, and for the form
+  /// `x'…'`.
   public static func passphrase(_ bytes: [UInt8]) throws -> EncryptionKey {
     guard (1...1 << 20).contains(bytes.count) else {
       throw SqlError.misuse("a passphrase must have from 1 to 1,048,576 bytes")
@@ -30,7 +32,7 @@ public struct EncryptionKey: Sendable, Hashable {
   }
 
   private static func passphrase(_ bytes: some BidirectionalCollection<UInt8>) throws -> EncryptionKey {
-    // SQLCipher takes it for a raw key, and derives nothing from it.
+    // SQLCipher treats the form `x'…'` as a raw key, without key derivation.
     let isNotation =
       bytes.count > 2 && bytes.last == UInt8(ascii: "'")
       && bytes.prefix(2).elementsEqual("x'".utf8) { $0 | 0x20 == $1 | 0x20 }
@@ -41,10 +43,11 @@ public struct EncryptionKey: Sendable, Hashable {
     return EncryptionKey(try SecretBytes(bytes))
   }
 
-  /// A key of 32 random bytes, from which nothing is derived: a handle opens faster than with a passphrase.
+  /// Creates a key from 32 random bytes. A handle opens faster than with a passphrase, because the key is used without
+  /// derivation.
   ///
-  /// Each file has a salt in its first 16 bytes, unless one is given here, which then has 16. Throws `.misuse` for
-  /// another number of bytes.
+  /// If `salt` is nil, the salt is stored in the first 16 bytes of the file. Throws `.misuse` unless `bytes` has 32
+  /// bytes and `salt` has 16.
   public static func raw(_ bytes: [UInt8], salt: [UInt8]? = nil) throws -> EncryptionKey {
     guard bytes.count == 32, salt.map({ $0.count == 16 }) ?? true else {
       throw SqlError.misuse("a raw key must have 32 bytes, and its salt 16")
@@ -58,7 +61,7 @@ public struct EncryptionKey: Sendable, Hashable {
     return try EncryptionKey(notation(of: digits, count: 2 * (bytes.count + (salt?.count ?? 0))), hasSalt: salt != nil)
   }
 
-  /// SQLCipher's notation of a raw key: `x'…'` with two digits for each byte.
+  /// Returns SQLCipher's notation of a raw key: `x'…'` with two digits for each byte.
   private static func notation(of digits: some Sequence<UInt8>, count: Int) throws -> SecretBytes {
     try SecretBytes(count: 3 + count) { memory in
       (memory[0], memory[1], memory[memory.count - 1]) = (UInt8(ascii: "x"), UInt8(ascii: "'"), UInt8(ascii: "'"))
@@ -66,13 +69,13 @@ public struct EncryptionKey: Sendable, Hashable {
     }
   }
 
-  /// The raw key in a file, which is read now: 32 bytes, or 48 with its salt, also as 64 or 96 hexadecimal digits.
+  /// Reads a raw key from a file: 32 bytes or 64 hexadecimal digits, or with a salt, 48 bytes or 96 digits.
   ///
   /// ```swift
   /// let key = try EncryptionKey.rawFile("/run/secrets/bikes.key")  // head -c 32 /dev/urandom >/run/secrets/bikes.key
   /// ```
   ///
-  /// A newline after the digits is left out. Throws `.cannotOpen` or `.io` if the file can't be read, and `.misuse` for
+  /// A newline after the digits is ignored. Throws `.cannotOpen` or `.io` if the file can't be read, and `.misuse` for
   /// any other contents.
   public static func rawFile(_ path: String) throws -> EncryptionKey {
     try contents(of: path) { bytes in
@@ -82,7 +85,7 @@ public struct EncryptionKey: Sendable, Hashable {
       case 64, 65, 96, 97:
         let digits = bytes[..<(bytes.count & ~1)]
         guard bytes.count == digits.count || bytes.last == UInt8(ascii: "\n"), digits.allSatisfy(isDigit) else { break }
-        // In lower case: equal keys have equal bytes.
+        // Converts the digits to lower case, so that equal keys have equal bytes.
         let notation = try notation(of: digits.lazy.map { $0 | 0x20 }, count: digits.count)
         return EncryptionKey(notation, hasSalt: digits.count == 96)
       default: break
@@ -91,14 +94,14 @@ public struct EncryptionKey: Sendable, Hashable {
     }
   }
 
-  /// The passphrase in a file, which is read now: its bytes, without a newline at the end.
+  /// Reads a passphrase from a file. The passphrase consists of the file's bytes without a final newline.
   ///
   /// ```swift
   /// let key = try EncryptionKey.passphraseFile("/run/secrets/bikes.passphrase")
   /// ```
   ///
-  /// Throws `.cannotOpen` or `.io` if the file can't be read, and `.misuse` for one that is empty or longer than a
-  /// megabyte, or that has SQLCipher's notation of a raw key, `x'…'`.
+  /// Throws `.cannotOpen` or `.io` if the file can't be read. Throws `.misuse` for a file that is empty or longer than
+  /// a megabyte, and for SQLCipher's notation of a raw key, `x'…'`.
   public static func passphraseFile(_ path: String) throws -> EncryptionKey {
     try contents(of: path) { bytes in
       let length = bytes.last == UInt8(ascii: "\n") ? bytes.count - 1 : bytes.count
@@ -109,9 +112,10 @@ public struct EncryptionKey: Sendable, Hashable {
     }
   }
 
-  /// The key in a file: 32 bytes are a raw key, 48 one with its salt, any others a passphrase.
+  /// Reads a key from a file. A file of 32 bytes is a raw key, a file of 48 bytes is a raw key with salt, and any other
+  /// file is a passphrase.
   ///
-  /// A passphrase of 32 characters is taken for a raw key, and 64 hexadecimal digits for a passphrase.
+  /// A passphrase of 32 bytes is read as a raw key, and 64 hexadecimal digits are read as a passphrase.
   @available(*, deprecated, message: "the kind of key in the file is ambiguous; use rawFile(_:) or passphraseFile(_:)")
   public static func file(_ path: String) throws -> EncryptionKey {
     let size = try contents(of: path) { $0.count }
@@ -139,15 +143,15 @@ public struct EncryptionKey: Sendable, Hashable {
     return first.isEqual(to: second)
   }
 
-  /// By the number of bytes: a hash of a secret would tell something of it.
+  /// Hashes only the number of bytes, because a hash of the secret would reveal part of the secret.
   public func hash(into hasher: inout Hasher) { hasher.combine(secret?.count) }
 }
 
 extension EncryptionKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// `key`, whatever it is.
+  /// The constant text `key`, which hides the contents.
   public var description: String { "key" }
-  /// `key`, whatever it is.
+  /// The constant text `key`, which hides the contents.
   public var debugDescription: String { "key" }
-  /// Without children.
+  /// A mirror without children, which hides the key.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -3,12 +3,11 @@ import CSqlableSQLite
 /// Support for FTS5 tables in triggers of an untrusted schema.
 ///
 /// The triggers that keep a full-text index up to date write to a virtual table. In an untrusted schema SQLite allows
-/// such a write only if the table is marked innocuous. Newer versions of FTS5 mark their tables, 3.40 does not.
-/// Trusting the whole schema would allow everything else too. So FTS5's tables are marked here. While FTS5 connects a
-/// table it creates the tokenizer, and SQLite then accepts the mark for the table being connected.
+/// such a write only if the table is marked innocuous. Newer versions of FTS5 mark their tables, but 3.40 does not.
+/// Trusting the whole schema would also allow every other function and virtual table. So this type marks FTS5's tables.
+/// FTS5 creates the tokenizer while connecting a table, and SQLite then accepts a mark for this table.
 enum FullTextModule {
-  /// True if this SQLite has FTS5 and FTS5 does not mark its tables innocuous; nil until there was enough memory for
-  /// the probe.
+  /// True if this SQLite has an FTS5 that does not mark its tables innocuous.
   private static let isToBeAllowed = Library.Probe<Bool> {
     Library.ask { handle in
       guard sqlable_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0) == SQLITE_OK else { return nil }
@@ -27,22 +26,23 @@ enum FullTextModule {
   /// The tokenizers that are built into FTS5.
   static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
 
-  /// Lets a connection's triggers write to FTS5's tables when its schema is no longer trusted. The connection may have
-  /// used the tables already.
+  /// Allows a connection's triggers to write to FTS5's tables once the schema is no longer trusted. The connection
+  /// might have used the tables already.
   static func allowInTriggers(of connection: Connection) throws {
     guard !connection.allowsFullTextInTriggers else { return }
     try connection.withoutRules { try prepareForDistrust(connection) }
-    // FTS5's tables are marked when SQLite connects them, and the reset connects them again. Not in a transaction: FTS5
-    // keeps unwritten changes in memory.
+    // FTS5's tables are marked when SQLite connects the tables, and the reset makes SQLite connect the tables again. A
+    // reset inside a transaction would lose changes that FTS5 keeps in memory.
     guard connection.isAutocommit, connection.openCursors == 0, !connection.userCode.isRunning else { return }
     try connection.withoutRules {
       try connection.withoutTracing { _ = try $0.pragma("PRAGMA writable_schema = RESET") }
     }
   }
 
-  /// Replaces FTS5's built-in tokenizers with ones that mark the table innocuous and then call the original.
+  /// Replaces FTS5's built-in tokenizers with wrappers that mark the table innocuous and then call the original
+  /// tokenizer.
   static func prepareForDistrust(_ connection: Connection) throws {
-    // Without the marks, the connection would refuse the triggers later, and not say why.
+    // Without the marks, the connection would later refuse the triggers with a misleading error.
     guard let isToBeAllowed = isToBeAllowed.answer else { throw connection.error(SQLITE_NOMEM, sql: nil) }
     guard isToBeAllowed else {
       connection.allowsFullTextInTriggers = true
@@ -53,7 +53,7 @@ enum FullTextModule {
     else { throw connection.error(SQLITE_NOMEM, sql: nil) }
     for name in tokenizers {
       var (data, methods): (UnsafeMutableRawPointer?, _) = (nil, fts5_tokenizer())
-      // An older FTS5 has no trigram.
+      // An older FTS5 lacks the tokenizer `trigram`.
       guard find(api, name, &data, &methods) == SQLITE_OK else { continue }
       let wrapper = Unmanaged.passRetained(BuiltInTokenizer(connection.handle, create: methods.xCreate, data))
       methods.xCreate = { context, arguments, count, tokenizer in
@@ -73,7 +73,7 @@ enum FullTextModule {
     connection.allowsFullTextInTriggers = true
   }
 
-  /// Marks the table being connected as one that triggers may use. Call while FTS5 creates the table's tokenizer.
+  /// Marks the table that SQLite is connecting as innocuous. Call while FTS5 creates the table's tokenizer.
   static func allowInTriggers(_ handle: OpaquePointer) {
     if isToBeAllowed.answer == true { _ = sqlable_vtab_innocuous(handle) }
   }

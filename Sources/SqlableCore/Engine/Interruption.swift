@@ -4,15 +4,16 @@ import Synchronization
 
 /// Interrupts a connection's statements and lock waits from another thread, from `request()` until `reset()`.
 ///
-/// `sqlite3_interrupt` stops whatever runs when it arrives, which may be the next caller's statement, or nothing.
+/// Does not use `sqlite3_interrupt`, which could stop the next caller's statement, or have no effect between two
+/// statements.
 ///
-/// Sound as `Sendable`:
+/// `@unchecked Sendable` is sound for these reasons:
 /// 1. The flag is atomic.
 /// 2. `longStatement` has its own lock.
-/// 3. Only the thread that runs the statement touches the rest.
+/// 3. Only the thread that runs the statement accesses the other properties.
 package final class Interruption: @unchecked Sendable {
   private let flag = Atomic(false)
-  /// The longest time that a statement waits for another connection's lock.
+  /// The maximum time that a statement waits for another connection's lock.
   package let busyTimeout: Duration
 
   package init(busyTimeout: Double) { self.busyTimeout = .seconds(busyTimeout) }
@@ -28,14 +29,16 @@ package final class Interruption: @unchecked Sendable {
     if wasLong { longStatement.withLock { $0 = nil } }
   }
 
-  /// The SQL of the running statement once it has run for long, for other threads to read.
+  /// The SQL of a long-running statement; nil until the statement has run for some time. Other threads can read this
+  /// value.
   package let longStatement = LockedValue<String?>(nil)
-  /// The steps that the statements of the call have taken, in thousands.
+  /// The number of virtual machine steps of the call's statements, in thousands.
   @exclusivity(unchecked) fileprivate var steps = 0
-  /// The steps, in thousands, after which the running statement is reported; they take one or two milliseconds.
+  /// The number of steps, in thousands, after which the running statement is reported. This takes one or two
+  /// milliseconds.
   fileprivate static let stepsBeforeReporting = 64
 
-  /// Publishes the SQL of the running statement. Call on the thread that runs it.
+  /// Stores the SQL of the running statement in `longStatement`. Call on the thread that runs the statement.
   fileprivate func report(_ connection: OpaquePointer) {
     var statement = sqlite3_next_stmt(connection, nil)
     while let candidate = statement, sqlite3_stmt_busy(candidate) == 0 {
@@ -49,8 +52,8 @@ package final class Interruption: @unchecked Sendable {
   /// The number of progress callbacks that are still allowed; nil for no limit.
   @exclusivity(unchecked) fileprivate var budget: Int?
 
-  /// Calls `body` on the connection's thread. Stops the statements of `body` if together they take more than
-  /// `thousands` thousand steps, or if a statement must wait for a lock. Returns whether a statement was stopped.
+  /// Calls `body` on the connection's thread. Stops the statements of `body` if their total exceeds `thousands`
+  /// thousand steps, or if a statement would wait for a lock. Returns true if a statement was stopped.
   package func withBudget(_ thousands: Int, _ body: () throws -> Void) rethrows -> Bool {
     budget = thousands
     defer { budget = nil }
@@ -63,16 +66,16 @@ package final class Interruption: @unchecked Sendable {
     }
   }
 
-  /// True if `withBudget` has stopped a statement, and will return true.
+  /// True if `withBudget` has stopped a statement.
   var isBudgetSpent: Bool { budget.map { $0 < 0 } ?? false }
 
-  /// The steps and time that the statements of a limited run may still take; nil outside a limited run.
+  /// The remaining steps and time of a limited run; nil outside a limited run.
   @exclusivity(unchecked) var allowance: RunAllowance?
 
-  /// True if running statements ignore a request; waiting for a lock still stops.
+  /// True if running statements ignore a request. A wait for a lock still ends on a request.
   @exclusivity(unchecked) var isOff = false
 
-  /// True if a statement that has taken another thousand steps must stop.
+  /// Counts another thousand steps, and returns true if the running statement must stop.
   fileprivate var stops: Bool {
     if isOff { return false }
     steps += 1
@@ -83,19 +86,21 @@ package final class Interruption: @unchecked Sendable {
     return left < 1 || isRequested
   }
 
-  /// The moment when the connection began to wait for a lock; nil before the first wait.
+  /// The time when the current or latest wait for a lock began; nil before the first wait.
   @exclusivity(unchecked) fileprivate var waitingSince: ContinuousClock.Instant?
 
   /// The total time that the connection has waited for locks.
   @exclusivity(unchecked) private(set) var waited = Duration.zero
 
-  /// The part of the busy timeout that passed before SQLite was called; the next wait for a lock includes this part.
+  /// The part of the busy timeout that passed before SQLite was called. The next wait for a lock is shorter by this
+  /// time.
   @exclusivity(unchecked) package var spent = Duration.zero
 
   /// The connection whose statements are interrupted; nil before `use(_:)`.
   fileprivate var connection: OpaquePointer?
 
-  /// Waits a little longer for a lock; returns false if the busy timeout has passed or the statement must stop.
+  /// Pauses before SQLite retries to take a lock. Returns false if the busy timeout has passed or the statement must
+  /// stop.
   fileprivate func waits(_ attempts: Int32) -> Bool {
     if budget != nil {
       budget = -1
@@ -114,14 +119,14 @@ package final class Interruption: @unchecked Sendable {
   }
 }
 
-/// The steps and time that a limited run may still take.
+/// The remaining steps and time of a limited run.
 package struct RunAllowance {
   /// The limit that stopped the run.
   package enum Excess {
     case time, steps
   }
 
-  /// The steps of SQLite's virtual machine that are left, in thousands; nil for no limit.
+  /// The remaining steps of SQLite's virtual machine, in thousands; nil for no limit.
   private var steps: Int?
   /// The steps taken so far, in thousands.
   private var taken = 0
@@ -133,7 +138,7 @@ package struct RunAllowance {
     end = time.map { .now + $0 }
   }
 
-  /// Returns this allowance, with each limit lowered to the remaining limit of the other.
+  /// Returns this allowance, with each limit lowered to the limit of `other` if that limit is lower.
   fileprivate func atMost(_ other: RunAllowance?) -> RunAllowance {
     guard let other else { return self }
     var least = self
@@ -142,7 +147,7 @@ package struct RunAllowance {
     return least
   }
 
-  /// Returns the rest of this allowance after a nested run with the allowance `inner`.
+  /// Returns this allowance minus the steps that a nested run with the allowance `inner` has taken.
   fileprivate func without(_ inner: RunAllowance?) -> RunAllowance {
     guard let inner else { return self }
     var rest = self
@@ -151,7 +156,7 @@ package struct RunAllowance {
     return rest
   }
 
-  /// Takes a thousand steps; returns false if the run has exceeded a limit.
+  /// Counts a thousand steps; returns false if the run has exceeded a limit.
   fileprivate mutating func takeThousand() -> Bool {
     taken += 1
     if let left = steps {
@@ -168,8 +173,8 @@ package struct RunAllowance {
 }
 
 extension Connection {
-  /// Throws if an interruption is requested; every statement begins with this check. SQLite checks every thousand steps
-  /// of one statement, which many small statements never reach.
+  /// Throws if an interruption is requested. Every statement begins with this check, because SQLite checks only after a
+  /// thousand steps, which small statements never reach.
   @inline(__always)
   package func checkInterruption() throws {
     guard let interruption = unretainedInterruption, interruption._withUnsafeGuaranteedRef({ $0.isRequested }) else {
@@ -178,7 +183,7 @@ extension Connection {
     throw error(SQLITE_INTERRUPT, sql: nil)
   }
 
-  /// Calls `body`, whose statements stop when they take more than the allowance; returns the limit that stopped them,
+  /// Calls `body`, and stops its statements when they exceed the allowance. Also returns the limit that was exceeded,
   /// if any.
   package func limited<Value>(
     to allowance: RunAllowance, busyTimeout: Double, _ body: () throws -> Value
@@ -186,7 +191,7 @@ extension Connection {
     let existing = interruption
     let used = existing ?? Interruption(busyTimeout: busyTimeout)
     if existing == nil { use(used) }
-    // A nested limited run must stay within both allowances.
+    // A nested limited run must not exceed either allowance.
     let outer = used.allowance
     used.allowance = allowance.atMost(outer)
     let result = Result { try body() }
@@ -202,13 +207,12 @@ extension Connection {
     setBusyTimeout(milliseconds: Int32(busyTimeout * 1_000))
   }
 
-  /// Makes the interruption stop this connection's statements, while they run and while they wait for another
-  /// connection's lock.
+  /// Sets the interruption that stops this connection's running statements and lock waits.
   package func use(_ interruption: Interruption) {
     self.interruption = interruption
     interruption.connection = handle
     let context = Unmanaged.passUnretained(interruption).toOpaque()
-    // SQLite counts the steps of a statement over all its runs.
+    // SQLite counts the steps of a compiled statement across all its runs.
     sqlite3_progress_handler(
       handle, 1_000,
       { context in

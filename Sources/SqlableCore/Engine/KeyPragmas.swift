@@ -1,9 +1,10 @@
-// Pragmas that SQLite runs while it compiles them, so that they must be known before.
+// Checks for pragmas that SQLite runs during compilation. The checks must run before the compilation.
 
 extension Connection {
-  /// To be called before a text of the program is compiled.
+  /// Checks a text that the application wrote, before the text is compiled.
   ///
-  /// Throws `.misuse` for one that begins with a pragma that takes a key. The error has no text, which has the key.
+  /// Throws `.misuse` if the text begins with a pragma that sets a key. The error does not contain the text, because
+  /// the text contains the key.
   func checkPragma(_ text: UnsafeBufferPointer<UInt8>) throws {
     guard let name = text.pragma else { return }
     if name == "trusted_schema" { try FullTextModule.allowInTriggers(of: self) }
@@ -18,7 +19,7 @@ extension Connection {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// The name of the pragma with which the text begins, in lower case.
+  /// The name of the pragma at the beginning of the text, in lower case; nil for any other statement.
   fileprivate var pragma: String? {
     var tokens = SQLTokenizer(self)
     var token = tokens.next()

@@ -1,24 +1,24 @@
 import CSqlableSQLite
 
-/// The feature that this SQLite is too old for, or was built without, deduced from its messages.
+/// Finds the feature that this SQLite lacks, from SQLite's error message.
 ///
-/// SQLite says `near "RETURNING": syntax error` and `no such function: sqrt`. The reason is worked out only after a
-/// failure, so a statement that works costs nothing more. Raw SQL gets the same answer as the library's own statements.
+/// Examples are `near "RETURNING": syntax error` and `no such function: sqrt`. The check runs only after a failure, so
+/// a successful statement is not slower. Raw SQL is checked in the same way as the library's statements.
 enum LackingFeature {
-  /// A form of SQL that a version added.
+  /// A syntax that a version of SQLite added.
   private struct Form {
     let name: String
     let since: Int
-    /// The words at which an older parser may stop, in upper case; empty for any word.
+    /// The words at which an older parser reports a syntax error, in upper case; empty for any word.
     let stops: [String]
-    /// A text in upper case that SQL with the form contains. The stops are not enough: the parser stops at such words
-    /// for other reasons too.
+    /// A text in upper case that the SQL must also contain. Checking `stops` alone is not enough, because the parser
+    /// can stop at these words for other reasons.
     let sign: String
   }
 
   private static let forms = [
     Form(name: "RETURNING", since: 35, stops: ["RETURNING"], sign: "RETURNING"),
-    // After a table name, RETURNING parses as an alias, and the parser stops later.
+    // After a table name, an older parser treats RETURNING as an alias, and stops at a later word.
     Form(name: "RETURNING", since: 35, stops: [], sign: " RETURNING "),
     Form(name: "a MATERIALIZED hint", since: 35, stops: ["MATERIALIZED", "NOT"], sign: "MATERIALIZED"),
     Form(name: "DROP COLUMN", since: 35, stops: ["DROP"], sign: "ALTER"),
@@ -27,7 +27,7 @@ enum LackingFeature {
     Form(name: "IS DISTINCT FROM", since: 39, stops: ["DISTINCT"], sign: "DISTINCT"),
   ]
 
-  /// The functions added after 3.34, by version. A build can also leave out JSON and mathematics.
+  /// The functions added after 3.34, by version. A build of SQLite can also omit JSON and mathematics.
   private static let functions: [(since: Int, names: Set<String>)] = [
     (35, ["sign"]), (38, ["unixepoch", "format"]), (41, ["unhex"]), (42, ["json_error_position"]),
     (43, ["octet_length", "timediff"]), (44, ["concat", "concat_ws", "string_agg"]),
@@ -51,8 +51,8 @@ enum LackingFeature {
     "->", "->>",
   ]
 
-  /// True if UPDATE and DELETE take a LIMIT. Probed: the compile option changes the grammar, and can be listed without
-  /// effect.
+  /// True if UPDATE and DELETE support LIMIT. Tested by running a statement, because SQLite can list the compile option
+  /// without having the grammar.
   private static let limitsChanges = Library.Probe<Bool> {
     Library.ask { handle in
       let code = sqlite3_exec(handle, "CREATE TABLE a (b); DELETE FROM a LIMIT 1", nil, nil, nil)
@@ -60,11 +60,11 @@ enum LackingFeature {
     }
   }
 
-  /// The message if full-text tables are missing.
+  /// The message for an SQLite without full-text tables.
   static let noFullText = "full-text tables need an SQLite built with SQLITE_ENABLE_FTS5"
   private static let noJSON = "JSON functions need an SQLite built with JSON support, the default since 3.38"
 
-  /// Returns the message about the SQLite that the failed statement needs; nil if the statement failed for another
+  /// Returns a message that names the required SQLite version or build option; nil if the statement failed for another
   /// reason.
   static func reason(of message: String, sql: String?) -> String? {
     if message.begins(with: "no such ") {
@@ -80,8 +80,8 @@ enum LackingFeature {
     }
     // "malformed database schema (car) - near "STRICT": syntax error" is about the file, not about the statement.
     let isAboutSchema = message.begins(with: "malformed database schema ")
-    // A parser that knows LIMIT there, in a library without LIMIT, says `syntax error near "LIMIT"`, and names ORDER BY
-    // in full.
+    // Some builds parse LIMIT after UPDATE and DELETE without supporting it. These builds report `syntax error near
+    // "LIMIT"` or `near "ORDER BY"`.
     guard let rest = message.suffix(after: "near \""),
       let stop = (rest.prefix(before: "\": syntax error") ?? rest.prefix(before: " BY\"") ?? rest.prefix(before: "\""))?
         .asciiUppercased
@@ -118,7 +118,7 @@ enum LackingFeature {
 }
 
 extension String {
-  /// True if an ORDER BY of this SQL in upper case stands behind the arguments of a function.
+  /// True if this SQL, which must be in upper case, contains an ORDER BY after the arguments of a function.
   fileprivate var ordersAnAggregate: Bool {
     let text = Array(utf8)
     var open: [Int] = []

@@ -1,12 +1,12 @@
 import CSqlableSQLite
 import Glibc
 
-/// The features of this process's SQLite, probed rather than assumed.
+/// The features of this process's SQLite library.
 package enum Library {
   static let version = String(cString: sqlite3_libversion())
   /// The version as one number: 3,040,001 for 3.40.1.
   package static let versionNumber = Int(sqlite3_libversion_number())
-  /// The minimum version, the first that reports the state of a transaction.
+  /// The minimum version: the first version that reports the state of a transaction.
   private static let leastVersionNumber = 3_034_000
 
   /// Throws if this SQLite is too old.
@@ -15,7 +15,7 @@ package enum Library {
     throw SqlError.misuse(needed(for: "this library", since: 34))
   }
 
-  /// Returns the message that something needs SQLite 3.x or later.
+  /// Returns the message that a feature needs SQLite 3.x or later.
   static func needed(for feature: String, since minor: Int) -> String {
     "\(feature) needs SQLite 3.\(minor) or later; this is \(version)"
   }
@@ -25,13 +25,14 @@ package enum Library {
     sqlite3_column_text(row, 0).map { String(cString: $0) }
   }
 
-  /// True if statements can return the rows they change.
+  /// True if this SQLite supports RETURNING.
   static let hasReturning = versionNumber >= 3_035_000
-  /// True if several connections can share an in-memory database without sharing their locks too.
+  /// True if several connections can share an in-memory database without a shared cache.
   static let sharesMemory = versionNumber >= 3_036_000
   /// True if ADD COLUMN checks existing rows against the constraints of the new column.
   package static let checksAddedColumns = versionNumber >= 3_037_000
-  /// True if a DELETE of all rows counts the rows of a WITHOUT ROWID table; 3.34 does not, 3.40 does.
+  /// True if a DELETE of all rows counts the rows of a WITHOUT ROWID table. SQLite 3.40 counts these rows, 3.34 does
+  /// not.
   static let countsClearedRows = versionNumber >= 3_040_000
 
   /// The functions of the pre-update hook; nil if this SQLite was built without the hook.
@@ -61,7 +62,7 @@ package enum Library {
     unsafeBitCast($0, to: sqlable_error_offset.self)
   }
 
-  /// The function that counts changed rows, also beyond 2^31; before 3.37 there are only 32-bit counts.
+  /// The function that counts changed rows. Before SQLite 3.37 the count has only 32 bits.
   static let changes: sqlable_count =
     symbol("sqlite3_changes64").map { unsafeBitCast($0, to: sqlable_count.self) } ?? { Int64(sqlite3_changes($0)) }
 
@@ -70,10 +71,10 @@ package enum Library {
     unsafeBitCast($0, to: sqlable_transaction_state.self)
   }
 
-  /// The distance between SQLite's values of one row, in bytes, measured on a sample row. 0 if the values do not lie in
-  /// one array, or if memory ran out, which only makes reading slower.
+  /// The distance between SQLite's values of one row, in bytes, measured on a sample row. 0 if the values are not
+  /// stored in one array, or if memory ran out. Then reading is slower.
   ///
-  /// A value is located by this number only in a row whose first and last value have the matching distance.
+  /// This distance is used only for a row whose first and last values have the matching distance.
   static let valueStride: Int =
     ask("SELECT 1, 'two', 3.5, NULL, x'05'") { row in
       let addresses = (0..<5).map { Int(bitPattern: sqlite3_column_value(row, $0)) }
@@ -86,7 +87,7 @@ package enum Library {
   static var realDigits: Int32 { digits.answer ?? 15 }
   private static let digits = Probe<Int32> {
     ask("SELECT CAST(0.1 + 0.2 AS TEXT)") { row in
-      // "0.3", or one digit for each of the 17.
+      // The text is "0.3" with 15 digits, and longer with 17 digits.
       sqlite3_column_text(row, 0) == nil ? nil : sqlite3_column_bytes(row, 0) > 3 ? 17 : 15
     }
   }
@@ -114,14 +115,14 @@ package enum Library {
     }
   }
 
-  /// A question about this SQLite, retried until there is enough memory to answer it.
+  /// A test of this SQLite, whose result is stored. The test is retried if memory ran out.
   final class Probe<Answer: Sendable>: Sendable {
     private let known = LockedValue<Answer?>(nil)
     private let ask: @Sendable () -> Answer?
 
     init(_ ask: @escaping @Sendable () -> Answer?) { self.ask = ask }
 
-    /// The answer; nil while there is not enough memory.
+    /// The result; nil if memory ran out.
     var answer: Answer? {
       known.withLock { known in
         if known == nil { known = ask() }

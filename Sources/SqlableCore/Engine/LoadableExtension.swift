@@ -1,24 +1,24 @@
 import CSqlableSQLite
 import FoundationEssentials
 
-/// An extension of SQLite in a shared library, which every connection of a configuration loads.
+/// An SQLite extension in a shared library. Every connection with this configuration loads the extension.
 ///
 /// ```swift
 /// let configuration = Configuration(extensions: [LoadableExtension(path: "/usr/lib/sqlite3/pcre.so")])
 /// ```
 ///
-/// It is code that runs in the process with all its rights: load what you trust. SQL can't load extensions:
-/// `load_extension()` stays off.
+/// Load only extensions that you trust, because an extension's code runs with all rights of the process. SQL can't load
+/// extensions, because `load_extension()` remains disabled.
 public struct LoadableExtension: Sendable, Hashable {
-  /// The shared library. A name without a slash is searched for as the system's linker does.
+  /// The path of the shared library. The system's linker searches for a name without a slash.
   public var path: String
-  /// The function that sets it up. Default: nil, `sqlite3_extension_init`, or the one that SQLite makes of the file's
-  /// name: `sqlite3_pcre_init`.
+  /// The function that initializes the extension. Default: nil, which means `sqlite3_extension_init`, or a function
+  /// named after the file, such as `sqlite3_pcre_init`.
   public var entryPoint: String?
 
   public init(path: String, entryPoint: String? = nil) { (self.path, self.entryPoint) = (path, entryPoint) }
 
-  /// Throws `.misuse` for a name that no file or function can have.
+  /// Throws `.misuse` for an invalid file name or function name.
   func validate() throws {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the path of an extension can't be empty or contain a NUL byte")
@@ -28,7 +28,7 @@ public struct LoadableExtension: Sendable, Hashable {
     }
   }
 
-  /// The same with an absolute path, which keeps its meaning if the working directory changes.
+  /// This extension with an absolute path, which does not depend on the working directory.
   var withAbsolutePath: LoadableExtension {
     guard path.utf8.contains(UInt8(ascii: "/")), !path.begins(with: "/") else { return self }
     return LoadableExtension(path: FileManager.default.currentDirectoryPath + "/" + path, entryPoint: entryPoint)
@@ -36,9 +36,9 @@ public struct LoadableExtension: Sendable, Hashable {
 }
 
 extension Connection {
-  /// Loads an extension. Throws `.cannotOpen` if there is none that this SQLite can load.
+  /// Loads an extension. Throws `.cannotOpen` if this SQLite can't load the extension.
   func load(_ item: LoadableExtension) throws {
-    // The C function alone: the SQL function stays off.
+    // Enables only the C function. The SQL function `load_extension()` remains disabled.
     try setFlag(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, true)
     defer { try? setFlag(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, false) }
     var text: UnsafeMutablePointer<CChar>?

@@ -1,17 +1,18 @@
 import CSqlableSQLite
 import Glibc
 
-/// The VFS of in-memory databases: SQLite's memdb for these, and the default VFS for every other file.
+/// A VFS that stores in-memory databases with SQLite's memdb, and all other files with the default VFS.
 ///
-/// ATTACH and VACUUM INTO open their files through the main database's VFS, and memdb takes any name for a piece of
-/// memory: they would succeed without writing a file. Connections of memdb share a database by its name. SQLite's
-/// `mode=memory` does that only with a shared cache, where readers and writers lock each other out, table by table.
+/// ATTACH and VACUUM INTO open their files through the main database's VFS. With memdb alone, these statements would
+/// store the data in memory and succeed without writing a file. Connections of memdb share a database by its name.
+/// SQLite's `mode=memory` can share a database only with a shared cache, in which readers and writers of a table block
+/// each other.
 enum MemoryFileSystem {
-  /// The name of the VFS; nil if this SQLite has no memdb.
+  /// The name of the VFS; nil if this SQLite was built without memdb.
   static let name: String? = systems?.name
 
-  /// The name of a new database. No file has it: the default VFS gets only absolute paths. It can't be guessed, so SQL
-  /// can't attach a database of another handle.
+  /// Returns the name of a new database. The name never matches a file, because the default VFS uses only absolute
+  /// paths. The name can't be guessed, so SQL can't attach the database of another handle.
   static func newDatabaseName() -> String {
     prefix + String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
   }
@@ -19,12 +20,13 @@ enum MemoryFileSystem {
   private static let prefix = "\\sqlable-memory-"
 
   private struct Systems: @unchecked Sendable {
-    // Sound as `Sendable`: SQLite keeps a VFS for the life of the process, and nothing here changes it.
+    // `@unchecked Sendable` is sound: a VFS exists until the process ends, and this code never changes a VFS.
     let name: String
     let memory: UnsafeMutablePointer<sqlite3_vfs>
     let files: UnsafeMutablePointer<sqlite3_vfs>
 
-    /// The VFS that has the file. Files without a name are SQLite's temporary ones, which stay in memory too.
+    /// Returns the VFS that stores the file. Files without a name are SQLite's temporary files, which are stored in
+    /// memory too.
     func system(of name: UnsafePointer<CChar>?) -> UnsafeMutablePointer<sqlite3_vfs> {
       guard let name, strncmp(name, MemoryFileSystem.prefix, MemoryFileSystem.prefix.utf8.count) != 0 else {
         return memory
@@ -34,24 +36,25 @@ enum MemoryFileSystem {
   }
 
   private static let systems: Systems? = {
-    // Looking up a VFS initializes SQLite: the memory setting must be applied before, and a VFS can be registered only
+    // Looking up a VFS initializes SQLite. The memory setting must be applied before, and a VFS can be registered only
     // after.
     MemoryStatistics.settle()
     guard let files = sqlite3_vfs_find(nil), let memory = sqlite3_vfs_find("memdb") else { return nil }
     let name = "sqlable-memory"
     let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-    // The clock, random numbers and the like of the default VFS; they do not depend on the VFS they are called through.
+    // Copies the other functions of the default VFS, such as the clock and random numbers. These functions do not
+    // depend on the VFS argument.
     vfs.initialize(to: files.pointee)
     vfs.pointee.pNext = nil
     vfs.pointee.zName = UnsafePointer(strdup(name))
-    // SQLite allocates the file object before its kind is known.
+    // SQLite allocates the file object before choosing between the two systems, so the larger size is required.
     vfs.pointee.szOsFile = max(files.pointee.szOsFile, memory.pointee.szOsFile)
     vfs.pointee.xOpen = { _, name, file, flags, outFlags in
       guard let system = MemoryFileSystem.systems?.system(of: name) else { return SQLITE_CANTOPEN }
       return system.pointee.xOpen?(system, name, file, flags, outFlags) ?? SQLITE_CANTOPEN
     }
     vfs.pointee.xDelete = { _, name, syncsDirectory in
-      // Memdb has nothing to delete.
+      // Memdb has no files to delete.
       guard let systems = MemoryFileSystem.systems, systems.system(of: name) == systems.files else { return SQLITE_OK }
       return systems.files.pointee.xDelete?(systems.files, name, syncsDirectory) ?? SQLITE_IOERR
     }

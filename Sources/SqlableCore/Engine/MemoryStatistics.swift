@@ -6,8 +6,8 @@ enum MemoryStatistics {
   private static let areKept = Atomic<Bool>(false)
   private static let isSettled = Atomic<Bool>(false)
 
-  /// Enables the statistics. Throws once a connection has been opened: SQLite accepts the setting only before its first
-  /// use.
+  /// Enables the statistics. Throws after a connection has been opened, because SQLite accepts the setting only before
+  /// its first use.
   static func keep() throws {
     guard !isSettled.load(ordering: .acquiring) else {
       throw SqlError.misuse("keepMemoryStatistics() must be called before the first handle is opened")
@@ -15,13 +15,13 @@ enum MemoryStatistics {
     areKept.store(true, ordering: .releasing)
   }
 
-  /// Applies the setting; call before the first call of SQLite. If another library used SQLite first, its setting
-  /// stays.
+  /// Applies the setting. Call before the first call of SQLite. If another library used SQLite first, the setting has
+  /// no effect.
   static func settle() { settled }
 
   private static let settled: Void = {
     isSettled.store(true, ordering: .releasing)
-    // SQLITE_MISUSE means that SQLite is already in use; nothing changes then.
+    // SQLITE_MISUSE means that SQLite is already in use and the setting is unchanged.
     if !areKept.load(ordering: .acquiring) { _ = sqlable_config_memory_statistics(0) }
   }()
 }

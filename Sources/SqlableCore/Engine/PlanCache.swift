@@ -2,12 +2,14 @@ import CSqlableSQLite
 
 /// A cache of facts about the plans of a connection's statements, valid until the schema or its statistics change.
 package final class PlanCache {
-  /// The tables of which a statement's plan visits every row, by the statement's SQL. Values make no difference.
+  /// The tables that a statement's plan scans completely, by the statement's SQL. The plan does not depend on bound
+  /// values.
   @exclusivity(unchecked) private var visits: [String: [String]] = [:]
   @exclusivity(unchecked) private var schema: SchemaState?
   private static let maximumCount = 1_000
 
-  /// Returns the tables that `find` returned for this text, while the schema and its statistics are the same.
+  /// Returns the tables that `find` returns for this text. Reuses an earlier result while the schema and its statistics
+  /// are unchanged.
   package func visits(of sql: String, in schema: SchemaState, _ find: () throws -> [String]) rethrows -> [String] {
     if self.schema != schema {
       self.schema = schema
@@ -22,7 +24,7 @@ package final class PlanCache {
   }
 }
 
-/// The state of a schema. Two states of the same connection differ if a statement may have another plan.
+/// The state of a schema. If a statement might have another plan, the two states of the connection differ.
 package struct SchemaState: Equatable {
   /// A number that changes whenever any connection changes the schema.
   let version: Int64

@@ -8,15 +8,16 @@ package final class PreparedStatement {
   @usableFromInline let handle: OpaquePointer
   @usableFromInline let row: UnsafeMutablePointer<RowState>
   unowned let connection: Connection
-  /// True if it can't change the database.
+  /// True if the statement can't change the database.
   let isReadOnly: Bool
-  /// The layout of its rows; nil if they are rows of one model.
+  /// The layout of the result's rows; nil if each row is one model.
   private(set) var layout: ResultLayout?
 
-  /// True if a run uses it. Then no other run may reset it, and the cache does not evict it.
+  /// True while a run uses the statement. Then no other run is allowed to reset the statement, and the cache does not
+  /// evict the statement.
   @exclusivity(unchecked) var isInUse = true
 
-  /// The mark of its bound values in the parameter buffer.
+  /// The mark of the statement's bound values in the parameter buffer.
   @exclusivity(unchecked) var mark: ParameterBuffer.Mark?
 
   init(handle: OpaquePointer, connection: Connection) {
@@ -31,7 +32,7 @@ package final class PreparedStatement {
     sqlite3_finalize(handle)
   }
 
-  /// The memory it uses, in bytes.
+  /// The memory of the compiled statement, in bytes.
   var memoryUsed: Int { Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_MEMUSED, 0)) }
 
   var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
@@ -42,10 +43,10 @@ package final class PreparedStatement {
   /// The statement's first words, upper-cased, without comments.
   func firstKeywords(_ count: Int) -> [String] { withBytes { $0[...].firstKeywords(count) } }
 
-  /// The names of the columns, and how often the statement had been recompiled when they were read.
+  /// The names of the columns, and the number of recompilations at the time when the names were read.
   private var names: (list: [String], recompiled: Int32)?
 
-  /// True if its text contains FAIL, and so perhaps OR FAIL.
+  /// True if the statement's text contains the word FAIL, which might be part of OR FAIL.
   private(set) lazy var mayKeepFailedRows = withBytes { $0.containsFail }
 
   /// Calls `body` with the statement's text in SQLite's memory.
@@ -57,8 +58,8 @@ package final class PreparedStatement {
     }
   }
 
-  /// Sets the columns of the rows, by position, terminated by ``RowState/noColumn``; the memory must outlive the
-  /// statement's run.
+  /// Sets the columns of the rows, by position. The list ends with ``RowState/noColumn``, and its memory must outlive
+  /// the statement's run.
   @usableFromInline
   func expectColumns(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
     row.pointee.expect(columns, count: count)
@@ -66,23 +67,23 @@ package final class PreparedStatement {
     row.pointee.statement = Unmanaged.passUnretained(self)
   }
 
-  /// Sets columns of which only the number is known.
+  /// Sets the number of columns, without their identities.
   func expectAnyColumns() { expectColumns(RowState.noColumns, count: columnCount) }
 
-  /// Sets the layout of the rows, and keeps it.
+  /// Sets the layout of the rows, and retains the layout.
   func expect(_ layout: ResultLayout) {
     if self.layout !== layout { self.layout = layout }
     expectColumns(layout.identities, count: layout.count)
   }
 
-  /// Returns the names of the result's columns; valid only after the first step, which may recompile the statement.
+  /// Returns the names of the result's columns. Valid only after the first step, which can recompile the statement.
   func readColumnNames() -> [String] {
     (0..<sqlite3_column_count(handle)).map { index in
       sqlite3_column_name(handle, index).map { String(cString: $0) } ?? ""
     }
   }
 
-  /// The names of the result's columns, shared by its rows; valid only after the first step, as `readColumnNames()`.
+  /// The cached names of the result's columns. Valid only after the first step, like `readColumnNames()`.
   var columnNames: [String] {
     let recompiled = sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
     if let names, names.recompiled == recompiled { return names.list }
@@ -91,7 +92,7 @@ package final class PreparedStatement {
     return list
   }
 
-  /// Advances to the next row; returns false if there is none.
+  /// Advances to the next row; returns false at the end.
   @inlinable
   package func step() throws -> Bool {
     let code = sqlite3_step(handle)
@@ -99,7 +100,7 @@ package final class PreparedStatement {
       try row.pointee.begin()
       return true
     }
-    // The last row is gone, although the statement has not been reset.
+    // The last row is no longer valid, although the statement has not been reset.
     row.pointee.nextGeneration()
     if code == SQLITE_DONE { return false }
     throw failure(code)
@@ -132,20 +133,20 @@ package final class PreparedStatement {
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
-  /// Binds values that lie in a buffer, and must outlive the run.
+  /// Binds values of a buffer. The values must outlive the run.
   func bind(_ buffer: ParameterBuffer, _ values: Range<Int>) throws {
     let code = buffer.bind(values, to: handle)
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
-  /// Binds a copy of a value, which SQLite keeps, at a position counted from 1.
+  /// Binds a value at a position counted from 1. SQLite copies the value.
   package func bindCopy(_ value: DatabaseValue, at index: Int32) throws {
     let code = value.give(to: ParameterTarget(statement: handle, index: index))
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
-  /// Binds a text in one of SQLite's encodings, by its number in the header of a database, at a position counted from
-  /// 1. The bytes are not copied, and must outlive the run.
+  /// Binds a text at a position counted from 1. `encoding` is the number of the text's encoding, as in a database
+  /// header. The bytes are not copied, and must outlive the run.
   package func bind(text bytes: UnsafePointer<UInt8>, count: Int, encoding: UInt8, at index: Int32) throws {
     let code = bytes.withMemoryRebound(to: CChar.self, capacity: count) {
       sqlite3_bind_text64(handle, index, $0, UInt64(count), nil, encoding)
@@ -156,18 +157,19 @@ package final class PreparedStatement {
   /// Resets the statement for another run with other values.
   package func rewind() { sqlite3_reset(handle) }
 
-  /// Ends the run and releases its locks, even after an error. Values stay bound until replaced, but are not read.
+  /// Ends the run and releases its locks, even after an error. Values remain bound until they are replaced, but SQLite
+  /// does not read them.
   package func reset() {
     sqlite3_reset(handle)
     row.pointee.end()
   }
 
-  /// Clears the bound values, and with them SQLite's references to lists.
+  /// Clears the bound values, including SQLite's references to lists.
   func clearBindings() { sqlite3_clear_bindings(handle) }
 }
 
 extension Connection {
-  /// Compiles one statement of the library's own, whose text was built.
+  /// Compiles one statement whose text the library wrote.
   package func prepareText(_ text: String) throws -> PreparedStatement {
     var text = text
     return try text.withUTF8 { try compile($0, isInternal: true) }
@@ -175,7 +177,7 @@ extension Connection {
 }
 
 extension PreparedStatement {
-  /// A copy of a value of the current row. Throws for text that is not UTF-8, and if memory runs out.
+  /// Returns a copy of a value of the current row. Throws for text that is not UTF-8, and if memory runs out.
   package func value(at column: Int) throws -> DatabaseValue {
     try SqliteValue(sqlite3_column_value(handle, Int32(column))).storage()
   }

@@ -3,15 +3,15 @@ import FoundationEssentials
 
 /// A file read as bytes, without locks.
 ///
-/// SQLite opens it: closing a descriptor of one's own would release the locks that other connections of the process
-/// have on the file.
+/// The file is opened through SQLite, because closing another descriptor would release the locks of this process's
+/// connections on the file.
 package final class RawFile {
   private let handle: OpaquePointer
   private let file: UnsafeMutablePointer<sqlite3_file>
-  /// The size in bytes when it was opened.
+  /// The size of the file, in bytes, when the file was opened.
   package let size: Int
 
-  /// Throws `.cannotOpen` for a file that can't be read.
+  /// Opens the file. Throws `.cannotOpen` for a file that can't be read.
   package init(path: String) throws {
     // Opening a pipe would wait for a writer.
     if let info = FileIdentity.info(path), !info.isRegular {
@@ -38,17 +38,19 @@ package final class RawFile {
 
   deinit { sqlite3_close_v2(handle) }
 
-  /// The file at a path, or nil if there is none.
+  /// Returns the file at a path; nil if the file does not exist.
   package static func ifExists(_ path: String) throws -> RawFile? {
     FileManager.default.fileExists(atPath: path) ? try RawFile(path: path) : nil
   }
 
-  /// True if it begins as a database, and is not encrypted behind a plaintext header.
+  /// True if the file begins with a database header, and does not look like an encrypted file with a plaintext header.
   package var isPlain: Bool { bytes(at: 0, count: 16) == Array("SQLite format 3\0".utf8) && !looksEncrypted }
 
-  /// True if its bytes are as even as those of a cipher or a compressed file, in all of some places.
+  /// True if the bytes are as evenly distributed as in an encrypted or compressed file, in every sampled part of the
+  /// file.
   package var looksEncrypted: Bool {
-    // Behind a plaintext header. Of 1,024 random bytes chi-squared exceeds 450 once in a trillion files.
+    // Samples begin after a plaintext header. For 1,024 random bytes, chi-squared exceeds 450 in one of a trillion
+    // files.
     let step = max((size - 128) / 16, 4_096)
     return size >= 1_152
       && stride(from: 128, through: size - 1_024, by: step).allSatisfy { offset in
@@ -60,7 +62,7 @@ package final class RawFile {
       }
   }
 
-  /// The bytes from `offset` on; fewer than `count` at the end of the file, and none where the disk can't be read.
+  /// Returns the bytes from `offset` on: fewer than `count` at the end of the file, and none if the disk can't be read.
   package func bytes(at offset: Int, count: Int) -> [UInt8] {
     let count = min(count, size - offset)
     guard offset >= 0, count > 0, let read = file.pointee.pMethods?.pointee.xRead, let length = Int32(exactly: count)

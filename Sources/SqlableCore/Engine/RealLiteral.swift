@@ -1,17 +1,17 @@
 import CSqlableSQLite
 import Glibc
 
-// Numbers in SQL text. SQLite does not parse them exactly: about one random number in a hundred comes back one unit in
-// the last place off.
+// REAL literals in SQL text. SQLite does not parse every literal exactly: about one random number in a hundred differs
+// by one unit in the last place.
 
 extension Connection {
-  /// A literal that this SQLite reads as exactly this number.
+  /// Returns a literal that this SQLite reads as exactly this number.
   ///
-  /// `isConstant` requires a plain literal, the only form that ALTER TABLE takes. There may be none for numbers near
-  /// the ends of the range; that throws `.encoding`.
+  /// With `isConstant`, returns a plain literal, because ALTER TABLE accepts no expression. Throws `.encoding` if no
+  /// literal works, which can happen near the ends of the range.
   package func literal(_ real: Double, isConstant: Bool) throws -> String {
     guard real.isFinite else { return real > 0 ? "9e999" : "(-9e999)" }
-    // Shortest first. More digits come closer to the middle of the range that rounds to the number.
+    // Tries the shortest text first. More digits are closer to the middle of the range that rounds to the number.
     for digits in [nil, 17, 18, 19, 20, 16] {
       let spelling = digits.map { real.magnitude.text(digits: $0) } ?? "\(real.magnitude)"
       if try number(spelling) == real.magnitude { return real < 0 ? "(-\(spelling))" : spelling }
@@ -23,7 +23,7 @@ extension Connection {
     return real.product
   }
 
-  /// The number that SQLite reads from a literal.
+  /// Returns the number that SQLite reads from a literal.
   private func number(_ literal: String) throws -> Double {
     var text = "SELECT \(literal)"
     return try text.withUTF8 { text in
@@ -35,19 +35,19 @@ extension Connection {
 }
 
 extension Double {
-  /// The text that SQLite converts it to, to store it as TEXT or to compare it with TEXT: `1.0e+20`.
+  /// The text to which SQLite converts this number in order to store or compare it as TEXT: `1.0e+20`.
   var sqliteText: String {
     // 17 digits, a sign, a point and an exponent take 25 bytes.
     written(capacity: 40) { sqlable_real_text(self, Library.realDigits, $0, $1) }
   }
 
-  /// The text with a number of digits after the point, as SQLite's `round()` and `strftime()` write it.
+  /// Returns the text with `places` digits after the point, in the format of SQLite's `round()` and `strftime()`.
   func sqliteText(places: Int) -> String {
     // A number has up to 309 digits before the point.
     written(capacity: 350 + places) { sqlable_fixed_text(self, Int32(places), $0, $1) }
   }
 
-  /// The text with a number of significant digits: `2460341.07326389`.
+  /// Returns the text with this many significant digits: `2460341.07326389`.
   func sqliteText(significant digits: Int) -> String {
     written(capacity: 40) { sqlable_general_text(self, Int32(digits), $0, $1) }
   }
@@ -60,16 +60,17 @@ extension Double {
     }
   }
 
-  /// `d.ddde±x` with this many digits.
+  /// Returns the number in the format `d.ddde±x` with this many digits.
   fileprivate func text(digits: Int) -> String {
     var buffer = [CChar](repeating: 0, count: 64)
     let count = withVaList([Int32(digits - 1), self]) { vsnprintf(&buffer, buffer.count, "%.*e", $0) }
     return String(decoding: buffer.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// An integer multiplied or divided by powers of two, exact in every step: `(4503599627370497 * 1.0 / 1024)`.
+  /// An expression that multiplies or divides an integer by powers of two. Every step is exact: `(4503599627370497 *
+  /// 1.0 / 1024)`.
   fileprivate var product: String {
-    // The significand as an integer; that of a subnormal number has fewer bits.
+    // The significand as an integer. The significand of a subnormal number has fewer bits.
     var exponent = Int(self.exponent) - 52
     var integer = Int64(significand * 0x1p52)
     while integer != 0, integer.isMultiple(of: 2) {

@@ -1,20 +1,20 @@
 import CSqlableSQLite
 import Glibc
 
-/// The function behind the operator REGEXP, which SQLite has not itself.
+/// The function that implements the operator REGEXP. SQLite has the operator but not the function.
 ///
-/// A connection gets it when the first statement fails for lack of it: opening one costs nothing more, and a function
-/// of this name that the program registers is the one that is called.
+/// The function is registered on a connection when a statement first fails because the function is missing. So opening
+/// a connection is not slower, and a function `regexp` that the application has registered takes precedence.
 enum RegexpFunction {
-  /// True if SQLite's message is about the function that is missing.
+  /// True if SQLite's message reports that the function `regexp` is missing.
   static func isMissing(_ message: UnsafePointer<CChar>?) -> Bool {
     guard let message else { return false }
     return sqlite3_stricmp(message, "no such function: regexp") == 0
   }
 
   static func register(on handle: OpaquePointer, _ userCode: UserCode) -> Int32 {
-    // SQLite releases it when the function is replaced, when the connection closes, and when this call fails. No schema
-    // may call it: another program that opens the file has no such function.
+    // SQLite releases the context when the function is replaced, when the connection closes, and when this call fails.
+    // A schema can't call the function, because another program that opens the file lacks it.
     sqlite3_create_function_v2(
       handle, "regexp", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
       Unmanaged.passRetained(Context(userCode)).toOpaque(), RegexpFunction.call, nil, nil
@@ -23,14 +23,14 @@ enum RegexpFunction {
 
   private final class Context {
     let userCode: UserCode
-    // The connection runs one statement at a time.
+    // Needs no lock, because a connection runs one statement at a time.
     var cache = RegexCache()
 
     init(_ userCode: UserCode) { self.userCode = userCode }
   }
 
-  /// `text REGEXP pattern` is `regexp(pattern, text)`. NULL if one is. Numbers are texts as SQLite writes them; a BLOB
-  /// matches nothing.
+  /// Implements `text REGEXP pattern`, which SQLite calls as `regexp(pattern, text)`. Returns NULL if an argument is
+  /// NULL. Numbers are converted to TEXT by SQLite; a BLOB never matches.
   private static let call: @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void = {
     target, _, values in
     guard let context = sqlite3_user_data(target), let pattern = values?[0], let text = values?[1] else { return }
@@ -55,13 +55,14 @@ enum RegexpFunction {
 }
 
 extension Connection {
-  /// Throws for text with a NUL byte: SQLite would stop there and ignore the rest without an error.
+  /// Throws for text with a NUL byte, because SQLite would ignore the text after the NUL byte without an error.
   func checkHasNoNul(_ text: UnsafeBufferPointer<UInt8>) throws {
     guard let start = text.baseAddress, memchr(start, 0, text.count) != nil else { return }
     throw SqlError.nulInText.labelled(label)
   }
 
-  /// Compiles the first statement of a text. Returns SQLite's result code; `used` is how much of the text it took.
+  /// Compiles the first statement of a text. Returns SQLite's result code, and sets `used` to the number of bytes of
+  /// that statement.
   func prepare(
     _ text: UnsafePointer<UInt8>, _ count: Int32, _ statement: inout OpaquePointer?, _ used: inout Int
   ) -> Int32 {

@@ -1,23 +1,23 @@
-/// A column of a result: its identity, and the form of its values if known.
+/// A column of a result: the column's identity, and the type of its values if known.
 package struct ResultColumn {
   /// The identity by which the column is read.
   package let identity: UnsafeRawPointer
-  /// The form in which the column's values are stored; nil if unknown.
+  /// The type in which the column's values are stored; nil if unknown.
   package let type: ColumnType?
 }
 
-/// The columns of a result, at stable addresses.
+/// The columns of a result, stored at fixed addresses.
 ///
-/// Sound as `Sendable`: the memory is written once, in `init`.
+/// `@unchecked Sendable` is sound: the memory is written only in `init`.
 @usableFromInline
 package final class ResultLayout: @unchecked Sendable {
-  /// The identities of the columns, by position, terminated by ``RowState/noColumn``.
+  /// The identities of the columns, by position. The list ends with ``RowState/noColumn``.
   let identities: UnsafePointer<UnsafeRawPointer>
-  /// The forms in which the values of the columns are stored, by position; nil if unknown.
+  /// The types in which the values of the columns are stored, by position; nil if unknown.
   @usableFromInline package let types: UnsafePointer<ColumnType?>
   let count: Int
 
-  /// True if a result may have more columns than the layout.
+  /// True if a result is allowed to have more columns than the layout.
   let takesRest: Bool
 
   package init(_ columns: [ResultColumn], takesRest: Bool = false) {
@@ -41,8 +41,8 @@ package final class ResultLayout: @unchecked Sendable {
 }
 
 extension ResultLayout {
-  /// Returns the layout of a result with `count` columns: this layout describes the first columns, and `column` the
-  /// others.
+  /// Returns the layout of a result with `count` columns. This layout describes the first columns, and `column`
+  /// describes the remaining columns.
   func extended(to count: Int, by column: ResultColumn) -> ResultLayout {
     guard count > self.count else { return self }
     let described = (0..<self.count).map { ResultColumn(identity: identities[$0], type: types[$0]) }
@@ -69,7 +69,7 @@ extension PreparedStatement {
     }
   }
 
-  /// Checks the number of columns; adds the SQL to the error.
+  /// Calls `check` with the number of columns, and adds the SQL to the error.
   func checkColumns(_ check: (Int) throws -> Void) throws {
     do { try check(columnCount) } catch var error as SqlError {
       error.sql = sql

@@ -3,12 +3,13 @@ import Glibc
 
 /// Detects whether SQLite rolled back a failed statement.
 ///
-/// SQLite rolls back a failed statement, except for RAISE(FAIL) in a trigger, OR FAIL, and ON CONFLICT FAIL in a table,
-/// which keep what it did before. Once a trigger or a cascade has written, neither result codes nor counts tell the
-/// cases apart. But virtual tables that take part in a transaction are notified of every savepoint that is rolled back,
-/// including those around single statements: `sqlable_undo_…` is an empty virtual table that counts them.
+/// SQLite normally rolls back a failed statement. RAISE(FAIL) in a trigger, OR FAIL, and ON CONFLICT FAIL in a table
+/// keep the changes made before the failure. If a trigger or a cascade has written, neither result codes nor counts
+/// distinguish the two cases. But SQLite notifies a virtual table in the transaction of every rolled-back savepoint,
+/// including the internal savepoint around a single statement. `sqlable_undo_…` is an empty virtual table that counts
+/// these notifications.
 final class RollbackDetector {
-  /// A random name per process: a table of that name in the file would be written to instead.
+  /// The name is random in each process, because a table with the same name in the file would be used instead.
   private static let table = "sqlable_undo_" + String(UInt64.random(in: .min ... .max), radix: 36)
 
   private unowned let connection: Connection
@@ -16,7 +17,8 @@ final class RollbackDetector {
   private var isRegistered = false
   private var join: PreparedStatement?
 
-  /// The number of savepoints rolled back, shared with SQLite's virtual tables, which live as long as the connection.
+  /// The number of rolled-back savepoints. SQLite's virtual tables share the counter, and exist as long as the
+  /// connection.
   final class Counter {
     @exclusivity(unchecked) fileprivate var rollbacks = 0
 
@@ -24,11 +26,11 @@ final class RollbackDetector {
 
   init(_ connection: Connection) { self.connection = connection }
 
-  /// The number of savepoints rolled back in transactions that it joined.
+  /// The number of savepoints rolled back in transactions that the detector joined.
   var rollbacks: Int { counter.rollbacks }
 
-  /// Joins the open transaction; once per transaction is enough. Returns false if the write lock is not available: then
-  /// the statement to be watched can't change the `main` database either.
+  /// Joins the open transaction. One call per transaction is enough. Returns false if the write lock is not available.
+  /// Then the statement can't change the `main` database either.
   func joinTransaction() throws -> Bool {
     if !isRegistered {
       let code = sqlite3_create_module_v2(
@@ -39,7 +41,7 @@ final class RollbackDetector {
       guard code == SQLITE_OK else { throw connection.error(code, sql: nil) }
       isRegistered = true
     }
-    // A DELETE of no rows: an INSERT would change last_insert_rowid().
+    // Joins by a DELETE of no rows, because an INSERT would change `last_insert_rowid()`.
     var text = "DELETE FROM main.\(RollbackDetector.table)"
     let statement = try join ?? text.withUTF8 { try connection.compile($0) }
     join = statement
@@ -50,21 +52,22 @@ final class RollbackDetector {
     return true
   }
 
-  /// Call before the connection closes.
+  /// Releases the statement. Call before the connection closes.
   func close() { join = nil }
 
   // MARK: The module
 
-  /// The table as SQLite sees it: SQLite's header first, our fields after it.
+  /// The virtual table's memory: SQLite's header, followed by our fields.
   private struct Table {
     var base = sqlite3_vtab()
     var counter: Unmanaged<Counter>?
   }
 
-  // Written once, then only read, by SQLite. It must stay at one address while any connection lives.
+  // `nonisolated(unsafe)` is sound: the module is written once, and SQLite only reads it. The address must remain valid
+  // while any connection is open.
   nonisolated(unsafe) private static let module: UnsafePointer<sqlite3_module> = {
     var module = sqlite3_module()
-    // Version 2 has savepoints. Without xCreate the module is eponymous-only.
+    // Version 2 supports savepoints. Without xCreate the module is eponymous-only.
     module.iVersion = 2
     module.xConnect = { database, counter, _, _, table, _ in
       let code = sqlite3_declare_vtab(database, "CREATE TABLE x(value)")
@@ -101,9 +104,9 @@ final class RollbackDetector {
       return SQLITE_OK
     }
     module.xRowid = { _, _ in SQLITE_OK }
-    // Without it SQLite would treat the table as read-only.
+    // Without xUpdate, SQLite would treat the table as read-only.
     module.xUpdate = { _, _, _, _ in SQLITE_READONLY }
-    // Without it the table would not take part in transactions.
+    // Without xBegin, the table would not take part in transactions.
     module.xBegin = { _ in SQLITE_OK }
     module.xSync = { _ in SQLITE_OK }
     module.xCommit = { _ in SQLITE_OK }
@@ -123,10 +126,11 @@ final class RollbackDetector {
 }
 
 extension Connection {
-  /// True if a failed statement may keep what it did before: true if any SQL of the schema contains the word FAIL,
-  /// without which that can't be declared, or if a database is attached, whose schema others can change unnoticed.
+  /// True if a failed statement might keep the changes made before the failure. True if the SQL of the schema contains
+  /// the letters FAIL, because every declaration that keeps changes contains that word. Also true if a database is
+  /// attached, because a change of its schema is not noticed.
   ///
-  /// A column `failed_at` counts too; then statements are watched, and the detector decides.
+  /// Also true for a column `failed_at`. In that case the detector is used unnecessarily, but its result is correct.
   func mayKeepFailedRows() throws -> Bool {
     if try rows("PRAGMA database_list").contains(where: { $0[1] != "main" && $0[1] != "temp" }) { return true }
     let texts = try rows("SELECT sql FROM main.sqlite_master UNION ALL SELECT sql FROM temp.sqlite_master")
@@ -135,7 +139,7 @@ extension Connection {
 }
 
 extension Collection<UInt8> {
-  /// True if it contains the letters FAIL, in upper or lower case.
+  /// True if the bytes contain the letters FAIL, in upper or lower case.
   var containsFail: Bool {
     var rest = self[...]
     while let start = rest.firstIndex(where: { $0 | 0x20 == UInt8(ascii: "f") }) {

@@ -1,14 +1,14 @@
 import CSqlableSQLite
 import Synchronization
 
-/// The state of reading a row. Plain memory, since exclusivity checks on class properties cost more than the column
-/// reads themselves.
+/// The state of reading a row. A struct in manually managed memory, because exclusivity checks on class properties take
+/// longer than reading a column.
 ///
-/// The memory is recycled, never freed. A row kept beyond its statement's run therefore finds another generation in
-/// valid memory, and reading it throws.
+/// The memory is recycled but never freed. A row that is kept after its statement's run therefore reads valid memory
+/// with a different generation, and throws.
 ///
-/// A kept row may check its generation on any thread, while another statement owns the memory. So the generation is
-/// atomic, and checked before anything else.
+/// Such a row can check its generation on any thread, while another statement owns the memory. So the generation is
+/// atomic, and is checked before any other access.
 @usableFromInline
 struct RowState: ~Copyable {
   /// The statement that is positioned on the row.
@@ -23,16 +23,16 @@ struct RowState: ~Copyable {
   @usableFromInline var window = 0..<0
   /// The identities of the columns, by position, terminated by ``noColumn``.
   @usableFromInline var columns = RowState.noColumns
-  /// SQLite's value at position 0 if the row's values are known to lie in one array.
+  /// SQLite's value at position 0 if the row's values are stored in one array; otherwise nil.
   @usableFromInline var firstValue: UnsafeRawPointer?
   @usableFromInline let valueStride = Library.valueStride
   /// True if a value could not be read, while the statement is traced.
   @usableFromInline var hasFailed = false
-  /// The statement, needed only for errors and searches.
+  /// The statement, which is used only for errors and for finding columns by name.
   var statement: Unmanaged<PreparedStatement>?
   #if DEBUG
-  /// While a model's use of its columns is checked, the columns that the model has read. `window` is empty then, so
-  /// that every read takes the searching path, which records the read.
+  /// The columns that the model has read, while its use of columns is checked. `window` is then empty, so that every
+  /// read takes the slower path, which records the read.
   private var tracked: (window: Range<Int>, columns: Set<UnsafeRawPointer>)?
   #endif
 
@@ -47,7 +47,7 @@ struct RowState: ~Copyable {
     #endif
   }
 
-  /// The positions to search for a name: the columns of the model, or all of a row without models.
+  /// The positions to search for a name: the columns of the model, or all columns of a row without a model.
   var named: Range<Int> { columns == RowState.noColumns ? 0..<count : searched }
 
   /// Records that a column was read.
@@ -86,7 +86,7 @@ struct RowState: ~Copyable {
     sqlite3_column_name(handle, Int32(position)).map { String(cString: $0) }
   }
 
-  /// The table that a result column comes from; nil if there is none, or if this SQLite can't report the table.
+  /// The table of a result column; nil for an expression, or if this SQLite can't report the table.
   func tableName(at position: Int) -> String? {
     guard let handle else { return nil }
     return Library.columnTableName?(handle, Int32(position)).map { String(cString: $0) }
@@ -128,15 +128,15 @@ extension RowState {
     generation.store(generation.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
 
-  /// The identities of a row whose columns are unknown. Sound: written once, here.
+  /// The identities of a row whose columns are unknown. `nonisolated(unsafe)` is sound, because the memory is written
+  /// only here.
   nonisolated(unsafe) static let noColumns: UnsafePointer<UnsafeRawPointer> = {
     let none = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: 1)
     none.initialize(to: noColumn)
     return UnsafePointer(none)
   }()
 
-  /// The identity of no column. This identity terminates the list, so that reading one column too many is detected
-  /// without counting.
+  /// The identity that terminates a list of columns. So reading one column too many is detected without counting.
   static var noColumn: UnsafeRawPointer { UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped }
 
   mutating func expect(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
@@ -151,11 +151,12 @@ extension RowState {
   mutating func begin() throws {
     nextGeneration()
     next = 0
-    // One call per row instead of one per column, while rows stay at the same address.
+    // While the rows' values remain at the same address, this takes one call per row instead of one call per column.
     if firstValue == nil || firstValue != UnsafeRawPointer(sqlite3_column_value(handle, 0)) { try findValues() }
   }
 
-  /// Checks whether the row's values lie in one array. Throws if the result has fewer columns than will be read.
+  /// Sets `firstValue` if the row's values are stored in one array. Throws if the result has fewer columns than will be
+  /// read.
   @usableFromInline
   mutating func findValues() throws {
     firstValue = nil
@@ -166,8 +167,9 @@ extension RowState {
     firstValue = first
   }
 
-  /// Throws if the result has fewer columns than will be read: a step can recompile the statement, and `SELECT *` can
-  /// then return fewer. A missing value never lies at the expected address, so only this path needs the check.
+  /// Throws if the result has fewer columns than will be read. A step can recompile the statement after a schema
+  /// change, and `SELECT *` can then return fewer columns. Only this path needs the check, because a missing value is
+  /// never at the expected address.
   private func checkCount() throws {
     guard columnCount < count, let statement = statement?.takeUnretainedValue(), let layout = statement.layout,
       layout.identities == columns
@@ -175,7 +177,7 @@ extension RowState {
     try statement.check(layout)
   }
 
-  /// Ends the run; no row is current.
+  /// Ends the run. Afterwards, no row is current.
   mutating func end() {
     nextGeneration()
     handle = nil

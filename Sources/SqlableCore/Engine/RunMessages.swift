@@ -1,32 +1,35 @@
 import CSqlableSQLite
 
-/// SQLite's message for a statement that failed while running, without the bound or stored values it may quote.
+/// Removes bound and stored values from SQLite's message for a statement that failed while running.
 ///
-/// A message is kept if SQLite builds it from its own words and schema names, or if compiling the statement again
-/// produces it, since compiling sees no values. Any other message is cut off before the value or, if its beginning is
-/// unknown, replaced by the text of the result code.
+/// A message is kept if SQLite builds the message from fixed words and schema names. A message is also kept if
+/// compiling the statement again produces the same message, because the compiler has no values. Any other message is
+/// cut off before the value, or replaced by the text of the result code if its beginning is unknown.
 package enum RunMessage {
-  /// The message if it is known to quote no value; nil if it is unknown, or may come from compiling the statement.
+  /// Returns the message if it certainly quotes no value. Returns nil for an unknown message, and for a message that
+  /// might come from compiling the statement.
   static func known(_ message: String, code: Int32, extendedCode: Int32) -> String? {
     if isCodeText(message, code) || isCodeText(message, extendedCode) || fixed.contains(message) { return message }
     if code == SQLITE_CONSTRAINT, isBuiltFromSchema(message, extendedCode) { return message }
     return UserCode.isMarker(message) ? message : nil
   }
 
-  /// A message that may quote a value, cut off before the value.
+  /// Returns a message, cut off before a value that the message might quote.
   static func shortened(_ message: String, code: Int32) -> String {
     for (beginning, words) in shortenings where message.begins(with: beginning) { return words }
     for (end, words) in endings where message.ends(with: end) { return words }
     return sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
   }
 
-  /// The message of another machine's SQLite, cut off before a value that it quotes.
+  /// Returns the message of another machine's SQLite, cut off before a value that the message quotes.
   ///
-  /// There no statement can be compiled again. What stands in the statement's text is none of its values.
+  /// A remote statement can't be compiled again. If the quoted text also appears in the statement's text, it is not a
+  /// bound value.
   package static func ofRemote(_ message: String, code: Int32, extendedCode: Int32, sql: String?) -> String {
     guard known(message, code: code, extendedCode: extendedCode) == nil else { return message }
     for (beginning, words) in shortenings where message.begins(with: beginning) {
-      // SQLite says this of names as it compiles; a full-text search says it of the searched text.
+      // In a compile error, SQLite quotes a name from the statement. In a full-text search, SQLite quotes a word of the
+      // searched text.
       let isAboutName = beginning.begins(with: "no such ") || beginning.begins(with: "unable to use function ")
       if isAboutName, sql?.uppercased().contains("MATCH") != true { return message }
       let rest = message.dropFirst(beginning.count).filter { $0 != "\"" }
@@ -39,7 +42,7 @@ package enum RunMessage {
     sqlite3_errstr(code).map { String(cString: $0) } == message
   }
 
-  /// True if SQLite built the message at compile time, from schema names and the text of a check.
+  /// True if SQLite built the message at compile time, from schema names and the text of a CHECK constraint.
   private static func isBuiltFromSchema(_ message: String, _ extendedCode: Int32) -> Bool {
     let beginning: String? =
       switch SqlError.Constraint(extendedCode: extendedCode) {
@@ -47,15 +50,16 @@ package enum RunMessage {
       case .notNull: "NOT NULL constraint failed: "
       case .unique, .primaryKey, .rowId: "UNIQUE constraint failed: "
       case .dataType: "cannot store "
-      // A foreign key's message is fixed. Newer versions allow RAISE with an expression, whose text may begin like it.
+      // A foreign key's message is in `fixed`. Newer versions allow RAISE with an expression, whose text can begin in
+      // the same way.
       case .foreignKey, .trigger: nil
-      // R*Tree's message names its table and two of its columns.
+      // The message of R*Tree contains the names of a table and two columns.
       case .other: "rtree constraint failed: "
       }
     return beginning.map(message.begins(with:)) ?? false
   }
 
-  /// Complete messages, which quote no value.
+  /// Complete messages that quote no value.
   private static let fixed: Set<String> = [
     // Functions
     "integer overflow", "LIKE or GLOB pattern too complex", "ESCAPE expression must be a single character",
@@ -154,16 +158,16 @@ package enum RunMessage {
 }
 
 extension Connection {
-  /// The message for a statement that failed while running, without values.
+  /// Returns the message for a statement that failed while running, without values.
   func runMessage(_ message: String, code: Int32, extendedCode: Int32, _ statement: PreparedStatement) -> String {
     if let known = RunMessage.known(message, code: code, extendedCode: extendedCode) { return known }
     switch code {
     case SQLITE_CONSTRAINT where raisedMessages().contains(message): return message
-    // Bits above SQLite's extended codes mark an error thrown by user code, which replaces this one.
+    // Bits above SQLite's extended codes mark an error thrown by user code. The user's error replaces this error.
     case SQLITE_ERROR where extendedCode > 0xFFFF: break
     case SQLITE_ERROR, SQLITE_CORRUPT:
       let words = statement.firstKeywords(2)
-      // Built from the schema and from the statement's text, which holds no bound values.
+      // SQLite builds these messages from the schema and the statement's text, which contain no bound values.
       if words == ["CREATE", "VIRTUAL"] || words == ["ALTER", "TABLE"] && message.begins(with: "error in ") {
         return message
       }
@@ -176,8 +180,8 @@ extension Connection {
     return RunMessage.shortened(message, code: code)
   }
 
-  /// SQLite's message when the statement's text is compiled again; nil if it compiles. SQLite recompiles a statement at
-  /// run time after a schema change, so the failure may be a compile error.
+  /// Returns SQLite's message from compiling the statement's text again; nil if compiling succeeds. After a schema
+  /// change SQLite recompiles a statement at run time, so the failure can be a compile error.
   private func messageOfCompiling(_ statement: PreparedStatement, code: Int32) -> String? {
     var again: OpaquePointer?
     defer { sqlite3_finalize(again) }
@@ -185,8 +189,8 @@ extension Connection {
     return sqlite3_errmsg(handle).map { Connection.withoutAdvice(String(cString: $0)) }
   }
 
-  /// The texts that triggers pass to RAISE. RAISE with an expression, which newer versions allow, is left out: its
-  /// result may be a value.
+  /// Returns the texts that triggers pass to RAISE. Omits RAISE with an expression, which newer versions allow, because
+  /// the expression can contain a value.
   private func raisedMessages() -> Set<String> {
     let databases = (try? rows("PRAGMA database_list").map { $0[1] }) ?? []
     var messages: Set<String> = []
@@ -199,7 +203,7 @@ extension Connection {
   }
 }
 
-/// The literals and names that are the second argument of RAISE in a trigger.
+/// Returns the literals and names that are the second argument of RAISE in a trigger.
 private func raisedTexts(_ sql: String) -> [String] {
   let tokens = SQLTokenList(sql)
   return (0..<tokens.count).compactMap { index in

@@ -1,34 +1,36 @@
-/// The state of a connection that a pool lends to one caller after another, none of whom may leave it changed.
+/// The initial state of a connection that a pool lends to several callers in turn. No caller is allowed to leave the
+/// connection in another state.
 struct SharedState {
-  /// True if compiled SQL may have left other settings or files. Compiling is enough: SQLite sets the flag of a pragma
-  /// while compiling it.
+  /// True if compiled SQL might have changed settings or attached files. Compiling can suffice, because SQLite runs
+  /// some pragmas while compiling.
   private(set) var hasOtherSettings = false
-  /// True if compiled SQL may have created or dropped temporary objects.
+  /// True if compiled SQL might have created or dropped temporary objects.
   fileprivate var mayHaveOtherObjects = false
-  /// The temporary objects that the connection had when it was opened.
+  /// The temporary objects that existed when the sharing began.
   fileprivate let objects: [[String]]
 
-  /// Call before compiling SQL. SQLite runs many pragmas while compiling them, also after EXPLAIN and also if the rest
-  /// of the text is invalid.
+  /// Records the effects that a text can have. Call before compiling, because SQLite runs many pragmas while compiling,
+  /// even after EXPLAIN and even if the rest of the text is invalid.
   mutating func note(_ text: UnsafeBufferPointer<UInt8>) {
-    // Four words, for EXPLAIN QUERY PLAN PRAGMA. SQLite does not tell a pragma that only reads from one that sets.
+    // Checks four words, because of EXPLAIN QUERY PLAN PRAGMA. SQLite does not report whether a pragma reads or sets a
+    // value.
     let words = text[...].firstKeywords(4)
     if words.contains(where: ["PRAGMA", "ATTACH", "DETACH"].contains) { hasOtherSettings = true }
-    // The schema's name says whether an object is temporary, too: CREATE VIEW temp.bicycle.
+    // Does not check for TEMP, because a schema name can also make an object temporary: CREATE VIEW temp.bicycle.
     if words.contains(where: ["CREATE", "DROP", "ALTER"].contains) { mayHaveOtherObjects = true }
   }
 }
 
 extension Connection {
-  /// Notes from here on what callers change of the connection's own state.
+  /// Starts recording changes that callers make to the connection's state.
   package func beginSharing() throws {
-    // A cached statement would not be compiled again, and not be noted.
+    // A cached statement would not be compiled again, so its effects would not be recorded.
     cache.removeAll()
     shared = SharedState(objects: try temporaryObjects())
   }
 
-  /// True if a caller may have left a shared connection with other settings, files or temporary objects, which would
-  /// hide the tables of the same names.
+  /// True if a caller might have changed the settings, attached files or temporary objects of a shared connection. A
+  /// temporary object hides a table of the same name.
   package var hasOtherState: Bool {
     guard let shared else { return false }
     if shared.hasOtherSettings { return true }

@@ -1,9 +1,9 @@
-/// A statement being written: its text, or the key that finds its compiled form.
+/// A buffer for the SQL text of a statement, or for the key that finds the statement in the cache.
 ///
-/// The same calls write the text and the key. A key holds the same parts as the text, in a shorter form. A constant
-/// piece of SQL is its address in the program, and a table or column the address of its declaration. The rest is
-/// written out. So two statements with the same key have the same text. A statement that ran before is found without
-/// writing its text.
+/// The same calls write the text and the key. A key contains the same parts as the text, in a shorter form. In a key, a
+/// constant piece of SQL is represented by its address in the program, and a table or column by the address of its
+/// declaration. All other parts are written as text. So two statements with the same key have the same text, and a
+/// statement that ran before is found without writing its text.
 package final class SqlBuffer {
 
   package init() {}
@@ -29,31 +29,31 @@ package final class SqlBuffer {
   /// The text written so far.
   package var text: String { String(decoding: buffer, as: UTF8.self) }
 
-  /// True if a key is being written, not a text.
+  /// True if the buffer contains a key, false for a text.
   var isKey: Bool { state.isKey }
 
-  /// True if the statement can be found by its key: every part of the statement has a form in the key.
+  /// True if the statement can be found by its key, because every part of the statement can be written into a key.
   var hasKey: Bool { state.hasKey }
 
-  /// True if a column is always written with its table. If another machine's SQLite takes `"nosuch"` for a text, that
-  /// SQLite takes `"bicycle"."nosuch"` for a missing column.
+  /// True if every column is written with its table. Another machine's SQLite might treat the missing column `"nosuch"`
+  /// as a text, but reports `"bicycle"."nosuch"` as a missing column.
   var qualifiesColumns: Bool {
     get { state.qualifiesColumns }
     set { state.qualifiesColumns = newValue }
   }
 
-  /// Begins a text.
+  /// Starts a text.
   func begin() {
     state.count = 0
     state.isKey = false
   }
 
-  /// Begins the key of a statement of this kind.
+  /// Starts a key of this kind.
   func begin(key kind: KeyKind) {
     state.count = 0
     state.isKey = true
     state.hasKey = true
-    // No text begins with a NUL byte, so no text is a key.
+    // The first byte of a key is NUL. No text begins with NUL, so a key never equals a text.
     append(word: UInt64(kind.rawValue) << 8)
   }
 
@@ -64,24 +64,24 @@ package final class SqlBuffer {
     case query = 3
   }
 
-  /// Marks the statement as having no key; a lookup, if any, then uses the text.
+  /// Marks the statement as having no key. Then a cache lookup uses the text.
   func refuseKey() { state.hasKey = false }
 
-  /// Drops everything after the first `count` bytes.
+  /// Removes all bytes after the first `count` bytes.
   func truncate(to count: Int) {
     state.count = count
   }
 
   // MARK: Texts and keys
 
-  /// Writes a piece of SQL that is constant in the program.
+  /// Writes a constant piece of SQL.
   @inline(__always)
   package func append(_ piece: StaticString) {
     if state.isKey { return append(word: UInt64(UInt(bitPattern: piece.utf8Start))) }
     append(piece.utf8Start, count: piece.utf8CodeUnitCount)
   }
 
-  /// Writes a piece of SQL that was made for this statement.
+  /// Writes a piece of SQL that was built at run time.
   package func append(text: String) {
     var text = text
     text.withUTF8 { append($0) }
@@ -90,12 +90,12 @@ package final class SqlBuffer {
   func append(_ text: [UInt8]) { text.withUnsafeBufferPointer { append($0) } }
 
   func append(_ text: UnsafeBufferPointer<UInt8>) {
-    // The flag exceeds every address; the rest of the word is the length of the text.
+    // The flag distinguishes the word from an address. The other bits are the length of the text.
     if state.isKey { append(word: 1 << 62 | UInt64(truncatingIfNeeded: text.count)) }
     if let start = text.baseAddress { append(start, count: text.count) }
   }
 
-  /// Writes the name of a declaration; in a key, its address, which never changes.
+  /// Writes the name of a table or column. In a key, writes the address of the declaration, which never changes.
   @inline(__always)
   func append(_ name: [UInt8], of declaration: AnyObject) {
     if state.isKey { return append(address: declaration) }
@@ -132,8 +132,8 @@ package final class SqlBuffer {
     state.capacity = capacity
   }
 
-  /// A hash of the bytes, eight at a time. The bytes hold identifiers, never values, so input from outside can't force
-  /// collisions.
+  /// A hash of the bytes, which processes eight bytes at a time. The bytes contain identifiers but no values, so
+  /// external input can't force collisions.
   var hash: UInt64 {
     let (bytes, count) = (bytes, count)
     var hash = 0x9E37_79B9_7F4A_7C15 ^ UInt64(truncatingIfNeeded: count)

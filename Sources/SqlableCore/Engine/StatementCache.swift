@@ -1,17 +1,18 @@
 import Glibc
 
-/// The compiled statements of one connection, by SQL text or a shorter key; the least recently used are evicted first.
+/// A cache of one connection's compiled statements, by SQL text or a shorter key. The least recently used statements
+/// are evicted first.
 ///
-/// The limit is on the memory that SQLite reports for the statements. A lookup by key takes two kilobytes, a report
-/// with ten joins a hundred. A statement in use stays in the cache, marked `isInUse`, and is not evicted. Running the
-/// same text meanwhile compiles a second copy, which is not cached.
+/// The capacity limits the memory that SQLite reports for the statements. A SELECT by key takes two kilobytes, and a
+/// report with ten joins takes a hundred. A statement in use is marked `isInUse`, and is not evicted. If the same text
+/// runs meanwhile, a second copy is compiled and not cached.
 package final class StatementCache {
   private final class Entry {
     let key: [UInt8]
     let statement: PreparedStatement
     /// The statement's memory, in bytes.
     let size: Int
-    /// The value of `State.uses` at its latest use.
+    /// The value of `State.uses` at the latest use of the statement.
     @exclusivity(unchecked) var latestUse: Int
 
     init(key: [UInt8], statement: PreparedStatement, size: Int, latestUse: Int) {
@@ -47,14 +48,14 @@ package final class StatementCache {
   init(capacity: Int) { self.capacity = capacity }
 
   var count: Int { state.entries.count }
-  /// The memory of all statements, in bytes, as of their compilation.
+  /// The memory of all statements, in bytes, measured when the statements were compiled.
   var size: Int { state.size }
   var hits: Int { state.hits }
   var misses: Int { state.misses }
   /// The number of evicted statements.
   var evictions: Int { state.evictions }
 
-  /// The statement with this key, marked as in use; nil if it is not cached or already in use.
+  /// Returns the statement with this key, marked as in use; nil if the statement is not cached or is already in use.
   func take(_ key: SqlBuffer, hash: UInt64) -> PreparedStatement? {
     guard let entry = state.entries[hash], !entry.statement.isInUse, entry.matches(key) else {
       state.misses += 1
@@ -67,13 +68,13 @@ package final class StatementCache {
     return entry.statement
   }
 
-  /// Caches a newly compiled statement, unless the statement alone exceeds the capacity. A statement with the same hash
-  /// is replaced, unless it is in use.
+  /// Caches a newly compiled statement, unless the statement alone exceeds the capacity. Replaces a statement with the
+  /// same hash, unless that statement is in use.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
     if let entry = state.entries[hash] {
-      // A statement in use keeps its entry: it has the same text, further up the call stack, or another text with this
-      // hash.
+      // A statement in use is not replaced. Such a statement has the same text and runs further up the call stack, or
+      // has another text with the same hash.
       guard !entry.statement.isInUse else { return }
       evict(hash)
     }
@@ -86,7 +87,7 @@ package final class StatementCache {
     state.size += size
   }
 
-  /// Removes every statement; a statement in use lives until its run ends.
+  /// Removes every statement. A statement in use is finalized when its run ends.
   func removeAll() { (state.entries, state.size) = ([:], 0) }
 
   private func evict(_ hash: UInt64) {
@@ -94,8 +95,8 @@ package final class StatementCache {
     state.evictions += 1
   }
 
-  /// Evicts the least recently used statements. A large cache evicts an eighth of its capacity at once, because finding
-  /// them scans all entries.
+  /// Evicts the least recently used statements. A large cache evicts an eighth of its capacity in one call, because
+  /// finding these statements scans all entries.
   private func makeRoom(for size: Int) {
     guard self.size > capacity - size else { return }
     let room = max(size, count > 64 ? capacity / 8 : 0)

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// A compiled statement outside the cache, such as that of a ``Prepared``. The connection owns it and may drop it;
-/// `statement` is then nil.
+/// A slot for a compiled statement outside the cache, such as the statement of a ``Prepared``. The connection owns the
+/// statement and can discard it; then `statement` is nil.
 final class StatementSlot {
   /// Accessed only with the handle's lock held.
   @exclusivity(unchecked) var statement: PreparedStatement?
-  /// True if its creator has been deallocated, on any thread. A statement can't be finalized while another thread uses
-  /// the connection, so the connection finalizes it later.
+  /// True if the slot's creator has been deallocated, on any thread. The connection finalizes the statement later,
+  /// because another thread might be using the connection now.
   private let abandoned = Atomic(false)
 
   var isAbandoned: Bool { abandoned.load(ordering: .acquiring) }

@@ -2,7 +2,7 @@ import CSqlableSQLite
 import Glibc
 import Synchronization
 
-/// The measurements of one run of a statement, or an error for which no statement ran.
+/// The measurements of one run of a statement, or an error that occurred without a statement.
 package struct MeasuredRun: Sendable {
   /// A transaction that a run ended.
   struct EndedTransaction: Sendable {
@@ -34,38 +34,39 @@ package struct MeasuredRun: Sendable {
   var sorts = 0
   var automaticIndexes = 0
   var error: SqlError?
-  /// The transaction that the statement ended; nil if no transaction was open before the statement.
+  /// The transaction that the statement ended; nil if the statement ended no transaction.
   var ended: EndedTransaction?
-  /// The call that ran the statement; nil for a statement that the library runs for itself.
+  /// The call that ran the statement; nil for an internal statement.
   var caller: TraceCaller?
-  /// The call site of the prepared statement or cursor, or else of `caller`; nil without either.
+  /// The call site of the prepared statement or cursor. For other statements, the call site of `caller`; nil if there
+  /// is no caller.
   var site: CallSite?
-  /// The statement's text with its values as literals. Nil if values were not requested, the statement has none, or the
-  /// text is too long.
+  /// The statement's text with its values as literals. Nil if values were not requested, the statement has no
+  /// parameters, or the text is too long.
   var expandedSql: String?
-  /// The values of the task that ran the statement; nil if there are none, or nothing captures them.
+  /// The task-local values of the task that ran the statement; nil if no values were captured.
   package var task: TaskLocalSnapshot?
-  /// The moment at which the run ended.
+  /// The time at which the run ended.
   var end: ContinuousClock.Instant
 
   var duration: Duration { waiting + compiling + stepping + committing }
 }
 
 extension MeasuredRun {
-  /// Creates a run for an error for which no statement ran.
+  /// Creates a run for an error that occurred without a statement.
   init(_ error: SqlError) {
     self.init(sql: error.sql ?? "", isReadOnly: true, isCached: false, end: .now)
     self.error = error
   }
 }
 
-/// The call that runs statements. A class, because every call on a pool, traced or not, has space for a caller and
-/// moves it.
+/// The call that runs statements. A class, because every queued call of a pool stores a caller, and a struct would make
+/// moving the call slower.
 package final class TraceCaller: Sendable {
   let site: CallSite
   let context: String?
   let task: TaskLocalSnapshot?
-  /// True if a closure that receives events made the call: the call's statements are not reported.
+  /// True if a trace closure made the call. Then the call's statements are not reported.
   let isReceiver: Bool
 
   package init(site: CallSite, context: String?, task: TaskLocalSnapshot?, isReceiver: Bool) {
@@ -73,18 +74,18 @@ package final class TraceCaller: Sendable {
   }
 }
 
-/// Measures the statements of a connection, by SQLite's trace callbacks. A connection has a tracer only while it is
-/// traced: without a tracer nothing is measured.
+/// Measures the statements of a connection by means of SQLite's trace callbacks. A connection has a tracer only while a
+/// trace exists.
 ///
-/// Everything but `take()` must be called with the handle's lock held.
+/// All methods except `take()` must be called with the handle's lock held.
 final class StatementTracer {
-  /// The most runs that are kept until `take()`, which is not called before a transaction ends.
+  /// The maximum number of runs that are stored until `take()`. A transaction must end before `take()` is called.
   static let maximumKept = 10_000
 
   private unowned let connection: Connection
-  /// An interruption that serves only to measure; nil if the connection already had an interruption. Without any,
-  /// SQLite waits for locks itself, and does not report for how long. A pool replaces this interruption, because its
-  /// handles are traced before they belong to the pool.
+  /// An interruption that only measures lock waits; nil if the connection already had an interruption. Without an
+  /// interruption, SQLite waits for locks without reporting the time. A pool later replaces this interruption, because
+  /// a pool's handle is traced before the pool owns the handle.
   private let ownInterruption: Interruption?
   private var interruption: Interruption? { connection.interruption }
   private var running: [OpaquePointer: Running] = [:]
@@ -92,19 +93,19 @@ final class StatementTracer {
   private var commitBegan: ContinuousClock.Instant?
   private var transaction: (since: ContinuousClock.Instant, statements: Int, changesAtBegin: Int32, sql: String?)?
   private let measured = LockedValue(Measured())
-  /// Called when the first run waits to be taken.
+  /// A closure that is called when the first run is stored after `take()`.
   private let didMeasure: () -> Void
-  /// True if values are asked for.
+  /// Returns true if a trace requests values.
   private let wantsValues: () -> Bool
-  /// The longest text with values that is kept, in bytes.
+  /// The maximum length of a stored text with values, in bytes.
   private static let maximumExpanded = 16_384
-  /// True if the library is running its own queries about other statements, which are not measured.
+  /// True while the library runs internal queries about other statements. These queries are not measured.
   fileprivate var isPaused = false
-  /// The call that runs the statements to come.
+  /// The call that runs the next statements.
   private(set) var caller: TraceCaller?
   /// The callers to restore when nested calls end, outermost first.
   private var outerCallers: [TraceCaller?] = []
-  /// The call sites at which earlier calls compiled statements, by statement; an entry lasts until its statement runs.
+  /// The call sites of prepared statements and cursors that have not run yet, by statement.
   private var sites: [OpaquePointer: CallSite] = [:]
 
   private struct Measured {
@@ -121,11 +122,11 @@ final class StatementTracer {
     let site: CallSite?
     var compiling: Duration?
     var rows = 0
-    /// The error from reading a value of the current row; nil if there was none.
+    /// The error from reading a value of the current row; nil if no error occurred.
     var error: SqlError?
   }
 
-  /// Counts that SQLite keeps over all runs of a compiled statement.
+  /// SQLite's counters for a compiled statement, which add up over all runs.
   private struct Counts {
     let scanned, sorts, indexes: Int32
 
@@ -140,7 +141,7 @@ final class StatementTracer {
     (self.connection, self.wantsValues, self.didMeasure) = (connection, wantsValues, didMeasure)
     ownInterruption = connection.interruption == nil ? Interruption(busyTimeout: connection.busyTimeout) : nil
     if let ownInterruption { connection.use(ownInterruption) }
-    // Unretained: the callbacks are removed, or the connection closed, before this object is deallocated.
+    // Unretained, because the callbacks are removed or the connection is closed before this object is deallocated.
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_trace_v2(
       connection.handle, UInt32(SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE | SQLITE_TRACE_ROW),
@@ -167,8 +168,8 @@ final class StatementTracer {
     connection.stopUsingInterruption(busyTimeout: connection.busyTimeout)
   }
 
-  /// Returns the runs that have ended since the last call, and the number of runs that were dropped because nothing
-  /// took them. Callable from any thread.
+  /// Returns the runs that have ended since the last call, and the number of runs above `maximumKept`, which were
+  /// dropped. Callable from any thread.
   func take() -> (runs: [MeasuredRun], dropped: Int) {
     measured.withLock { measured in
       defer { measured = Measured() }
@@ -178,7 +179,7 @@ final class StatementTracer {
 
   // MARK: Calls
 
-  /// To be called when a call begins; `endCall()` ends it.
+  /// Records that a call begins. Call `endCall()` at the end of the call.
   func begin(_ call: TraceCaller) {
     outerCallers.append(caller)
     caller = call
@@ -186,20 +187,20 @@ final class StatementTracer {
 
   func endCall() { caller = outerCallers.popLast() ?? nil }
 
-  /// Sets the call site of a statement's next run, unless the site is in the library itself.
+  /// Sets the call site of a statement's next run, unless the call site is inside the library.
   func setCallSite(_ site: CallSite, of statement: OpaquePointer) {
     if !site.isInLibrary { sites[statement] = site }
   }
 
   // MARK: Measuring
 
-  /// To be called when a statement has been compiled.
+  /// Records the time of compiling a statement.
   func didCompile(_ statement: OpaquePointer, since begin: ContinuousClock.Instant) {
     sites[statement] = nil
     if !isPaused { compiled = (statement, begin.duration(to: .now)) }
   }
 
-  /// To be called when a text can't be compiled.
+  /// Records a text that can't be compiled.
   func didFailToCompile(_ text: String, since begin: ContinuousClock.Instant, _ error: SqlError) {
     guard !isPaused else { return }
     let now = ContinuousClock.now
@@ -209,10 +210,11 @@ final class StatementTracer {
     keep(run)
   }
 
-  /// To be called when a statement has failed, after its end was measured.
+  /// Records the error of a failed statement. Call after the statement's end was measured.
   func didFail(_ error: SqlError) {
     guard !isPaused else { return }
-    // A read that was tried on its caller's thread, and took too long there, has not failed: the whole read is retried.
+    // A pool first tries a short read on the caller's thread. If the read takes too long, the read is retried elsewhere
+    // and has not failed.
     let runsAgain = interruption?.isBudgetSpent == true
     measured.withLock { [caller] measured in
       guard let last = measured.runs.indices.last else { return }
@@ -224,18 +226,18 @@ final class StatementTracer {
     }
   }
 
-  /// To be called when a value of a statement's row can't be read. The statement has failed only if the row is its
-  /// last, because a model may catch the error. Returns whether an event will then report the error.
+  /// Records that a value of the current row can't be read. The statement has failed only if no further row is read,
+  /// because a model can catch the error. Returns true if an event will report the error.
   func didFailToRead(_ statement: OpaquePointer, _ error: SqlError) -> Bool {
     guard !isPaused, running[statement] != nil else { return false }
     running[statement]?.error = error
     return true
   }
 
-  /// To be called when a row has been read in spite of `didFailToRead`.
+  /// Records that the row was read successfully despite an earlier `didFailToRead`.
   func didRead(_ statement: OpaquePointer) { running[statement]?.error = nil }
 
-  /// To be called when an error that belongs to no statement leaves a call. Returns whether an event will report the
+  /// Records an error without a statement that a call is about to throw. Returns true if an event will report the
   /// error.
   func didFailWithoutStatement(_ error: SqlError) -> Bool {
     guard !isPaused, interruption?.isBudgetSpent != true else { return false }
@@ -252,7 +254,7 @@ final class StatementTracer {
       running[statement]?.rows += 1
       running[statement]?.error = nil
     case SQLITE_TRACE_STMT:
-      // A trigger's program is reported as a comment; it belongs to the statement that fires it.
+      // SQLite reports a trigger's program as a comment while the statement that fires the trigger is running.
       guard running[statement] == nil, !connection.isVersionCheck(statement) else { return }
       begin(statement)
     case SQLITE_TRACE_PROFILE:
@@ -281,7 +283,7 @@ final class StatementTracer {
     commitBegan = nil
     run.stepping = max(.zero, running.begin.duration(to: now) - run.waiting - run.committing)
     run.rowsRead = running.rows
-    // A statement that has taken its last step was not ended by the error.
+    // If the statement had already returned its last row, the error did not end the statement.
     if sqlite3_stmt_busy(statement) != 0 { run.error = running.error }
     run.rowsChanged = run.isReadOnly ? 0 : Int(connection.totalChanges &- running.changes)
     (run.caller, run.site) = (caller, running.site ?? caller?.site)
@@ -308,7 +310,7 @@ final class StatementTracer {
     }
     guard let ended = transaction else { return }
     transaction = nil
-    // Of the statements that end a transaction only these commit it; an error that rolls it back may end any.
+    // Only these statements commit a transaction. Any statement can end a transaction by an error that rolls back.
     let commits = [UInt8](run.sql.utf8)[...].firstKeywords(1).contains { ["COMMIT", "END", "RELEASE"].contains($0) }
     run.ended = MeasuredRun.EndedTransaction(
       outcome: commits ? .committed : .rolledBack, since: ended.since, statements: ended.statements - 1,
@@ -331,8 +333,8 @@ final class StatementTracer {
 }
 
 extension Connection {
-  /// Starts to measure all statements, and returns the tracer. `didMeasure` is called, with the handle's lock held,
-  /// when there are runs to take.
+  /// Starts to measure all statements, and returns the tracer. `didMeasure` is called with the handle's lock held when
+  /// runs are available.
   func startTracing(
     wantsValues: @escaping () -> Bool, didMeasure: @escaping () -> Void
   ) -> StatementTracer {
@@ -346,7 +348,7 @@ extension Connection {
     tracer = nil
   }
 
-  /// Calls `body`, whose statements are not measured.
+  /// Calls `body` without measuring its statements.
   func withoutTracing<Value>(_ body: (Connection) throws -> Value) rethrows -> Value {
     let (tracer, wasPaused) = (tracer, tracer?.isPaused)
     tracer?.isPaused = true
@@ -354,7 +356,7 @@ extension Connection {
     return try body(self)
   }
 
-  /// True if a statement only asks SQLite whether something has changed, on behalf of the library.
+  /// True for the internal statements that check for changes of the schema or the data.
   fileprivate func isVersionCheck(_ statement: OpaquePointer) -> Bool {
     statement == schemaVersionStatement?.handle || statement == dataVersionStatement?.handle
   }

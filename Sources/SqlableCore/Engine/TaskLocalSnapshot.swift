@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A snapshot of a task's values that receivers of its statements' events need on other threads, such as the parent of
-/// its spans.
+/// A snapshot of a task's local values, such as the parent of its spans. Trace closures need these values on other
+/// threads.
 package struct TaskLocalSnapshot: Sendable {
-  /// Calls a closure with these values restored, so that the closure sees them as the current task's values.
+  /// A function that calls a closure with these values restored as the current task's local values.
   let restore: @Sendable (() -> Void) -> Void
 
   package init(restore: @escaping @Sendable (() -> Void) -> Void) { self.restore = restore }
@@ -15,13 +15,13 @@ package struct TaskLocalSnapshot: Sendable {
   private static let capturing = LockedValue<Capturing?>(nil)
   private static let isCapturing = Atomic(false)
 
-  /// Makes `current` call `capture` from now on.
+  /// Sets the function that `current` calls.
   package static func capture(by capture: @escaping @Sendable () -> TaskLocalSnapshot?) {
     capturing.withLock { $0 = Capturing(capture: capture) }
     isCapturing.store(true, ordering: .releasing)
   }
 
-  /// The values of the current task; nil if there are none, or no `capture` is installed.
+  /// The local values of the current task; nil if there are no values, or if no `capture` function is set.
   package static var current: TaskLocalSnapshot? {
     guard isCapturing.load(ordering: .acquiring) else { return nil }
     return capturing.withLock { $0 }?.capture()
@@ -29,7 +29,7 @@ package struct TaskLocalSnapshot: Sendable {
 }
 
 extension TaskLocalSnapshot? {
-  /// Calls `body` with these values restored; nil restores nothing.
+  /// Calls `body` with these values restored. Nil restores no values.
   package func restoring<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     guard let self else { return try body() }
     var result: Result<Value, Failure>?

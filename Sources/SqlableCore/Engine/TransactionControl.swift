@@ -5,7 +5,7 @@ extension Connection {
   package enum Control: Int, CaseIterable {
     case beginDeferred, beginImmediate, beginExclusive, commit, rollback, savepoint, release, rollbackTo
 
-    // SQLite resolves a savepoint's name to the innermost one, so all levels can share it.
+    // SQLite resolves a name to the innermost savepoint with that name, so all levels can share one name.
     var sql: StaticString {
       switch self {
       case .beginDeferred: "BEGIN DEFERRED"
@@ -19,7 +19,7 @@ extension Connection {
       }
     }
 
-    /// Those that end what it begins.
+    /// The statements that end the transaction or savepoint that this statement begins.
     fileprivate var ends: [Control] {
       switch self {
       case .beginDeferred, .beginImmediate, .beginExclusive: [.commit, .rollback]
@@ -30,8 +30,8 @@ extension Connection {
   }
 
   package func run(_ kind: Control) throws {
-    // SQLite calls the progress handler even after a statement has taken effect: one that began or ended a transaction
-    // would be reported as failed.
+    // SQLite calls the progress handler even after a statement has taken effect. An interruption would then report a
+    // successful BEGIN or COMMIT as failed.
     interruption?.isOff = true
     defer { interruption?.isOff = false }
     let statement = try statement(of: kind)
@@ -39,8 +39,8 @@ extension Connection {
     _ = try statement.step()
   }
 
-  /// The compiled statement. What ends a transaction or savepoint is compiled before what begins it: compiling a
-  /// ROLLBACK when it is needed could fail for lack of memory.
+  /// Returns the compiled statement. For a BEGIN or SAVEPOINT, first compiles the statements that end it, because
+  /// compiling a ROLLBACK later could fail if memory runs out.
   private func statement(of kind: Control) throws -> PreparedStatement {
     if !control.isEmpty, let statement = control[kind.rawValue] { return statement }
     if control.isEmpty { control = Array(repeating: nil, count: Control.allCases.count) }
@@ -50,8 +50,8 @@ extension Connection {
     return statement
   }
 
-  /// None of them reads the schema, so none meets a lock or a damaged file. Nor is it traced: it is compiled once, for
-  /// all transactions.
+  /// Compiles a control statement. Locks and damaged files can't cause an error, because these statements do not read
+  /// the schema. The compilation is not traced, because it happens once for all transactions.
   private func compile(_ kind: Control) throws -> PreparedStatement {
     var statement: OpaquePointer?
     var used = 0

@@ -1,30 +1,32 @@
-// Rolling back transactions, and what happens if SQLite fails to.
+// Rollbacks of transactions and savepoints, and the handling of failed rollbacks.
 //
-// ROLLBACK itself rarely fails. But after a schema change was rolled back, or a function replaced, SQLite recompiles a
-// statement on its next run, which takes memory; and ROLLBACK TO takes memory of its own.
+// ROLLBACK rarely fails. But SQLite recompiles ROLLBACK, which can run out of memory, after a schema change was rolled
+// back or a function was replaced. ROLLBACK TO also allocates memory.
 
 extension Connection {
-  /// Rolls back the open transaction. If SQLite can't, the connection is lost, and its error is returned.
+  /// Rolls back the open transaction. If SQLite can't roll back, marks the connection as lost and returns the error.
   @discardableResult
   package func undoTransaction() -> SqlError? {
     guard let cause = endTransaction() else { return nil }
     return lose(because: cause)
   }
 
-  /// Rolls back to the innermost savepoint, and releases it. If SQLite can't, returns the error by which the whole
-  /// transaction is lost: what is left of the savepoint must not be stored with the rest.
+  /// Rolls back to the innermost savepoint, and releases it. If SQLite can't roll back, marks the whole transaction as
+  /// lost and returns the error. Otherwise the remaining changes of the savepoint could be committed with the
+  /// transaction.
   func undoSavepoint() -> SqlError? {
     guard !hasLostTransaction else { return lostTransaction }
-    // Released only after it was rolled back. One left behind would be taken for the savepoint around it, which has the
-    // same name.
+    // Releases the savepoint only after the rollback. All savepoints have the same name, so a savepoint that remained
+    // would be mistaken for the outer savepoint.
     guard let cause = repeated(.rollbackTo) ?? repeated(.release) else { return nil }
     loseTransaction(because: cause)
-    // At once, so that other connections can write; the owner's own rollback then finds it already done.
+    // Ends the transaction now, so that other connections can write. The owner's rollback later has nothing to do.
     _ = endTransaction()
     return lostTransaction
   }
 
-  /// Marks the open transaction as lost: nothing of it is stored, and every statement throws until its owner ends it.
+  /// Marks the open transaction as lost. None of its changes are stored, and every statement throws until the owner
+  /// ends the transaction.
   func loseTransaction(because cause: SqlError) {
     guard lostTransaction == nil else { return }
     var error = cause
@@ -32,19 +34,19 @@ extension Connection {
     lostTransaction = error
   }
 
-  /// Retries the rollback of a lost connection, whose transaction keeps other connections from writing.
+  /// Retries the rollback of a lost connection, because its open transaction blocks other writers.
   func undoLostTransaction() {
     if !isAutocommit { try? run(.rollback) }
   }
 
-  /// Rolls back if a transaction is open. Returns the cause if one still is.
+  /// Rolls back the open transaction, if any. Returns the error if the transaction is still open.
   private func endTransaction() -> SqlError? {
     guard !isAutocommit, let cause = repeated(.rollback), !isAutocommit else { return nil }
     return cause
   }
 
-  /// Runs a statement, and retries it once after releasing memory: lack of memory may be the cause, and may have
-  /// passed. Returns the last error.
+  /// Runs a statement. After a failure, releases memory and retries once, because memory might have run out. Returns
+  /// the last error.
   private func repeated(_ kind: Control) -> SqlError? {
     var cause: SqlError?
     for _ in 0..<2 {
@@ -54,14 +56,14 @@ extension Connection {
       } catch {
         cause = error as? SqlError ?? SqlError(.other, message: "\(kind.sql) failed", label: label)
       }
-      // If SQLite has rolled back the whole transaction, there is nothing to retry.
+      // If SQLite has rolled back the whole transaction, a retry is unnecessary.
       if isAutocommit { break }
       releaseMemory()
     }
     return cause
   }
 
-  /// Marks the connection as lost: it refuses all further use. No COMMIT runs, so nothing of an open transaction can be
+  /// Marks the connection as lost, so that every further call throws. No COMMIT runs, so the open transaction is never
   /// stored.
   private func lose(because cause: SqlError) -> SqlError {
     var error = cause
@@ -72,7 +74,8 @@ extension Connection {
       """
     error.transaction = .rolledBack
     lost = error
-    // Every call compares this number with the registry's, and takes the slow path if they differ.
+    // Every call compares this number with the registry's version. If the two numbers differ, the call takes the slow
+    // path, which throws.
     functionsVersion = -1
     return error
   }

@@ -1,35 +1,37 @@
-/// The user code (functions, collations, tokenizers) that a connection is running, and the errors it threw.
+/// A record of the user code (functions, collations, tokenizers) that a connection is running, and of its errors.
 ///
-/// SQLite can't carry a Swift error. So the error stays here while the statement fails, and a number in SQLite's
-/// message or extended code identifies it. Calls nest: a function may run a statement that calls others.
+/// SQLite can't pass on a Swift error. So the error is stored here while the statement fails, and a number in SQLite's
+/// message or extended code identifies the error. Calls can nest: a function can run a statement that calls other
+/// functions.
 package final class UserCode {
   private var thrown: [(number: Int, error: any Error)] = []
   private var count = 0
   @exclusivity(unchecked) private var calls = 0
 
-  /// True if user code is running, and SQLite is in the middle of a statement.
+  /// True if user code is running inside a statement.
   package var isRunning: Bool { calls > 0 }
 
   func enter() { calls += 1 }
   func leave() { calls -= 1 }
 
-  /// Keeps an error and returns the message that stands for it.
+  /// Stores an error, and returns a message that identifies the error.
   func keep(_ error: any Error) -> String {
     count += 1
-    // SQLite finishes the groups of a failed statement to free them; their errors are never taken, and must not pile
-    // up.
+    // SQLite finishes the groups of a failed statement to free memory. Errors from these calls are never taken, so the
+    // number of stored errors is limited.
     if thrown.count == 16 { thrown.removeFirst() }
     thrown.append((count, error))
     return UserCode.marker + String(count)
   }
 
-  /// Keeps an error where SQLite takes a code and no message, and returns the extended code that stands for it.
+  /// Stores an error, and returns an extended code that identifies the error. Used where SQLite accepts no message.
   func keepAsCode(_ error: any Error) -> Int32 {
     _ = keep(error)
     return UserCode.codeMarker | Int32(count & 0xFFFF) << 8
   }
 
-  /// Returns the error that SQLite's error stands for. Drops it and all that were thrown after it, during cleanup.
+  /// Returns the user's error that SQLite's error identifies. Removes that error, and all later errors, which were
+  /// thrown during cleanup.
   func take(_ error: SqlError) -> (any Error)? {
     guard !thrown.isEmpty, let index = thrown.firstIndex(where: { error.stands(forNumber: $0.number) }) else {
       return nil
@@ -39,14 +41,14 @@ package final class UserCode {
     return error
   }
 
-  /// True if `keep` made the message.
+  /// True if the message was created by `keep`.
   static func isMarker(_ message: String) -> Bool {
     let number = message.utf8.dropFirst(marker.utf8.count)
     return message.begins(with: marker) && !number.isEmpty && number.allSatisfy { (48...57).contains($0) }
   }
 
   fileprivate static let marker = "a function failed with error "
-  /// An extended code of SQLITE_ERROR that SQLite does not use: 0x01, a number, and SQLITE_ERROR.
+  /// An extended code of SQLITE_ERROR that SQLite does not use. The two middle bytes contain the number of the error.
   fileprivate static let codeMarker: Int32 = 0x0100_0001
 }
 
@@ -57,13 +59,13 @@ extension SqlError {
   }
 }
 
-/// A call of a user-defined function that the library itself refuses; completed with the statement's SQL and label.
+/// An error of the library in a call of a user-defined function. The statement's SQL and label are added later.
 struct RefusedCall: Error {
   var error: SqlError
 }
 
 extension Connection {
-  /// The error that a failed statement throws: SQLite's, unless user code has thrown one.
+  /// Returns the error that a failed statement throws: the error that user code has thrown, or else SQLite's error.
   func thrown(insteadOf error: SqlError) -> any Error {
     guard let thrown = userCode.take(error) else { return error }
     guard var refused = (thrown as? RefusedCall)?.error else { return thrown }

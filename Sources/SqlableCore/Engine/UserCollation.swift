@@ -1,15 +1,15 @@
 import CSqlableSQLite
 
-/// A user-defined collation, as SQLite calls it.
+/// A user-defined collation that SQLite can call.
 struct UserCollation: Sendable {
   let name: String
-  /// Returns a negative number, zero or a positive number.
+  /// A function that returns a negative number, zero or a positive number.
   let compare: @Sendable (String, String) -> Int
 }
 
 extension Connection {
-  /// Registers a collation, replacing one of the same name. Returns SQLite's result code: SQLITE_BUSY if it would
-  /// replace one while a statement runs.
+  /// Registers a collation, and replaces a collation with the same name. Returns SQLite's result code, which is
+  /// SQLITE_BUSY if a collation would be replaced while a statement runs.
   func register(_ collation: UserCollation) -> Int32 {
     let context = Unmanaged.passRetained(CollationContext(collation, userCode))
     let code = sqlite3_create_collation_v2(

@@ -1,19 +1,20 @@
 import Glibc
 
-/// The changes of the open transaction; those of a rolled-back savepoint are dropped.
+/// A buffer of the open transaction's changes. Changes of a rolled-back savepoint are removed.
 final class ChangeBuffer: ChangeSink {
-  /// An observed table, as the hook needs it.
+  /// The properties of an observed table that the hook needs.
   final class Table: Sendable {
-    /// The name that its observers use.
+    /// The name that the table's observers use.
     let name: String
     let key: KeyShape
-    /// The name in the database.
+    /// The table's name in the database.
     let nameInDatabase: String
     /// True if changed rows are recorded.
     let keepsRows: Bool
-    /// True if they are recorded with their values.
+    /// True if changed rows are recorded with their values.
     let keepsValues: Bool
-    /// The columns that live results read, and whether these want the changed rows; nil if none reads the table.
+    /// The columns that live results read. `wantsImages` is true if live results request the changed rows. Nil if no
+    /// live result reads the table.
     fileprivate let read: (columns: [RowShape.Column], wantsImages: Bool)?
     fileprivate let columnNames: [String]
     fileprivate let isWhole: Bool
@@ -42,11 +43,11 @@ final class ChangeBuffer: ChangeSink {
   private struct State {
     var changes: [RowChange] = []
     var tables: [Table] = []
-    /// The index of the table that was changed last: consecutive changes usually have the same table.
+    /// The index of the table of the latest change. Consecutive changes usually affect the same table.
     var latest = 0
     /// The changes to tables that live results read, by the index of the table.
     var summaries: [TableChanges?] = []
-    /// The same from before the tables were looked up again, by folded name.
+    /// The summaries from before the tables were looked up again, by folded name.
     var earlier: [[UInt8]: TableChanges] = [:]
   }
 
@@ -65,7 +66,7 @@ final class ChangeBuffer: ChangeSink {
     }
   }
 
-  /// The changes to tables that live results read, by folded name. They may include those of a rolled-back statement.
+  /// The changes to tables that live results read, by folded name. Can include changes of a rolled-back statement.
   private var summaries: [[UInt8]: TableChanges] {
     var all = state.earlier
     for (table, summary) in zip(state.tables, state.summaries) {
@@ -75,8 +76,8 @@ final class ChangeBuffer: ChangeSink {
     return all
   }
 
-  /// A snapshot of the changes to tables that live results read. It has the number of rows only: while it held the
-  /// rows, adding one would copy them all.
+  /// A snapshot of the changes to tables that live results read. The snapshot contains only the number of rows. If the
+  /// snapshot retained the rows, adding a row would copy all rows.
   struct Summarized {
     fileprivate let tables: [Table]
     fileprivate let latest: [(change: TableChanges, imageCount: Int?)?]
@@ -88,8 +89,8 @@ final class ChangeBuffer: ChangeSink {
     return Summarized(tables: state.tables, latest: latest, earlier: state.earlier)
   }
 
-  /// Drops the changes since a snapshot. If the tables were looked up again in between, the rows from before it are
-  /// unknown.
+  /// Removes the changes since a snapshot. If the tables were looked up again since the snapshot, earlier rows are
+  /// treated as unknown.
   func goBack(to summarized: Summarized) {
     let (indices, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
     state.earlier = summarized.earlier
@@ -119,13 +120,13 @@ final class ChangeBuffer: ChangeSink {
 
   // MARK: For live results
 
-  /// Records a change for live results, which only check whether it concerns them.
+  /// Records a change for live results, which only check whether the change affects them.
   private func note(_ row: PreupdateRow, of table: Table, _ columns: [RowShape.Column], wantsImages: Bool) {
     let index = state.latest
     var summary = state.summaries[index] ?? TableChanges()
     state.summaries[index] = nil
     if row.operation == .update {
-      // Without the pre-update hook there is one id only, and no values.
+      // Without the pre-update hook, SQLite reports only one id and no values.
       if row.oldId != row.newId { summary.isMembershipChanged = true }
       for column in columns {
         let name = column.foldedName
@@ -191,7 +192,7 @@ final class ChangeBuffer: ChangeSink {
       }
     }
     // A key of a single integer is the id, even if the rowid differs. The rowid that SQLite reports for a WITHOUT ROWID
-    // table means nothing.
+    // table is meaningless.
     let hasRowid = !table.key.isWithoutRowid
     let id = integer(key) ?? (hasRowid ? Int(change == .delete ? row.oldId : row.newId) : nil)
     let previousId = integer(previousKey) ?? (hasRowid ? Int(change == .insert ? row.newId : row.oldId) : nil)
@@ -205,7 +206,7 @@ final class ChangeBuffer: ChangeSink {
   private func values(of key: KeyShape, at positions: [Int], _ read: (Int) -> DatabaseValue?) -> [DatabaseValue] {
     var values: [DatabaseValue] = []
     for (position, affinity) in zip(positions, key.affinities) {
-      // No key rather than a part of it.
+      // If one value is unknown, returns no key instead of a partial key.
       guard let value = read(position).flatMap(affinity.value) else { return [] }
       values.append(value)
     }
@@ -217,13 +218,13 @@ final class ChangeBuffer: ChangeSink {
     return nil
   }
 
-  /// The number of recorded changes: a mark for `forget(after:)`.
+  /// The number of recorded changes, which serves as a mark for `forget(after:)`.
   var count: Int { changes.count }
 
-  /// Drops the changes after `count` to tables that are gone.
+  /// Removes the changes after `count` to tables that no longer exist.
   func forget(after count: Int, ofTables isGone: (Table) -> Bool) {
     guard self.count > count else { return }
-    // As bytes: == treats the two Unicode forms of an é as equal, SQLite as two tables.
+    // Compares bytes, because `==` treats the two Unicode forms of an é as equal, but SQLite has two different tables.
     let gone = Set(tables.filter(isGone).map { Array($0.name.utf8) })
     guard !gone.isEmpty else { return }
     let kept = state.changes[count...].filter { !gone.contains(Array($0.table.utf8)) }
@@ -234,12 +235,12 @@ final class ChangeBuffer: ChangeSink {
     if self.count > count { state.changes.removeLast(self.count - count) }
   }
 
-  /// True if nothing was recorded.
+  /// True if no changes are recorded.
   var isEmpty: Bool {
     state.changes.isEmpty && state.earlier.isEmpty && !state.summaries.contains { $0 != nil }
   }
 
-  /// Removes and returns what was recorded; to be called when the transaction is over.
+  /// Removes and returns the recorded changes. Call after the transaction has ended.
   func takeAll() -> CommittedChanges {
     defer { forgetAll() }
     return CommittedChanges(rows: changes, tables: summaries)

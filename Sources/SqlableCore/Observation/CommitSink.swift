@@ -1,16 +1,16 @@
-/// Notified of every commit on the committing thread, before the commit returns, in the order of commits.
+/// A receiver of every commit. Called on the committing thread, before the commit returns, in the order of commits.
 ///
-/// It must be fast, and must not call a caller's code.
+/// A sink must be fast, and must not call user code.
 package protocol CommitSink: AnyObject, Sendable {
-  /// The changes to record for it.
+  /// The changes to record for this sink.
   var interest: ObservedTables { get }
-  /// To be called before and after a commit. Without a `didCommit` in between, the commit has failed.
+  /// Announces a commit; `commitEnds()` follows. If `didCommit` was not called in between, the commit has failed.
   func commitBegins()
   func commitEnds()
   func didCommit(_ commit: CommittedChanges)
-  /// To be called before a check for commits of other connections.
+  /// Announces a check for commits of other connections.
   func willDetectOtherCommits()
-  /// To be called when another connection has committed, or may have.
+  /// Reports that another connection has committed, or might have committed.
   func didCommitElsewhere()
 }
 
@@ -20,10 +20,10 @@ package struct CommittedChanges: Sendable {
   package var rows: [RowChange] = []
   /// The changes to tables that live results read, by folded name.
   package var tables: [[UInt8]: TableChanges] = [:]
-  /// True if there may be more changes: another connection committed, or the schema changed.
+  /// True if there might be more changes, because another connection has committed or the schema has changed.
   package var isUnknown = false
-  /// The count of observer changes when the transaction read the interests. For later subscribers there may be more
-  /// changes, too.
+  /// The count of observer changes when the transaction read the interests. For subscribers that were added later,
+  /// there might be more changes.
   var recordedSince = Int.max
 
   package init(
@@ -32,26 +32,27 @@ package struct CommittedChanges: Sendable {
     (self.rows, self.tables, self.isUnknown, self.recordedSince) = (rows, tables, isUnknown, recordedSince)
   }
 
-  /// True if there may be more changes for a subscriber that joined at a count.
+  /// True if there might be more changes for a subscriber that was added at the count `joined`.
   package func isUnknown(toOneSince joined: Int) -> Bool { isUnknown || joined > recordedSince }
 }
 
 /// A summary of a transaction's changes to a table, of bounded size.
 package struct TableChanges: Sendable {
-  /// The maximum number of rows kept: as many as writes share a commit by default.
+  /// The maximum number of stored rows, which equals the default number of writes that share a commit.
   static let maximumImages = 256
-  /// The maximum size of their texts and blobs, from before and after the changes.
+  /// The maximum size of the texts and blobs in the stored rows, before and after the changes.
   static let maximumBytes = 1 << 20
 
-  /// True if rows were inserted, deleted, or got another key.
+  /// True if rows were inserted or deleted, or if their keys changed.
   package var isMembershipChanged = false
   /// The columns that updates changed, by folded name.
   package var columns: Set<[UInt8]> = []
-  /// The changed rows; nil if there are too many, or no live result wants them.
+  /// The changed rows; nil if there are too many rows, or if no live result requests the rows.
   package private(set) var images: [RowImages]? = []
   package private(set) var bytes = 0
 
-  /// Adds a changed row, unless there are too many; nil is a row whose values are unknown.
+  /// Adds a changed row. Discards all rows if there are too many rows, or if `row` returns nil because its values are
+  /// unknown.
   mutating func add(_ row: () -> RowImages?) {
     guard let count = images?.count else { return }
     guard count < TableChanges.maximumImages, let row = row() else { return forgetImages() }
@@ -68,7 +69,8 @@ package struct TableChanges: Sendable {
     return changes
   }
 
-  /// Restores an earlier state, given without its images and with their number; nil if there were too many.
+  /// Restores an earlier state. `before` contains no images; `imageCount` is their number, or nil if there were too
+  /// many.
   mutating func goBack(to before: TableChanges, imageCount: Int?) {
     (isMembershipChanged, columns) = (before.isMembershipChanged, before.columns)
     guard let imageCount, let count = images?.count, count >= imageCount else { return forgetImages() }
@@ -84,13 +86,13 @@ package struct TableChanges: Sendable {
   }
 }
 
-/// The tables whose changes observers want.
+/// The tables whose changes observers request.
 package struct ObservedTables: Sendable, Equatable {
-  /// The part of a table that live results want.
+  /// The part of a table that live results depend on.
   package struct TableInterest: Sendable, Equatable {
-    /// The columns that they read, by folded name.
+    /// The columns that live results read, by folded name.
     var columns: Set<[UInt8]>
-    /// True if they want the changed rows.
+    /// True if live results request the changed rows.
     var wantsImages: Bool
 
     package init(columns: Set<[UInt8]>, wantsImages: Bool) {
@@ -99,13 +101,13 @@ package struct ObservedTables: Sendable, Equatable {
   }
 
   var all = false
-  /// The tables whose rows are wanted.
+  /// The tables whose changed rows are requested.
   var named: Set<String> = []
-  /// The tables whose rows are wanted with their values, by folded name.
+  /// The tables whose changed rows are requested with their values, by folded name.
   package var valued: Set<[UInt8]> = []
   /// The tables that live results read, by folded name.
   var read: [[UInt8]: TableInterest] = [:]
-  /// True if commits that change none of these tables are wanted, too.
+  /// True if all commits are requested, including commits that change none of these tables.
   var commits = false
 
   package init(
@@ -117,10 +119,10 @@ package struct ObservedTables: Sendable, Equatable {
 
   var isEmpty: Bool { !all && named.isEmpty && read.isEmpty && !commits }
 
-  /// The name that observers use for a table of the database; nil if no observer wants its rows.
+  /// Returns the name that observers use for a table of the database; nil if no observer requests the table's rows.
   package func name(ofTable table: String) -> String? {
     if named.contains(table) { return table }
-    // The smallest of several, so that it is always the same.
+    // Returns the smallest of several names, so that the result is always the same.
     return named.filter { $0.isSameName(as: table) }.min() ?? (all ? table : nil)
   }
 
@@ -132,7 +134,7 @@ package struct ObservedTables: Sendable, Equatable {
     for (table, reading) in other.read { read(table, reading) }
   }
 
-  /// Adds the part of a table that a live result wants.
+  /// Adds the part of a table that a live result depends on.
   mutating func read(_ table: [UInt8], _ reading: TableInterest) {
     var known = read[table] ?? reading
     known.columns.formUnion(reading.columns)

@@ -2,47 +2,47 @@ import Synchronization
 
 /// The observation of one handle: records changes during a transaction, and delivers them after its commit.
 ///
-/// Everything but `deliverPending()` must be called with the handle's lock held.
+/// All methods except `deliverPending()` and `takeTraced()` must be called with the handle's lock held.
 package final class HandleObservation {
   let registry: ObserverRegistry
   private let ancestors: [ObserverRegistry]
   private let buffer = ChangeBuffer()
   private let hook: ChangeHook
   private unowned let connection: Connection
-  /// Serializes commit and delivery among related handles, so that commits reach a common ancestor in order.
+  /// A lock for commit and delivery among related handles, so that commits reach a common ancestor in order.
   private let order: CommitOrder
-  /// The count of observer changes, of all handles, when the interest was last read.
+  /// The process-wide count of observer changes at the time when `interest` was last read.
   @exclusivity(unchecked) private var seenChanges = -1
   private var interest = ObservedTables()
   /// The schema version in which the keys were looked up; nil if they must be looked up again.
   private var schemaVersion: Int64?
-  /// True if the schema may have changed since the keys were looked up.
+  /// True if the schema might have changed since the keys were looked up.
   private var mayBeOutdated = false
-  /// True if the keys were looked up inside the open transaction, in a schema that may be rolled back.
+  /// True if the keys were looked up inside the open transaction, whose schema changes might be rolled back.
   private var isLookupUncommitted = false
-  /// The count of observer changes when the open transaction began: for later observers, its earlier writes are not
-  /// recorded.
+  /// The count of observer changes when the open transaction began. For observers that were added later, earlier writes
+  /// of the transaction are not recorded.
   private var changesAtBegin = -1
-  /// The schema version at the start of the open transaction, to report a schema change to sinks; nil if it was not
-  /// read.
+  /// The schema version at the start of the open transaction, which is used to report a schema change to sinks. Nil if
+  /// the version was not read.
   private var schemaAtBegin: Int64?
-  /// SQLite's `data_version` at the last check for other connections' commits; nil before the first. Not every handle
-  /// checks.
+  /// SQLite's `data_version` at the last check for other connections' commits. Nil before the first check; some handles
+  /// never check.
   private var dataVersion: Int64?
   /// Commits that are not yet delivered to the handle's own observers.
   private let pending = LockedValue<[ObserverRegistry.Recipients]>([])
-  /// The number of pending commits, to be checked after every statement without a lock.
+  /// The number of pending commits, which is checked after every statement without a lock.
   private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
-  /// The tracer of the handle's statements; nil while they are not traced.
+  /// The tracer of the handle's statements; nil if no trace exists.
   private let tracer = LockedValue<StatementTracer?>(nil)
-  /// True if the tracer has measured something that was not taken.
+  /// True if the tracer has stored runs.
   private let hasTraced = Atomic(false)
   /// The receivers of the handle's trace events.
   let traces: TraceHub
   /// The number of the handle.
   let number: Int
-  /// True if the schema may make a failed statement keep its changes.
+  /// True if the schema can make a failed statement keep its changes.
   private var mayKeepFailedRows = false
   /// True if `mayKeepFailedRows` is known for the current schema.
   private var isFailureKnown = false
@@ -68,10 +68,10 @@ package final class HandleObservation {
     hook = ChangeHook(handle: connection.handle, sink: buffer, usesPreupdate: usesPreupdate)
   }
 
-  /// True if changes are recorded, so that each write must be a transaction.
+  /// True if changes are recorded. Then each write needs a transaction.
   var isActive: Bool { hook.isInstalled }
 
-  /// Updates the interest if observers have changed; to be called before every write.
+  /// Updates the interest if observers have changed. Call before every write.
   func refresh() {
     let changes = ObserverRegistry.changes
     if changes == seenChanges { return }
@@ -83,7 +83,7 @@ package final class HandleObservation {
     }
     if wanted.isEmpty == hook.isInstalled {
       if wanted.isEmpty { hook.remove() } else { hook.install() }
-      // A DELETE without a filter, if compiled without the hook, clears its table without calling it.
+      // A DELETE without a filter that was compiled without the hook clears the table without calling the hook.
       connection.dropStatements()
     }
   }
@@ -97,7 +97,8 @@ package final class HandleObservation {
 
   /// Looks up the key positions of the observed tables, unless the schema is unchanged since the last lookup.
   ///
-  /// To be called at the start of every transaction, and inside one before writes; there it only handles later changes.
+  /// Call at the start of every transaction, and before each write inside a transaction. Inside a transaction, handles
+  /// only later schema changes.
   func refreshKeys(isBeginning: Bool) throws {
     if isBeginning {
       isWatching = false
@@ -110,7 +111,7 @@ package final class HandleObservation {
     if isBeginning { schemaAtBegin = current }
     mayBeOutdated = false
     if current != schemaVersion || !isFailureKnown {
-      // A savepoint's schema changes may be rolled back: inside a transaction the flag can only become true.
+      // The schema changes of a savepoint might be rolled back, so inside a transaction the flag can only become true.
       let mayKeep = try connection.mayKeepFailedRows()
       isFailureKnown = isBeginning || mayKeep == mayKeepFailedRows
       mayKeepFailedRows = mayKeep || !isBeginning && mayKeepFailedRows
@@ -125,8 +126,8 @@ package final class HandleObservation {
 
   /// Checks whether another connection has committed since the last check.
   package func detectOtherCommits() throws {
-    // Notify before the check: an ambiguity that arises during the check needs another check. The first check has
-    // nothing to compare with, and resolves no ambiguity.
+    // Notifies before the check, because an ambiguity that arises during the check requires another check. The first
+    // check has no earlier version to compare with, so it resolves no ambiguity.
     if dataVersion != nil { for ancestor in ancestors { ancestor.sink?.willDetectOtherCommits() } }
     let current: Int64
     do { current = try connection.dataVersion() } catch {
@@ -141,16 +142,17 @@ package final class HandleObservation {
   /// True if the schema must be checked before the next write of the open transaction.
   var isSchemaUncertain: Bool { isActive && (mayBeOutdated || schemaVersion == nil) }
 
-  /// To be called when the schema may have changed: after a statement of this handle, and at the begin of a deferred
-  /// transaction, since other connections can change it until the first read.
+  /// Records that the schema might have changed. Call after a statement of this handle that can change the schema. Also
+  /// call at the beginning of a deferred transaction, because other connections can change the schema until the first
+  /// read.
   func schemaDidChange() { mayBeOutdated = true }
 
-  /// To be called after a statement that may have changed the schema of database "temp" or attached a database, which
-  /// the schema version of "main" does not show.
+  /// Records a change that the schema version of `main` does not show. Call after a statement that might have changed
+  /// the schema of `temp` or attached a database.
   func otherSchemasDidChange() { (mayBeOutdated, isFailureKnown) = (true, false) }
 
-  /// To be called after a collation was registered: the keys may have been looked up without it, or with another one of
-  /// that name.
+  /// Makes the next transaction look up the keys again. Call after registering a collation, because the keys might have
+  /// been looked up without it, or with an earlier collation of the same name.
   func collationsDidChange() { schemaVersion = nil }
 
   // MARK: The open transaction
@@ -159,24 +161,26 @@ package final class HandleObservation {
 
   func forget(after mark: Int) { buffer.forget(after: mark) }
 
-  /// To be called after DROP TABLE. If foreign keys refer to the table, SQLite deletes its rows first, and calls the
-  /// hook for them. The changes that ON DELETE makes to rows of other tables are kept, like any other change.
+  /// Removes the recorded deletions of a dropped table. Call after DROP TABLE: if foreign keys refer to the table,
+  /// SQLite first deletes its rows, and calls the hook for each row. Changes that ON DELETE makes to other tables
+  /// remain recorded.
   func forgetRowsOfDroppedTables(after mark: Int) throws {
     guard buffer.count > mark else { return }
-    // As bytes: == treats the two Unicode forms of an é as equal, SQLite as two tables.
+    // Compares bytes, because `==` treats the two Unicode forms of an é as equal, but SQLite has two different tables.
     let names = Set(try connection.tableNames().map { Array($0.utf8) })
     buffer.forget(after: mark) { !names.contains(Array($0.nameInDatabase.utf8)) }
   }
 
-  /// To be called when the transaction is rolled back as a whole.
+  /// Removes all recorded changes. Call when the whole transaction is rolled back.
   func forgetAll() { buffer.forgetAll() }
 
   // MARK: A statement that may fail
 
-  /// To be called before a statement inside a transaction. Returns the rollback count by which `keeps` detects whether
-  /// a failure was rolled back; nil if every failure is rolled back.
+  /// Prepares for a statement inside a transaction. Returns the rollback count from which `keeps` detects whether a
+  /// failed statement was rolled back. Nil if a failed statement is always rolled back.
   ///
-  /// - Parameter mayKeep: Whether the statement's own text may make it keep its changes when it fails.
+  /// - Parameter mayKeep: True if the statement's text, such as `OR FAIL`, can make a failed statement keep its
+  ///   changes.
   func watch(mayKeep: Bool) throws -> Int? {
     guard mayKeep || mayKeepFailedRows, isActive else { return nil }
     if !isWatching {
@@ -192,20 +196,21 @@ package final class HandleObservation {
     return witness.rollbacks == watched
   }
 
-  /// A snapshot of the changes to tables that live results read, for `undo`; nil if none reads any.
+  /// A snapshot of the changes to tables that live results read, for `undo`. Nil if no live result reads a table.
   var summarized: ChangeBuffer.Summarized? { interest.read.isEmpty ? nil : buffer.summarized }
 
-  /// To be called after a savepoint or transaction was rolled back, with the mark and the snapshot from its begin.
+  /// Removes the changes of a rolled-back savepoint or transaction. `mark` and `summarized` are from the beginning of
+  /// the savepoint or transaction.
   func undo(after mark: Int, to summarized: ChangeBuffer.Summarized?) {
     forget(after: mark)
     if let summarized { buffer.goBack(to: summarized) }
-    // The next schema change may get the version of one that was rolled back.
+    // The next schema change can get the same version number as the rolled-back change.
     if isLookupUncommitted { schemaVersion = nil }
   }
 
-  /// Commits with `commit`, and passes the recorded changes to the observers if that succeeds.
+  /// Calls `commit`, and if `commit` succeeds, passes the recorded changes to the observers.
   func commit(_ commit: () throws -> Void) throws {
-    // An interest in all commits includes those that change only the schema.
+    // An interest in all commits includes commits that change only the schema.
     let isWanted = interest.commits && connection.isWriting
     guard !ancestors.isEmpty, isWanted || !buffer.isEmpty else {
       let isWriting = connection.isWriting
@@ -225,8 +230,8 @@ package final class HandleObservation {
     notifyLatecomers()
   }
 
-  /// Runs `commit` for an unrecorded change that may affect anything, such as a restored backup, and notifies the
-  /// sinks. `commit` returns whether it committed.
+  /// Calls `commit` for an unrecorded change that can affect all tables, such as a restored backup, and notifies the
+  /// sinks. `commit` returns true if it has committed.
   package func commitUnrecorded(_ commit: () throws -> Bool) throws {
     let sinks = ancestors.compactMap(\.sink)
     try order.lock.withLock { _ in
@@ -255,8 +260,8 @@ package final class HandleObservation {
     }
   }
 
-  /// Reports the commit for subscribers that joined after the interest was last read, and may have read before the
-  /// commit.
+  /// Reports the commit to subscribers that were added after `interest` was last read. Such a subscriber might have
+  /// read the database before the commit.
   private func notifyLatecomers() {
     guard ObserverRegistry.changes != seenChanges, wanted != interest else { return }
     for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(recordedSince: changesAtBegin)) }
@@ -264,15 +269,15 @@ package final class HandleObservation {
 
   // MARK: Delivery
 
-  /// True if commits wait for `deliverPending()`; reliable for commits of the calling thread only.
+  /// True if commits wait for `deliverPending()`. Reliable only for commits of the calling thread.
   var hasPending: Bool { pendingCount.load(ordering: .acquiring) > 0 || hasTraced.load(ordering: .relaxed) }
 
-  /// Calls the handle's own observers, commit by commit; to be called without the handle's lock.
+  /// Calls the handle's own observers, commit by commit. Call without the handle's lock.
   ///
-  /// A commit made by an observer, or meanwhile by another thread, is delivered by the thread that is already
-  /// delivering. The delivery of the previous commit ends first.
+  /// If an observer or another thread commits meanwhile, the thread that is already delivering also delivers that
+  /// commit, after the current commit.
   func deliverPending() {
-    // Checked with the lock held: a commit that another thread has just added must not be missed.
+    // Checked inside the lock, so that a commit that another thread has just added is not missed.
     while pending.withLock({ !$0.isEmpty }) {
       guard isDelivering.exchange(true, ordering: .acquiringAndReleasing) == false else { return }
       while let recipients = takePending() { recipients.deliver() }
@@ -290,7 +295,7 @@ package final class HandleObservation {
 
   // MARK: Tracing
 
-  /// Starts or stops to measure the handle's statements.
+  /// Starts or stops measuring the handle's statements.
   func trace(_ isTraced: Bool) {
     guard isTraced != (connection.tracer != nil) else { return }
     connection.stopTracing()
@@ -304,7 +309,7 @@ package final class HandleObservation {
     tracer.withLock { $0 = new }
   }
 
-  /// The runs that have ended since the last call; nil if there are none. To be called without the handle's lock.
+  /// Returns the runs that have ended since the last call; nil if no run has ended. Call without the handle's lock.
   func takeTraced() -> [MeasuredRun]? {
     guard hasTraced.exchange(false, ordering: .acquiringAndReleasing) else { return nil }
     return tracer.withLock { $0 }?.take().runs

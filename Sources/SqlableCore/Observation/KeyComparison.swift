@@ -21,7 +21,7 @@ package struct KeyComparison: Sendable {
     }
   }
 
-  /// Returns the value as SQLite converts it before comparing it with the column.
+  /// Returns the value to which SQLite converts `value` before a comparison with the column.
   private func converted(_ value: DatabaseValue) -> DatabaseValue {
     switch (affinity, value) {
     case (.integer, .text(let text)), (.real, .text(let text)): KeyComparison.number(text) ?? value
@@ -31,7 +31,7 @@ package struct KeyComparison: Sendable {
     }
   }
 
-  /// Returns the value, and the forms to which SQLite may convert it before a comparison, depending on the column's
+  /// Returns the value, and the values to which SQLite can convert it before a comparison, depending on the column's
   /// affinity.
   package static func forms(of value: DatabaseValue) -> [DatabaseValue] {
     switch value {
@@ -42,7 +42,7 @@ package struct KeyComparison: Sendable {
     }
   }
 
-  /// The number that a text spells, with nothing but blanks around it; nil if it spells none.
+  /// Returns the number in a text, which can have whitespace around the number; nil for any other text.
   private static func number(_ text: String) -> DatabaseValue? {
     let number = text.utf8[...].trimmed
     guard number.allSatisfy({ (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }) else {
@@ -55,7 +55,7 @@ package struct KeyComparison: Sendable {
   private func isSame(_ left: String, _ right: String) -> Bool {
     switch collation {
     case .binary: false
-    // Folds the letters A to Z, and no others.
+    // Folds only the letters A to Z.
     case .nocase: left.isSameName(as: right)
     case .rtrim: left.withoutTrailingSpaces.elementsEqual(right.withoutTrailingSpaces)
     case .custom(let collation): collation.compare(left, right) == 0
@@ -72,7 +72,7 @@ extension String {
 }
 
 extension Connection {
-  /// A collation by its name.
+  /// Returns the collation with this name; BINARY if the name is unknown.
   func collation(_ name: String) -> KeyComparison.Collation {
     if name.isSameName(as: "NOCASE") { return .nocase }
     if name.isSameName(as: "RTRIM") { return .rtrim }

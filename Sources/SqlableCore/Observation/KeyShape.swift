@@ -1,6 +1,6 @@
 /// The positions of a table's primary key among the values that the pre-update hook reports.
 package struct KeyShape {
-  /// The conversion that a column applies to the numbers that are stored in it.
+  /// The conversion that a column applies to stored numbers.
   package enum Affinity {
     case none
     /// Numbers become texts.
@@ -11,26 +11,26 @@ package struct KeyShape {
     case real
   }
 
-  /// The declared positions of the key's columns; empty if the rowid is the key, or there is no key.
+  /// The declared positions of the key's columns; empty if the key is the rowid or no key exists.
   package var columns: [Int] = []
-  /// The same positions as this SQLite counts them: among the old values, those of a new row, and those after an
-  /// update.
+  /// The positions of the key's columns in the numbering of this SQLite: among the old values, the values of an
+  /// inserted row, and the new values of an update.
   var old: [Int] = []
   var inserted: [Int] = []
   var updated: [Int] = []
   var affinities: [Affinity] = []
-  /// The comparison of a key of one column; nil for any other key, and for the rowid.
+  /// The comparison of a one-column key; nil for any other key, and for the rowid.
   package var comparison: KeyComparison?
   package var isWithoutRowid = false
-  /// The names, as SQL, that identify a row: those of the key's columns, or a name of the rowid.
+  /// The names that identify a row, as SQL: the names of the key's columns, or a name of the rowid.
   package var names: [String] = []
-  /// All columns of the table.
+  /// The positions of all columns of the table.
   package var row = RowShape()
 }
 
 /// The positions of all columns of a table among the values that the pre-update hook reports.
 package struct RowShape {
-  /// The position of a value among the old values, those of a new row, and those after an update.
+  /// The position of a value among the old values, the values of an inserted row, and the new values of an update.
   typealias Positions = (old: Int, inserted: Int, updated: Int)
 
   struct Column {
@@ -39,24 +39,24 @@ package struct RowShape {
     /// The positions of the column's value; nil for a column that is not stored.
     var positions: Positions?
     let affinity: KeyShape.Affinity
-    /// True if an old NULL may stand for the default, which this SQLite does not report for rows from before the column
-    /// was added.
+    /// True if an old NULL might mean the column's default, because this SQLite reports NULL for rows that are older
+    /// than the column.
     let mayHideDefault: Bool
   }
 
-  /// In declaration order.
+  /// The columns, in declaration order.
   var columns: [Column] = []
 
-  /// The columns' names.
+  /// The names of the columns.
   package var names: [String] { columns.map(\.name) }
   /// True if SQLite reports the values of all columns.
   var isWhole: Bool { columns.allSatisfy { $0.positions != nil } }
 }
 
 extension KeyShape.Affinity {
-  /// SQLite's affinity rules, in order.
+  /// Derives the affinity from words in the declared type, by SQLite's rules.
   package init(ofType type: String) {
-    // Folded like SQLite: a dotless ı does not make INT.
+    // Folds only the letters A to Z, like SQLite, so that a dotless ı does not match INT.
     let type = String(decoding: type.foldedName, as: UTF8.self)
     func holds(_ words: String...) -> Bool { words.contains { type.suffix(after: $0) != nil } }
     if holds("int") {
@@ -64,22 +64,22 @@ extension KeyShape.Affinity {
     } else if holds("char", "clob", "text") {
       self = .text
     } else if holds("blob") || type.isEmpty || type == "any" {
-      // In a STRICT table ANY keeps every value as it is.
+      // In a STRICT table, ANY stores every value unchanged.
       self = .none
     } else {
       self = holds("real", "floa", "doub") ? .real : .integer
     }
   }
 
-  /// The value that the column holds, given the one that the pre-update hook reported; nil if it is unknown.
+  /// Returns the stored value for a value that the pre-update hook reported; nil if the stored value is unknown.
   func value(_ given: DatabaseValue) -> DatabaseValue? {
     switch (self, given) {
     case (.real, .integer(let integer)):
       // SQLite stores 2.0 as the integer 2, and reports the integer for an insert.
       return .real(Double(integer))
     case (.integer, .real(let real)) where real.magnitude < 0x1p63:
-      // If a table has no rowid or has columns that are not stored, SQLite converts integers of the wrong column to
-      // reals among the old values. From 2 to the power of 53 on that loses digits.
+      // In a table without rowid, or with columns that are not stored, SQLite applies the wrong column's affinity to
+      // old values, and converts integers to reals. From 2^53 on, this conversion loses digits.
       guard let integer = Int64(exactly: real) else { return given }
       return real.magnitude < 0x1p53 ? .integer(integer) : nil
     default: return given
@@ -90,12 +90,12 @@ extension KeyShape.Affinity {
 extension Connection {
   /// Returns the positions of a table's primary key.
   ///
-  /// The positions come from the key's index, not from the table's declaration. Only the rowid needs no index, and
-  /// `INTEGER PRIMARY KEY DESC`, by an old quirk, is not the rowid.
+  /// The positions come from the key's index, not from the table's declaration. Every key except the rowid has an
+  /// index. Because of an old quirk, `INTEGER PRIMARY KEY DESC` is not the rowid.
   package func keyShape(ofTable name: String) throws -> KeyShape {
     var shape = KeyShape()
     let index = try rows("PRAGMA main.index_list(\(name.quotedName))").first { $0[3] == "pk" }?[1]
-    // A WITHOUT ROWID table is the key's index itself; other indexes end in the rowid of their table, column -1.
+    // A WITHOUT ROWID table is itself the key's index. Any other index ends with the table's rowid, column -1.
     var indexed: [Int] = []
     var collation = "BINARY"
     if let index {
@@ -116,7 +116,7 @@ extension Connection {
       // 2 is a VIRTUAL generated column.
       let (number, isStored) = (shape.row.columns.count, row[6] != "2")
       let stored = storedCount
-      // A column behind nothing but stored ones has the same number in every numbering.
+      // If all earlier columns are stored, a column has the same number in every numbering.
       var passes = PreupdateNumbering.Passes()
       if stored != number { passes = isWithoutRowid ? PreupdateNumbering.withoutRowid : PreupdateNumbering.withRowid }
       shape.row.columns.append(
@@ -131,7 +131,7 @@ extension Connection {
       if isStored { storedCount += 1 }
     }
     guard index != nil else {
-      // A column of that name hides the rowid.
+      // A column named `rowid` hides the rowid.
       shape.names = String.rowidName(avoiding: shape.row.names).map { [$0] } ?? []
       return shape
     }

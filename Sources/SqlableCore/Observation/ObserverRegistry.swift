@@ -1,9 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// The observers of one handle. Registries of child handles point to their parent's, and outlive the handles.
+/// The observers of one handle. The registry of a child handle refers to its parent's registry. A registry can outlive
+/// its handle.
 ///
-/// Sound as `Sendable`: mutable state is atomic or guarded by `state`'s lock, and no observer runs while that is held.
+/// Mutable state is atomic or guarded by the lock of `state`. No observer runs while the lock is held.
 package final class ObserverRegistry: Sendable {
   package struct Observer: Sendable {
     let token: ObserverToken
@@ -22,14 +23,14 @@ package final class ObserverRegistry: Sendable {
   private struct State {
     var observers: [Observer] = []
     var didUpdate: (@Sendable (String, Int, Change) throws -> Void)?
-    /// Changes with every `didUpdate` that is set.
+    /// The token of the current `didUpdate`. Setting `didUpdate` changes the token.
     var didUpdateToken = ObserverRegistry.newToken()
     var didFail: (@Sendable (any Error) -> Void)?
     var queue: DispatchQueue?
     weak var sink: (any CommitSink)?
   }
 
-  /// One sequence for all handles: a token passed to the wrong handle removes nothing.
+  /// All handles share one sequence, so a token that is passed to the wrong handle removes no observer.
   private static let tokenCount = Atomic(0)
 
   static func newToken() -> ObserverToken {
@@ -38,7 +39,7 @@ package final class ObserverRegistry: Sendable {
 
   private static let changeCount = Atomic(0)
 
-  /// Incremented whenever the observers of any handle change.
+  /// The process-wide count of changes to observers.
   package static var changes: Int { changeCount.load(ordering: .acquiring) }
 
   let parent: ObserverRegistry?
@@ -49,7 +50,7 @@ package final class ObserverRegistry: Sendable {
     self.parent = parent
   }
 
-  /// Incremented whenever the set of observers changes.
+  /// The count of changes to this registry's observers.
   var version: Int { versionCounter.load(ordering: .acquiring) }
 
   private func change<Result>(_ body: (inout State) -> Result) -> Result {
@@ -66,11 +67,12 @@ package final class ObserverRegistry: Sendable {
     return observer.token
   }
 
-  /// A token that belongs to no observer.
+  /// Returns a token that belongs to no observer.
   func idleToken() -> ObserverToken { ObserverRegistry.newToken() }
 
   func remove(_ token: ObserverToken) {
-    // Released here, outside of the lock: the deinit of an object that only the observer kept may call anything.
+    // Releases the observer here, outside the lock, because the deinit of an object that the observer retains can call
+    // this registry.
     _ = change { state in
       let removed = state.observers.filter { $0.token == token }
       state.observers.removeAll { $0.token == token }
@@ -109,7 +111,7 @@ package final class ObserverRegistry: Sendable {
     didFail?(error)
   }
 
-  /// The queue on which changes of children are delivered; a private serial queue until another is set.
+  /// The queue on which changes of children are delivered. Default: a private serial queue.
   var queue: DispatchQueue {
     get {
       state.withLock { state in
@@ -135,22 +137,23 @@ package final class ObserverRegistry: Sendable {
 
   // MARK: The sink
 
-  /// The sink, which is notified of every commit; held weakly.
+  /// The sink, which is notified of every commit. The reference is weak.
   package var sink: (any CommitSink)? {
     get { state.withLock { $0.sink } }
     set { change { $0.sink = newValue } }
   }
 
-  /// To be called when the sink's interest has changed.
+  /// Makes all handles read the sink's interest again. Call after the interest has changed.
   package func sinkDidChange() { change { _ in } }
 
   // MARK: Delivery
 
-  /// The observers to notify of a transaction that has just been committed; nil if there are none.
+  /// Returns the observers to notify of a transaction that has just been committed; nil without observers.
   ///
-  /// Taken at the commit: observers registered later don't get earlier changes.
+  /// Call at the commit, because observers that are registered later do not receive earlier changes.
   package func recipients(for rows: [RowChange]) -> Recipients? {
-    // Read first: an observer removed between the two reads is then checked again, and not called.
+    // Reads the version first. If an observer is removed between the two reads, the version differs, and `deliver()`
+    // does not call that observer.
     let version = version
     let (observers, didUpdate, token) = state.withLock { ($0.observers, $0.didUpdate, $0.didUpdateToken) }
     guard didUpdate != nil || !observers.isEmpty else { return nil }
@@ -167,9 +170,9 @@ package final class ObserverRegistry: Sendable {
     let didUpdateToken: ObserverToken
     let rows: [RowChange]
 
-    /// Calls the observers row by row, in the order of change; errors that they throw go to `didFail`.
+    /// Calls the observers row by row, in the order of change. Errors that observers throw go to `didFail`.
     package func deliver() {
-      // By index: taking a row or an observer out of its array would retain all that it holds.
+      // Uses indices, because copying a row or an observer out of its array would retain all its members.
       for row in rows.indices {
         if let didUpdate, isStillRegistered(didUpdateToken) {
           attempt { try didUpdate(rows[row].table, rows[row].id, rows[row].change) }
@@ -181,7 +184,8 @@ package final class ObserverRegistry: Sendable {
       }
     }
 
-    /// True if an observer is still registered: it may be removed or replaced meanwhile, even by the one before it.
+    /// True if an observer is still registered. An observer can be removed or replaced during the delivery, even by the
+    /// previous observer.
     private func isStillRegistered(_ token: ObserverToken) -> Bool {
       registry.version == version || registry.isRegistered(token)
     }

@@ -5,26 +5,26 @@ public enum Change: Sendable, Hashable, Codable, CaseIterable {
 
 /// A row that a committed transaction changed.
 public struct RowChange: Sendable, Hashable {
-  /// The table's name, spelled as in the observer's model.
+  /// The table's name, in the spelling of the observer's model.
   public let table: String
   public let change: Change
-  /// The row's id after the change (before it, for a delete): its integer primary key if it has one, else its rowid; 0
-  /// in a WITHOUT ROWID table whose key is not a single integer.
+  /// The row's id: the integer primary key, or else the rowid. After an update, the new id. 0 in a WITHOUT ROWID table
+  /// whose key is not a single integer.
   public let id: Int
-  /// The row's id before an update; differs from `id` when the update changed the key.
+  /// The row's id before an update, which differs from `id` if the update changed the key.
   public let previousId: Int
-  /// The row's primary key after the change (before it, for a delete), if that is not the id: text keys, composite
-  /// keys. Empty for a table whose integer key is the id, and without SQLite's pre-update hook.
+  /// The row's primary key if the key is not the id, such as a text key or a composite key. After an update, the new
+  /// key. Empty for a table whose integer key is the id, and without SQLite's pre-update hook.
   public var key: [DatabaseValue] { keys?.key ?? [] }
-  /// The row's primary key before an update; differs from `key` when the update changed the key.
+  /// The row's primary key before an update, which differs from `key` if the update changed the key.
   public var previousKey: [DatabaseValue] { keys?.previous ?? [] }
-  /// True if `id` is real, and not a 0 in place of a missing one.
+  /// True if the row has an id. False if `id` is 0 because the row has no id.
   package let hasId: Bool
-  /// The keys, if any: behind one reference, since most rows have none, and rows are copied.
+  /// The keys; nil for most rows. Stored in one object, because row changes are copied often.
   private let keys: Keys?
   /// True if the key is the id.
   private let isKeyedById: Bool
-  /// All values of the row, if an observer wants them.
+  /// All values of the row; nil if no observer requests the values.
   package var images: RowImages?
 
   private final class Keys: Sendable, Hashable {
@@ -65,12 +65,12 @@ public struct RowChange: Sendable, Hashable {
     (hasId, isKeyedById, keys, images) = (change.hasId, change.isKeyedById, change.keys, change.images)
   }
 
-  /// True if its key has a custom collation.
+  /// True if the row's key has a custom collation.
   package var hasCustomCollation: Bool {
     if case .custom = keys?.comparison?.collation { true } else { false }
   }
 
-  /// True if it is or was the row with an id or key, compared as SQLite compares a value with the key's column.
+  /// True if the row has or had this id or key. Compares by SQLite's rules for comparing a value with the key's column.
   func concernsRow(_ given: DatabaseValue) -> Bool {
     if case .integer(let id) = given, hasId, id == Int64(self.id) || id == Int64(previousId) { return true }
     guard let keys else {
@@ -82,7 +82,7 @@ public struct RowChange: Sendable, Hashable {
     return [keys.key, keys.previous].contains { $0.count == 1 && comparison.matches($0[0], given) }
   }
 
-  /// The same change, with the table's name as an observer spells it.
+  /// Returns this change with an observer's spelling of the table's name.
   package func named(_ table: String) -> RowChange {
     table == self.table ? self : RowChange(self, table: table)
   }
@@ -103,19 +103,19 @@ extension RowChange: CustomStringConvertible {
 package final class RowImages: Sendable, Hashable {
   /// The names of the table's columns.
   package let columns: [String]
-  /// The values before the change, in that order; nil for an insert. NULL for a column that is not stored.
+  /// The values before the change, in the order of `columns`; nil for an insert. NULL for a column that is not stored.
   package let old: [DatabaseValue]?
-  /// The values after the change; nil for a delete.
+  /// The values after the change, in the order of `columns`; nil for a delete.
   package let new: [DatabaseValue]?
   /// True if SQLite has reported all values.
   package let isWhole: Bool
   /// True if SQLite has reported all values after the change.
   package let isNewWhole: Bool
 
-  /// The decisions of filters on it, by the filter's id.
+  /// The results of filters for these values, by the filter's id.
   private let verdicts = LockedValue<[Int: Bool]>([:])
 
-  /// The size of its texts and blobs, in bytes.
+  /// The size of the texts and blobs, in bytes.
   var bytes: Int {
     [old, new].reduce(0) { sum, values in
       (values ?? []).reduce(sum) { sum, value in

@@ -15,7 +15,7 @@ package struct CallSite: Sendable, CustomStringConvertible {
     "SqlablePool", "SqlableQueries", "SqlableRecovery", "SqlableSchema", "SqlableSealing",
   ]
 
-  /// True if it is the library's own, which tells a program nothing.
+  /// True if the call site is inside the library. Such a call site is useless for the application's developer.
   package var isInLibrary: Bool {
     file.withUTF8Buffer { path in
       path.starts(with: "Sqlable".utf8)

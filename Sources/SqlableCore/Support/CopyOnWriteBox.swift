@@ -1,10 +1,10 @@
-/// A value that is usually the default: nil then, and otherwise behind one reference. Statements are copied at every
-/// step of building and running them, so they must be small.
+/// A box for a value that is usually the default. The default is stored as nil, and any other value in one object.
+/// Statements are copied at every step of building and running, so statements must be small.
 @usableFromInline
 package struct CopyOnWriteBox<Value: DefaultConstructible>: Sendable, Hashable {
   private var box: Box?
 
-  /// Sound as `Sendable`: it is changed through a unique reference only.
+  /// `@unchecked Sendable` is sound: a box is changed only through a unique reference.
   private final class Box: @unchecked Sendable {
     @exclusivity(unchecked) var value: Value
 
@@ -14,7 +14,7 @@ package struct CopyOnWriteBox<Value: DefaultConstructible>: Sendable, Hashable {
   @usableFromInline
   init() {}
 
-  /// True if nothing was ever changed.
+  /// True if the value was never changed.
   package var isDefault: Bool { box == nil }
 
   package var value: Value {
@@ -40,7 +40,7 @@ package struct CopyOnWriteBox<Value: DefaultConstructible>: Sendable, Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
-/// A value with a default.
+/// A type with a default value.
 @usableFromInline
 package protocol DefaultConstructible: Sendable, Hashable {
   init()

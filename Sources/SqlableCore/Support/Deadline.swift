@@ -2,27 +2,28 @@
 package enum Deadline {
   @TaskLocal package static var current: ContinuousClock.Instant?
 
-  /// The current deadline, or the end of `duration` if that is earlier.
+  /// Returns the end of `duration`, or the current deadline if the current deadline is earlier.
   package static func after(_ duration: Duration) -> ContinuousClock.Instant {
     let end = ContinuousClock.now.advanced(by: duration)
     return current.map { min($0, end) } ?? end
   }
 }
 
-/// Runs `body` with a deadline: its calls on pools must finish within `duration`, all together, waiting included.
+/// Runs `body` with a deadline for its calls on pools. All calls together, including waits, must finish within
+/// `duration`.
 ///
 /// ```swift
 /// let bikes = try withDeadline(.seconds(2)) { try pool.read { db in try Bicycle.read().run(db) } }
 /// ```
 ///
-/// A call that misses the deadline throws `.timeout`: its statement is interrupted, and nothing of its transaction is
-/// stored. Code between the statements is not stopped; the next statement or the commit then throws. An earlier
-/// deadline stays in force. Handles outside a pool ignore deadlines.
+/// A call that misses the deadline throws `.timeout`: its statement is interrupted, and its transaction is rolled back.
+/// Code between statements is not stopped; the next statement or the commit then throws. If an outer deadline is
+/// earlier, the outer deadline applies. Handles outside a pool ignore deadlines.
 public func withDeadline<Value>(_ duration: Duration, _ body: () throws -> Value) rethrows -> Value {
   try Deadline.$current.withValue(Deadline.after(duration), operation: body)
 }
 
-/// Runs `body` with a deadline for its calls on pools, those of its child tasks included.
+/// Runs `body` with a deadline for its calls on pools, including the calls of its child tasks.
 ///
 /// ```swift
 /// let bikes = try await withDeadline(.seconds(2)) { try await Bicycle.read().run(pool) }

@@ -1,28 +1,29 @@
 import Dispatch
 
 extension Duration {
-  /// Nothing for a duration below zero, and forever for one of thirty years and more.
+  /// The duration as a Dispatch interval: zero for a negative duration, and `.never` for more than thirty years.
   package var dispatched: DispatchTimeInterval {
     guard self < .seconds(1_000_000_000) else { return .never }
     let (seconds, attoseconds) = max(self, .zero).components
     return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
   }
 
-  /// Capped at some ten thousand years: the components of a longer duration may fit no integer.
+  /// The number of whole microseconds. Limited to about ten thousand years, because a longer duration can overflow an
+  /// integer.
   package var wholeMicroseconds: Int {
     let most = Duration.seconds(300_000_000_000)
     let (seconds, attoseconds) = min(max(self, .zero - most), most).components
     return Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)
   }
 
-  /// The number of milliseconds, with three digits after the point.
+  /// The number of milliseconds as text, with three digits after the point.
   package var millisecondsText: String {
     let microseconds = wholeMicroseconds
     let rest = String(microseconds % 1_000)
     return "\(microseconds / 1_000)." + String(repeating: "0", count: 3 - rest.count) + rest
   }
 
-  /// With one decimal, for messages.
+  /// The number of seconds as text, with one digit after the point, for messages.
   package var seconds: String {
     let tenths = wholeMicroseconds / 100_000
     return "\(tenths / 10).\(tenths % 10)"

@@ -1,4 +1,4 @@
-/// A key of any name, for the keys of a container that are not known.
+/// A coding key with any name, for reading all keys of a container.
 struct AnyKey: CodingKey {
   let stringValue: String
   let intValue: Int?
@@ -10,7 +10,8 @@ struct AnyKey: CodingKey {
 extension Decoder {
   /// Returns the container if it has exactly these keys; throws `.invalidStatement` otherwise.
   ///
-  /// A misspelt key would otherwise count as missing, and a DELETE whose filter is missing deletes every row.
+  /// Without this check, a misspelt key would be treated as missing, and a DELETE with a missing filter deletes every
+  /// row.
   package func container<Key: CodingKey & CaseIterable>(exactly keys: Key.Type) throws -> KeyedDecodingContainer<Key> {
     try container(keyedBy: AnyKey.self).check(are: Key.allCases)
     return try container(keyedBy: keys)

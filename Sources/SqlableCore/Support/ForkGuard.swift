@@ -1,12 +1,14 @@
 import CSqlableSQLite
 import Glibc
 
-/// Detects that the process was forked after a handle was opened.
+/// Detects a fork of the process after a handle was opened.
 ///
-/// A connection that crosses fork() breaks the file's locks and corrupts the database. glibc's getpid() is a system
-/// call, too expensive for every statement; a counter that a fork handler increments in the child costs one load.
+/// Using a connection after fork() breaks the file's locks and corrupts the database. Calling `getpid()` for every
+/// statement would be too slow, because glibc makes a system call. Reading a counter that a fork handler increments
+/// takes one load.
 package enum ForkGuard {
-  // Written only by the fork handler, in a child that has one thread; read everywhere else.
+  // `nonisolated(unsafe)` is sound: only the fork handler writes the counter, and at that time the forked process has
+  // one thread.
   nonisolated(unsafe) private static let counter: UnsafeMutablePointer<Int> = {
     let counter = UnsafeMutablePointer<Int>.allocate(capacity: 1)
     counter.initialize(to: 0)
@@ -14,6 +16,6 @@ package enum ForkGuard {
     return counter
   }()
 
-  /// The number of forks between the first process and this one.
+  /// The number of forks between the first process and this process.
   package static var generation: Int { counter.pointee }
 }

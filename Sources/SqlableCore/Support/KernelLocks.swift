@@ -1,14 +1,15 @@
 import Glibc
 
-/// A lock of some bytes of a file.
+/// A lock on a range of bytes of a file.
 package struct KernelLock: Hashable {
-  /// 0 for the lock of an open file description, such as that of a gate: the kernel has no process for it.
+  /// The process that holds the lock. 0 for the lock of an open file description, such as a pool's lock file, because
+  /// the kernel reports no process.
   package let process: Int
   package let inode: UInt64
   package let bytes: ClosedRange<Int>
   package let isWriting: Bool
 
-  /// Reads a line of the kernel's list; nil for one that waits for a lock.
+  /// Parses a line of the kernel's list; nil for a process that is waiting for a lock.
   fileprivate init?(_ line: Substring) {
     // 1: POSIX  ADVISORY  WRITE 1234 fd:01:5678 120 120
     let words = line.split(separator: " ")
@@ -21,16 +22,18 @@ package struct KernelLock: Hashable {
   }
 }
 
-/// The locks of files, as the kernel lists them.
+/// The kernel's list of file locks.
 package enum KernelLocks {
-  /// All locks. The kernel gives the list in pieces, between which locks come and go: one reading may miss some.
+  /// All locks. The kernel returns the list in parts, and locks change between two parts. So one reading can miss some
+  /// locks.
   package static var all: [KernelLock] {
     (text(ofFileAt: "/proc/locks", upTo: 1 << 22) ?? "").split(separator: "\n").compactMap { KernelLock($0) }
   }
 
-  /// The process that holds a write lock on a byte of a file; nil if none does, or the kernel does not tell.
+  /// Returns the process that holds a write lock on a byte of a file; nil if no process is known to hold a write lock.
   ///
-  /// `fcntl` would tell it too, but needs the file open, and closing it again drops SQLite's own locks.
+  /// Does not use `fcntl`, which requires opening the file. Closing the file again would drop SQLite's locks in this
+  /// process.
   static func writer(ofByte byte: Int, inFileAt path: String) -> Int? {
     guard let info = FileIdentity.info(path) else { return nil }
     return all.first { lock in
@@ -38,8 +41,8 @@ package enum KernelLocks {
     }?.process
   }
 
-  /// A process, not this one, that has a database open in WAL mode, or reads or writes it in another; nil if none does,
-  /// or the kernel does not tell.
+  /// Returns another process that has the database open in WAL mode, or is reading or writing in another journal mode.
+  /// Nil if no such process is known.
   static func otherProcess(withFileAt path: String) -> Int? {
     let inodes = [path, path + "-shm"].compactMap { FileIdentity.info($0) }.map { UInt64($0.st_ino) }
     guard !inodes.isEmpty else { return nil }
@@ -47,7 +50,8 @@ package enum KernelLocks {
     return all.first { lock in lock.process > 0 && lock.process != thisProcess && inodes.contains(lock.inode) }?.process
   }
 
-  /// The text of a file of the kernel, which gives a page at a time, up to so many bytes; nil if it can't be read.
+  /// Returns the text of a kernel file, up to `limit` bytes; nil if the file can't be read. Reads repeatedly, because
+  /// the kernel returns one page per call.
   package static func text(ofFileAt path: String, upTo limit: Int) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }

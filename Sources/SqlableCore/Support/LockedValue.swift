@@ -2,11 +2,13 @@ import Glibc
 
 /// A value that threads share, guarded by a lock.
 ///
-/// It is a POSIX lock, since the thread sanitizer does not see Swift's `Mutex` and would report false races. Sound as
-/// `Sendable`: `value` is only touched with `mutex` held, and leaves only as a copy that `body` makes.
+/// Uses a POSIX lock, because the thread sanitizer does not support Swift's `Mutex` and would report false races.
+/// `@unchecked Sendable` is sound: `value` is accessed only with `mutex` held, and callers receive only copies that
+/// `body` returns.
 ///
-/// `Value` must not be a closure: each call that passes a closure `inout` to generic code wraps it in two more, and
-/// after some days calling or freeing it overflows the stack. A closure in a property of `Value` is not wrapped.
+/// `Value` must not be a closure. Each call that passes a closure `inout` to generic code wraps the closure in two more
+/// closures. After some days, calling or freeing the closure would overflow the stack. A closure in a property of
+/// `Value` is not wrapped.
 package final class LockedValue<Value>: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private var value: Value
@@ -28,7 +30,7 @@ package final class LockedValue<Value>: @unchecked Sendable {
     return try body(&value)
   }
 
-  /// For fork handlers: one locks, and another one unlocks.
+  /// Takes the lock in one fork handler; another fork handler calls `unlock()`.
   package func lock() { pthread_mutex_lock(mutex) }
 
   package func unlock() { pthread_mutex_unlock(mutex) }

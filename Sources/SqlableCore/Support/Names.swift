@@ -1,22 +1,22 @@
 import Glibc
 
-// Names of tables and columns, as SQLite reads and compares them.
+// Quoting and comparison of table and column names by SQLite's rules.
 
 extension String {
-  /// The name in double quotes, with the quotes inside it doubled.
+  /// The name in double quotes, with each inner quote doubled.
   package var quotedName: String { String(decoding: quotedBytes(), as: UTF8.self) }
 
-  /// The quoted name of a table, with that of its attached database before it: `"archive"."bicycle"`.
+  /// Returns the quoted name of a table, after the quoted name of its attached database: `"archive"."bicycle"`.
   package func quotedName(inDatabase database: String?) -> String {
     (database.map { $0.quotedName + "." } ?? "") + quotedName
   }
 
-  /// The text as an SQL literal: in single quotes, with the quotes inside it doubled. It must have no NUL byte.
+  /// The text as an SQL literal: in single quotes, with each inner quote doubled. The text must not contain a NUL byte.
   package var quotedText: String { String(decoding: quotedBytes(in: UInt8(ascii: "'")), as: UTF8.self) }
 
-  /// An identifier in double quotes, or a text in single ones, with the quotes inside it doubled.
+  /// Returns an identifier in double quotes, or a text in single quotes, with each inner quote doubled.
   ///
-  /// By bytes, as SQLite reads it: a quote before a combining accent is not a `Character` of its own.
+  /// Processes bytes like SQLite, because a quote before a combining accent is not a separate `Character`.
   package func quotedBytes(in quote: UInt8 = UInt8(ascii: "\"")) -> [UInt8] {
     var bytes: [UInt8] = [quote]
     for byte in utf8 {
@@ -27,15 +27,16 @@ extension String {
     return bytes
   }
 
-  /// The name as SQLite compares it: A to Z as a to z, all other bytes as they are.
+  /// The form in which SQLite compares names: the letters A to Z in lower case, and all other bytes unchanged.
   package var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
 
-  /// True if both have the same bytes: == treats the two Unicode forms of an é as equal, SQLite as two names.
+  /// True if both strings have the same bytes. `==` treats the two Unicode forms of an é as equal, but SQLite has two
+  /// different names.
   package func isExactly(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
-  /// True if SQLite treats both as the same name.
+  /// True if SQLite treats both strings as the same name.
   package func isSameName(as other: String) -> Bool {
-    // Not with ==, which treats the two Unicode forms of an é as equal.
+    // Does not use `==`, which treats the two Unicode forms of an é as equal.
     let isSame = utf8.withContiguousStorageIfAvailable { bytes in
       other.utf8.withContiguousStorageIfAvailable { other in
         guard bytes.count == other.count, let first = bytes.baseAddress, let second = other.baseAddress else {
@@ -48,13 +49,13 @@ extension String {
     return isSame.flatMap { $0 } ?? (foldedName == other.foldedName)
   }
 
-  /// True if it consists of ASCII letters, digits and `_`, and does not begin with a digit.
+  /// True if the name consists of ASCII letters, digits and `_`, and does not begin with a digit.
   package var isPlainName: Bool {
     guard let first = utf8.first, !(48...57).contains(first) else { return false }
     return utf8.allSatisfy { (97...122).contains($0.foldedLetter) || (48...57).contains($0) || $0 == UInt8(ascii: "_") }
   }
 
-  /// A name for the rowid of a table with these columns, which may hide some of its names; nil if they hide all.
+  /// Returns a name of the rowid that no column of the table hides; nil if the columns hide all names of the rowid.
   package static func rowidName(avoiding columns: some Sequence<String>) -> String? {
     ["rowid", "_rowid_", "oid"].first { name in !columns.contains { $0.isSameName(as: name) } }
   }
@@ -74,13 +75,13 @@ package struct ByteComparedName: Sendable, Hashable {
     left.wrappedValue.isExactly(right.wrappedValue)
   }
 
-  // By characters: names with equal bytes have equal characters.
+  // Hashes characters, which is correct because names with equal bytes have equal characters.
   @usableFromInline
   package func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
 }
 
 extension String? {
-  /// True if both have the same bytes, or both are nil.
+  /// True if both strings have the same bytes, or if both are nil.
   package func isExactly(_ other: String?) -> Bool {
     guard let self, let other else { return self == nil && other == nil }
     return self.isExactly(other)
@@ -88,15 +89,15 @@ extension String? {
 }
 
 extension UInt8 {
-  /// A to Z as a to z, any other byte unchanged.
+  /// The lower-case letter for A to Z; any other byte unchanged.
   package var foldedLetter: UInt8 { (65...90).contains(self) ? self + 32 : self }
 
-  /// True if it is a space, or a byte from tab to carriage return: what SQLite's `isspace` accepts.
+  /// True if SQLite's `isspace` accepts the byte: a space, or a byte from tab to carriage return.
   var isBlank: Bool { self == UInt8(ascii: " ") || (9...13).contains(self) }
 }
 
 extension Substring.UTF8View {
-  /// Without leading and trailing blanks.
+  /// The bytes without leading and trailing whitespace.
   var trimmed: Self {
     var rest = drop(while: \.isBlank)
     while rest.last?.isBlank == true { rest.removeLast() }

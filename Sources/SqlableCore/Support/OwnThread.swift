@@ -1,10 +1,10 @@
 import Dispatch
 import Glibc
 
-/// Starts a thread for work that blocks. Dispatch has at most 255 threads for a process: when as many block, nothing
-/// that it runs goes on, here or in the rest of the program.
+/// Starts a thread for work that blocks. Dispatch has at most 255 threads per process. If all 255 threads were blocked,
+/// no work on Dispatch would run anywhere in the process.
 ///
-/// If the system has no thread left, Dispatch runs it.
+/// If the system can't create a thread, Dispatch runs `body`.
 package func startThread(_ body: @escaping @Sendable () -> Void) {
   final class Body: Sendable {
     let run: @Sendable () -> Void
@@ -29,9 +29,10 @@ package func startThread(_ body: @escaping @Sendable () -> Void) {
   DispatchQueue.global().async(execute: body)
 }
 
-/// Runs `body`, which blocks, on a new thread, under the deadline of the calling task.
+/// Runs `body`, which can block, on a new thread, with the deadline of the calling task.
 ///
-/// - Parameter cancel: Called when the task is cancelled; `body` is not interrupted by itself.
+/// - Parameter cancel: A closure that is called when the task is cancelled. Cancellation alone does not interrupt
+///   `body`.
 package func onOwnThread<Value: Sendable>(
   onCancel cancel: @escaping @Sendable () -> Void = {}, _ body: @escaping @Sendable () throws -> Value
 ) async throws -> Value {
@@ -47,8 +48,8 @@ package func onOwnThread<Value: Sendable>(
   }
 }
 
-/// Runs blocks one after another on a thread that starts with the first of them, and ends when it has had nothing to do
-/// for two seconds or when the worker is gone.
+/// Runs closures one after another on a thread. The thread starts with the first closure, and ends after two idle
+/// seconds or when this object is deallocated.
 package final class WorkerThread: Sendable {
 
   package init() {}
@@ -62,7 +63,7 @@ package final class WorkerThread: Sendable {
     if work.add(body) { startThread { [work] in work.run() } }
   }
 
-  /// The blocks that wait, which the thread keeps, not the worker.
+  /// The queue of closures. The thread retains this object but not the worker.
   private final class Work: Sendable {
     private struct State {
       var blocks: [@Sendable () -> Void] = []
@@ -72,7 +73,7 @@ package final class WorkerThread: Sendable {
     private let state = LockedValue(State())
     private let bell = DispatchSemaphore(value: 0)
 
-    /// Returns whether there is no thread yet that would run it.
+    /// Adds a closure. Returns true if the caller must start a thread.
     func add(_ block: @escaping @Sendable () -> Void) -> Bool {
       let hasThread = state.withLock { state in
         state.blocks.append(block)

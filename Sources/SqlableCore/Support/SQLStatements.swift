@@ -1,6 +1,7 @@
-/// The statements of SQL text, where SQLite separates them: their places, without the semicolons between them.
+/// An iterator over the byte ranges of the statements in SQL text, without the semicolons between statements.
 ///
-/// The body of a trigger has semicolons of its own, up to `; END`, and so have the arguments of a virtual table.
+/// Semicolons inside the body of a trigger, up to `; END`, and inside the arguments of a virtual table do not end the
+/// statement.
 struct SQLStatements: Sequence, IteratorProtocol {
   private var tokens: SQLTokenizer
 
@@ -9,7 +10,8 @@ struct SQLStatements: Sequence, IteratorProtocol {
   mutating func next() -> Range<Int>? {
     var head = Head.start
     var range: Range<Int>?
-    // The open parentheses, and whether the last tokens are `;` and `END`.
+    // `depth` counts open parentheses. The flags are true if the previous token is `;`, or if the previous two tokens
+    // are `;` and `END`.
     var (depth, isAfterSemicolon, isAfterEnd) = (0, false, false)
     while let token = tokens.next() {
       if token.isSymbol(";") {
@@ -26,7 +28,7 @@ struct SQLStatements: Sequence, IteratorProtocol {
     return range
   }
 
-  /// The words with which a statement begins, as far as they tell where it ends.
+  /// The kind of a statement, by its first words. The kind determines which semicolon ends the statement.
   private enum Head {
     case start, explain, query, create, createTemporary, other
     case trigger, virtualTable
@@ -56,7 +58,7 @@ extension String {
     }
   }
 
-  /// The places of these statements in the bytes of the text.
+  /// The byte ranges of the statements in the text.
   package var statementRanges: [Range<Int>] {
     var text = self
     return text.withUTF8 { Array(SQLStatements($0)) }
@@ -71,7 +73,8 @@ extension String {
 
 extension Collection<UInt8> where SubSequence == Self {
   /// The first words of this SQL in upper case, without comments and semicolons.
-  // By bytes, as SQLite reads it: this runs for every raw statement, and characters take ten times as long.
+  // Processes bytes, because this function runs for every raw statement, and processing characters takes ten times as
+  // long.
   func firstKeywords(_ count: Int) -> [String] {
     withContiguousStorageIfAvailable { $0.keywords(count) }
       ?? Array(self).withUnsafeBufferPointer { $0.keywords(count) }
@@ -90,18 +93,18 @@ extension UnsafeBufferPointer<UInt8> {
     return words
   }
 
-  /// True if this SQL has anything but blanks, comments and semicolons.
+  /// True if this SQL contains anything except whitespace, comments and semicolons.
   var holdsStatement: Bool { SQLTokenizer(self).contains { !$0.isSymbol(";") } }
 
-  /// The word in upper case that says what the first statement does: its first one, or the one after the queries of
-  /// WITH; nil if there is none.
+  /// The verb of the first statement, in upper case: the first word, or for WITH, the first word after the common table
+  /// expressions. Nil if there is no verb.
   package var verb: String? {
     var tokens = SQLTokenizer(self)
     var first = tokens.next()
     while first?.isSymbol(";") == true { first = tokens.next() }
     guard let first, first.kind == .word else { return nil }
     guard first.isWord("with") else { return first.keyword }
-    // Any other word outside of the parentheses is a name or AS.
+    // Any other word outside the parentheses is a name or AS.
     var (depth, isAfterParentheses) = (0, false)
     while let token = tokens.next(), !token.isSymbol(";") {
       if depth == 0, isAfterParentheses, token.kind == .word, !token.isWord("as") { return token.keyword }

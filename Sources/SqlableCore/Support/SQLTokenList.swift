@@ -1,4 +1,4 @@
-/// The tokens of SQL text together with the text, to read a statement by positions.
+/// A list of the tokens of SQL text, together with the text, for access by position.
 package struct SQLTokenList {
   private struct Token {
     let kind: SQLToken.Kind
@@ -22,18 +22,18 @@ package struct SQLTokenList {
 
   package var count: Int { tokens.count }
 
-  /// Nil outside of the text.
+  /// Returns the kind of a token; nil for a position outside the list.
   package func kind(_ position: Int) -> SQLToken.Kind? {
     tokens.indices.contains(position) ? tokens[position].kind : nil
   }
 
-  /// True if it is a name in double quotes, backticks or brackets.
+  /// True if the token is a name in double quotes, backticks or square brackets.
   package func isQuotedName(_ position: Int) -> Bool { kind(position) == .name }
 
-  /// True if it is a keyword or a name without quotes.
+  /// True if the token is a keyword or an unquoted name.
   package func isWord(_ position: Int) -> Bool { kind(position) == .word }
 
-  /// True if it is this word, which must be in lower case.
+  /// True if the token is this unquoted word. `word` must be in lower case.
   package func isWord(_ position: Int, _ word: StaticString) -> Bool {
     guard isWord(position) else { return false }
     let range = tokens[position].range
@@ -50,29 +50,29 @@ package struct SQLTokenList {
     return range.count == 1 && bytes[range.lowerBound] == sign
   }
 
-  /// The bare word in upper case; empty for anything else.
+  /// Returns the unquoted word in upper case; empty for any other token.
   package func keyword(_ position: Int) -> String {
     guard isWord(position) else { return "" }
     return bytes.withUnsafeBufferPointer { $0[tokens[position].range].uppercasedWord }
   }
 
-  /// True if SQLite refuses it.
+  /// True if SQLite refuses the token.
   package func isIllegal(_ position: Int) -> Bool { kind(position) == .illegal }
 
-  /// The bytes of the text that the token is.
+  /// Returns the byte range of the token in the text.
   package func range(_ position: Int) -> Range<Int> { tokens[position].range }
 
-  /// The token as it is written.
+  /// Returns the token as written in the text.
   package func text(_ position: Int) -> String { String(decoding: bytes[tokens[position].range], as: UTF8.self) }
 
-  /// The text from the first to before the last of these tokens, as it is written.
+  /// Returns the original text of the tokens at these positions.
   package func text(_ range: Range<Int>) -> String {
     guard !range.isEmpty else { return "" }
     let last = tokens[range.upperBound - 1].range.upperBound
     return String(decoding: bytes[tokens[range.lowerBound].range.lowerBound..<last], as: UTF8.self)
   }
 
-  /// The name that a token is, without quotes; nil for a number or sign.
+  /// Returns the token's name without quotes; nil if the token can't be a name, such as a number or symbol.
   package func name(_ position: Int) -> String? {
     guard tokens.indices.contains(position) else { return nil }
     return bytes.withUnsafeBufferPointer { bytes in
@@ -81,7 +81,8 @@ package struct SQLTokenList {
     }
   }
 
-  /// The tokens as they are compared: one blank between them, words and names without quotes and in lower case.
+  /// Returns the tokens in a form for comparison: separated by one space, with words and names in lower case and
+  /// without quotes.
   package func compared(_ range: Range<Int>) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(range.count * 6)
@@ -91,7 +92,7 @@ package struct SQLTokenList {
       switch tokens[position].kind {
       case .word: result += text.map(\.foldedLetter)
       case .name: result += (name(position) ?? "").utf8.map(\.foldedLetter)
-      // SQLite reads both alike.
+      // SQLite treats `==` like `=`.
       case .symbol where text.elementsEqual("==".utf8): result.append(UInt8(ascii: "="))
       case .text, .number, .blob, .parameter, .symbol, .illegal: result += text
       }

@@ -3,7 +3,7 @@ package struct SQLToken {
   package enum Kind: UInt8, Sendable {
     /// A keyword, or a name without quotes.
     case word
-    /// A name in double quotes, backticks or brackets.
+    /// A name in double quotes, backticks or square brackets.
     case name
     /// A text in single quotes, which SQLite also accepts as a name.
     case text
@@ -12,10 +12,10 @@ package struct SQLToken {
     case parameter
     /// An operator or punctuation.
     case symbol
-    /// Bytes that SQLite refuses: a quote without its counterpart, a number with letters after it, a stray byte.
+    /// Bytes that SQLite refuses: an unclosed quote, a number followed by letters, or an unexpected byte.
     case illegal
 
-    /// True if it may hold a value, which no log may show.
+    /// True if the token can contain a value, which must not appear in logs.
     var isValue: Bool {
       switch self {
       case .text, .number, .blob, .illegal: true
@@ -25,26 +25,26 @@ package struct SQLToken {
   }
 
   let kind: Kind
-  /// Its place in the text.
+  /// The bytes of the token in the text.
   let bytes: Slice<UnsafeBufferPointer<UInt8>>
 
   var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// The bare word in upper case; empty for anything else.
+  /// The unquoted word in upper case; empty for any other token.
   var keyword: String { kind == .word ? bytes.uppercasedWord : "" }
 
   func isSymbol(_ byte: Unicode.Scalar) -> Bool {
     kind == .symbol && bytes.count == 1 && bytes.first == UInt8(ascii: byte)
   }
 
-  /// True if it is this bare word, which must be in lower case.
+  /// True if the token is this unquoted word. `word` must be in lower case.
   func isWord(_ word: StaticString) -> Bool {
     guard kind == .word, bytes.count == word.utf8CodeUnitCount else { return false }
     for (offset, byte) in bytes.enumerated() where byte.foldedLetter != word.utf8Start[offset] { return false }
     return true
   }
 
-  /// The name that it is, without quotes; nil for anything else. SQLite accepts a text as a name.
+  /// The name without quotes; nil if the token can't be a name. SQLite also accepts a text in single quotes as a name.
   package var name: [UInt8]? {
     switch kind {
     case .word: Array(bytes)
@@ -54,15 +54,15 @@ package struct SQLToken {
   }
 }
 
-/// The tokens of SQL text, without blanks and comments.
+/// An iterator over the tokens of SQL text, without whitespace and comments.
 ///
-/// It follows `sqlite3GetToken` byte by byte, also where that is odd: a vertical tab is a blank only after another one,
-/// and `$name(…)` is one parameter. A difference could hide a statement from a check. After a token that SQLite refuses
-/// it goes on, though SQLite does not.
+/// The tokenizer matches `sqlite3GetToken` exactly, because a difference could hide a statement from a check. For
+/// example, a vertical tab is whitespace only after other whitespace, and `$name(…)` is one parameter. Unlike SQLite,
+/// the tokenizer continues after a token that SQLite refuses.
 package struct SQLTokenizer: Sequence, IteratorProtocol {
   private let bytes: UnsafeBufferPointer<UInt8>
   private var position: Int
-  /// True if the text ends inside quotes or a comment, so far: text appended to it would be a part of them.
+  /// True if the text ends inside quotes or a comment. Known only after the last token.
   private(set) var isOpen = false
 
   package init(_ bytes: UnsafeBufferPointer<UInt8>, from position: Int = 0) {
@@ -78,19 +78,19 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
     return SQLToken(kind: kind, bytes: bytes[start..<position])
   }
 
-  /// True if text ends inside quotes or a comment.
+  /// True if a text ends inside quotes or a comment.
   static func endsOpen(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    // Most texts have no such byte.
+    // Most texts contain no byte of `opening`, so the check is fast.
     guard text.contains(where: { $0 < 0x80 && opening & (1 << UInt128($0)) != 0 }) else { return false }
     var tokens = SQLTokenizer(text)
     while tokens.next() != nil {}
     return tokens.isOpen
   }
 
-  /// One bit per byte with which quotes, a comment or a parameter may begin.
+  /// A bit set of the bytes that can begin quotes, a comment or a parameter.
   private static let opening: UInt128 = "'\"`[-/$@:#".utf8.reduce(0) { $0 | 1 << UInt128($1) }
 
-  // SQLite's text ends with a NUL byte, which stands for the end here.
+  // Returns NUL after the end, like SQLite's text, which ends with a NUL byte.
   @inline(__always)
   private func byte(_ offset: Int = 0) -> UInt8 { position + offset < bytes.count ? bytes[position + offset] : 0 }
 
@@ -105,7 +105,7 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
         while position < bytes.count, byte() != UInt8(ascii: "\n") { position += 1 }
         isOpen = position == bytes.count
       case UInt8(ascii: "/") where byte(1) == UInt8(ascii: "*"):
-        // At the end of the text SQLite reads the operators / and *.
+        // At the end of the text, SQLite reads the operators `/` and `*` instead of a comment.
         guard position + 2 < bytes.count else {
           isOpen = true
           return
@@ -115,7 +115,7 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
         isOpen = position == bytes.count
         if !isOpen { position += 1 }
       case 0xEF where byte(1) == 0xBB && byte(2) == 0xBF:
-        // A byte order mark, anywhere between tokens.
+        // SQLite skips a byte order mark anywhere between tokens.
         position += 3
       default: return
       }
@@ -147,7 +147,7 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
 
   private mutating func skipWord() { while byte().isWordByte { position += 1 } }
 
-  /// Moves past the byte that ends quotes.
+  /// Skips the closing quote.
   private mutating func close(_ kind: SQLToken.Kind) -> SQLToken.Kind {
     guard position < bytes.count else {
       isOpen = true
@@ -203,7 +203,7 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
 
   private mutating func skipDigits() { while byte().isDigit { position += 1 } }
 
-  /// `:a`, `@a`, `$a`, and Tcl's `$a::b(c)`.
+  /// Reads `:a`, `@a`, `$a`, or Tcl's `$a::b(c)`.
   private mutating func takeParameter() -> SQLToken.Kind {
     position += 1
     var isNamed = false
@@ -245,12 +245,12 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
     return .symbol
   }
 
-  /// One bit per byte that is a symbol by itself.
+  /// A bit set of the bytes that are symbols of one byte.
   private static let symbols: UInt128 = "-();+*/%=<>|,&~.".utf8.reduce(0) { $0 | 1 << UInt128($1) }
 }
 
 extension Slice<UnsafeBufferPointer<UInt8>> {
-  /// The content of quotes or brackets, with doubled quotes as one.
+  /// The contents of quotes or brackets, with each doubled quote replaced by one quote.
   var withoutQuotes: [UInt8] {
     guard count >= 2, let quote = first else { return Array(self) }
     let inner = dropFirst().dropLast()
@@ -263,7 +263,7 @@ extension Slice<UnsafeBufferPointer<UInt8>> {
     return name
   }
 
-  /// In upper case, as SQLite compares keywords: other letters than A to Z stay as they are.
+  /// The word in upper case. Only the letters a to z are converted, as in SQLite's keywords.
   var uppercasedWord: String {
     String(unsafeUninitializedCapacity: count) { target in
       for (offset, byte) in enumerated() { target[offset] = (97...122).contains(byte) ? byte - 32 : byte }
@@ -277,14 +277,14 @@ extension UInt8 {
 
   fileprivate var isHexDigit: Bool { isDigit || (97...102).contains(foldedLetter) }
 
-  /// True if it may stand in a name without quotes or in a keyword: a letter, a digit, `_`, `$`, or a part of a
-  /// character that is not ASCII.
+  /// True if the byte can be part of an unquoted name or a keyword: a letter, a digit, `_`, `$`, or a byte that is not
+  /// ASCII.
   package var isWordByte: Bool {
     self >= 0x80 || (97...122).contains(foldedLetter) || isDigit || self == UInt8(ascii: "_")
       || self == UInt8(ascii: "$")
   }
 
-  /// True if a byte right after an interpolation would join it: `?` and `1` are the parameter `?1`, `"a"` and `"b"` are
-  /// one name.
+  /// True if this byte, directly after an interpolation, would become part of the interpolated token. `?` followed by
+  /// `1` is the parameter `?1`, and `"a"` followed by `"b"` is one name.
   var joinsInterpolation: Bool { isWordByte || self == UInt8(ascii: "\"") }
 }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Bytes that are overwritten when they are no longer needed.
+/// Secret bytes, which are overwritten on deallocation.
 ///
-/// They have pages of memory of their own, which are not written to swap space or a core dump where the system allows
-/// that: the limit of locked memory (`ulimit -l`) may keep the first from working.
+/// The bytes are stored in separate memory pages. If the system allows, these pages are not written to swap space or
+/// core dumps. The limit of locked memory (`ulimit -l`) can prevent the protection from swapping.
 ///
-/// Sound as `Sendable`: the memory is written in `init` only.
+/// `@unchecked Sendable` is sound: the memory is written only in `init` and `deinit`.
 package final class SecretBytes: @unchecked Sendable {
   private let memory: UnsafeMutableRawBufferPointer
   package let count: Int
 
-  /// Calls `fill` with memory of `count` zeros. Throws `.outOfMemory`.
+  /// Allocates `count` zero bytes and calls `fill` with the memory. Throws `.outOfMemory`.
   init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) throws {
     let page = max(1, sysconf(Int32(_SC_PAGESIZE)))
     let size = max(1, (count + page - 1) / page) * page
@@ -27,7 +27,8 @@ package final class SecretBytes: @unchecked Sendable {
     try self.init(count: bytes.count) { memory in memory.copyBytes(from: bytes) }
   }
 
-  /// The first bytes of a file of keys, at most `limit`. Throws `.cannotOpen` or `.io` if they can't be read.
+  /// Reads at most `limit` bytes from the beginning of a key file. Throws `.cannotOpen` or `.io` if the file can't be
+  /// read.
   package convenience init(ofFileAt path: String, limit: Int) throws {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SqlError.system("open the key file", path, errno) }
@@ -47,18 +48,18 @@ package final class SecretBytes: @unchecked Sendable {
 
   deinit {
     guard let start = memory.baseAddress else { return }
-    // Unlike memset, the compiler can't leave it out.
+    // Unlike `memset`, the compiler can't remove this call.
     explicit_bzero(start, memory.count)
     munmap(start, memory.count)
   }
 
-  /// Calls `body` with the bytes, which live until it returns.
+  /// Calls `body` with the bytes, which are valid until `body` returns.
   package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-    // The optimizer may otherwise release the last copy once `memory` is loaded.
+    // Without this call, the optimizer could release this object after loading `memory`.
     try withExtendedLifetime(self) { try body(UnsafeRawBufferPointer(rebasing: memory[..<count])) }
   }
 
-  /// Compares all bytes, however many are equal.
+  /// Compares all bytes, so that the time does not depend on the number of equal bytes.
   func isEqual(to other: SecretBytes) -> Bool {
     guard count == other.count else { return false }
     return withBytes { left in

@@ -1,7 +1,7 @@
 import Glibc
 
 extension SqlError {
-  /// The error for a failed system call on a file.
+  /// Returns the error for a failed system call on a file.
   package static func system(_ action: String, _ path: String, _ code: Int32) -> SqlError {
     let kind: Kind =
       switch code {
@@ -14,7 +14,7 @@ extension SqlError {
   }
 }
 
-/// Makes the names in a directory survive a power failure.
+/// Syncs a directory, so that its file names survive a power failure.
 package func syncDirectory(_ path: String) throws {
   let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
   guard descriptor >= 0 else { throw SqlError.system("open", path, errno) }

@@ -1,4 +1,4 @@
-/// The sizes of SQLite's WAL, in bytes: of its header, and of that of each frame, which a page follows.
+/// The sizes of the WAL's header and of each frame's header, in bytes. A page follows each frame's header.
 package enum WALFormat {
   package static let headerSize = 32
   package static let frameHeaderSize = 24
@@ -14,7 +14,7 @@ package struct WALChecksum: Equatable {
     (self.isBigEndian, self.first, self.second) = (isBigEndian, first, second)
   }
 
-  /// Both halves.
+  /// Both halves of the checksum as one number.
   package var value: UInt64 { UInt64(first) << 32 | UInt64(second) }
 
   /// - Parameter bytes: A multiple of eight of them.
@@ -26,7 +26,7 @@ package struct WALChecksum: Equatable {
     var (s1, s2, offset) = (first, second, 0)
     while offset + 8 <= bytes.count {
       let words = start.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      // The first word in the lower half, in the log's order of bytes.
+      // Puts the first word into the lower half, in the WAL's byte order.
       let ordered = isBigEndian ? words.bigEndian >> 32 | words.bigEndian << 32 : words.littleEndian
       s1 &+= UInt32(truncatingIfNeeded: ordered) &+ s2
       s2 &+= UInt32(truncatingIfNeeded: ordered >> 32) &+ s1

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Writes all bytes at an offset of a file, however few the system takes at a time.
+/// Writes all bytes at an offset of a file. Repeats the system call after a partial write.
 ///
 /// - Parameter path: The path of the file, for the error.
 package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int, _ path: String) throws {
@@ -8,7 +8,7 @@ package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at 
   var written = 0
   while written < bytes.count {
     let count = pwrite(descriptor, start + written, bytes.count - written, off_t(offset + written))
-    // A signal has come before the first byte.
+    // A signal has interrupted the call before the first byte was written.
     if count < 0, errno == EINTR { continue }
     guard count > 0 else { throw SqlError.system("write to", path, count < 0 ? errno : ENOSPC) }
     written += count

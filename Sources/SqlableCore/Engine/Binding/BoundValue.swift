@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// A value on its way to `sqlite3_bind_*`: plain bits without references, so that binding allocates nothing.
+/// A value to pass to `sqlite3_bind_*`. The value contains no references, so that binding allocates no memory.
 @usableFromInline
 package enum BoundValue {
-  /// Not set: the statement leaves the column out.
+  /// No value: the statement omits the column.
   case unset
   case null
   case integer(Int64)
   case real(Double)
   case text(UnsafePointer<UInt8>, Int)
   case blob(UnsafePointer<UInt8>, Int)
-  /// The values of a long IN list, owned by the buffer.
+  /// The values of a long IN list, which the parameter buffer owns.
   case list(Unmanaged<ValueList>)
 
   package var isSet: Bool {
@@ -21,7 +21,7 @@ package enum BoundValue {
     if case .integer = self { true } else { false }
   }
 
-  /// One bit per storage class, for ``ColumnType/accepted``.
+  /// The bit of the storage class, for ``ColumnType/accepted``.
   @inlinable
   var classBit: UInt8 {
     switch self {

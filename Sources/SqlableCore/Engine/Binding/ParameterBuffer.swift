@@ -3,13 +3,13 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// Memory for a row's values, reused by the writers of one connection.
+/// Memory for a row's values, which the row writers of one connection reuse.
 final class ParameterSlots {
   let memory: UnsafeMutableBufferPointer<BoundValue>
-  /// True if the writer was used after write(to:) returned, or while another statement ran inside it.
+  /// True if the writer was used after `write(to:)` returned, or if another statement ran inside `write(to:)`.
   @exclusivity(unchecked) var isStale = false
   #if DEBUG
-  /// The positions of the columns that the writer left out on purpose.
+  /// The positions of the columns that `write(to:)` deliberately skipped.
   var skipped: Set<Int> = []
   #endif
 
@@ -23,20 +23,20 @@ final class ParameterSlots {
   }
 }
 
-/// The bytes of texts and blobs to bind, at stable addresses until their statement is done.
+/// The bytes of texts and blobs to bind. Their addresses remain valid until the statement is finished.
 ///
-/// The structure is recycled, never freed, so that a cell kept too long finds another scope in valid memory. Such a
-/// cell may check the scope on any thread, while another connection owns the memory. So the scope is atomic, and
-/// checked before anything else.
+/// The struct's memory is recycled but never freed. A value that is kept too long therefore reads valid memory with a
+/// different scope. Such a value can check the scope on any thread, while another connection owns the memory. So the
+/// scope is atomic, and is checked before any other access.
 @usableFromInline
 struct ParameterBytes: ~Copyable {
-  /// The number of the innermost scope; numbers are never reused. A value added in another statement's scope is gone
-  /// when that statement is done.
+  /// The number of the innermost scope; numbers are never reused. A value is removed when the statement of its scope is
+  /// finished.
   @usableFromInline let scope = Atomic<UInt64>(0)
   fileprivate var scopes: UInt64 = 0
   fileprivate var next: UnsafeMutablePointer<UInt8>?
   fileprivate var end: UnsafeMutablePointer<UInt8>?
-  /// All chunks; the last one is being filled.
+  /// All chunks. New bytes go into the last chunk.
   fileprivate var chunks: [UnsafeMutableBufferPointer<UInt8>] = []
 
   fileprivate init() {}
@@ -53,7 +53,7 @@ struct ParameterBytes: ~Copyable {
     scope.store(scopes, ordering: .relaxed)
   }
 
-  /// Copies a text here, including NUL bytes.
+  /// Copies a text, including NUL bytes.
   @usableFromInline
   mutating func text(_ text: String) -> BoundValue {
     if let parameter = text.utf8.withContiguousStorageIfAvailable({ BoundValue.text(copy($0), $0.count) }) {
@@ -63,15 +63,15 @@ struct ParameterBytes: ~Copyable {
     return text.withUTF8 { .text(copy($0), $0.count) }
   }
 
-  /// Copies a blob here.
+  /// Copies a blob.
   @usableFromInline
   mutating func blob(_ data: Data) -> BoundValue {
     data.withUnsafeBytes { .blob(copy($0.bindMemory(to: UInt8.self)), $0.count) }
   }
 
-  /// Copies the bytes to an address that stays valid until the mark before it is released.
+  /// Copies the bytes to an address that remains valid until the enclosing mark is released.
   ///
-  /// The address is never null: SQLite would store NULL for an empty text or blob.
+  /// The address is never null, because SQLite would store NULL for an empty text or blob with a null address.
   @usableFromInline
   mutating func copy(_ source: UnsafeBufferPointer<UInt8>) -> UnsafePointer<UInt8> {
     var target = next.unsafelyUnwrapped
@@ -121,9 +121,10 @@ struct ParameterBytes: ~Copyable {
 
 /// The values that a statement binds, and the bytes of their texts and blobs.
 ///
-/// Bytes are copied once, to addresses that stay stable until the statement is done. So SQLite gets them as
-/// SQLITE_STATIC and copies nothing. Statements nest (one runs while the rows of another are read) but never
-/// interleave. A statement takes a `Mark` before it appends values, and releases the mark when the statement is done.
+/// Bytes are copied once, to addresses that remain valid until the statement is finished. So the bytes are bound as
+/// SQLITE_STATIC, and SQLite makes no copy. Statements can nest: one statement can run while another statement's rows
+/// are read. Statements never interleave. Each statement creates a `Mark` before it appends values, and releases the
+/// mark when the statement is finished.
 @usableFromInline
 package final class ParameterBuffer {
   @usableFromInline
@@ -140,7 +141,7 @@ package final class ParameterBuffer {
     var parameters: UnsafeMutableBufferPointer<BoundValue>
     var count = 0
     var lists: [ValueList] = []
-    /// The placeholders of values supplied later, with the positions of their parameters.
+    /// The placeholders for values that are supplied later, with the positions of their parameters.
     var placeholders: [(position: Int, placeholder: Placeholder)] = []
     var spareSlots: ParameterSlots?
   }
@@ -151,16 +152,17 @@ package final class ParameterBuffer {
 
   /// The form in which lists are bound.
   package enum Lists {
-    /// Long lists as a pointer; short lists with their last value repeated, so that lists of similar lengths share a
-    /// compiled statement.
+    /// Binds a long list as a pointer. Pads a short list by repeating its last value, so that lists of similar lengths
+    /// share a compiled statement.
     case pointers
-    /// Long lists with one `?` per value, for a remote database, which can't take a pointer.
+    /// Binds a long list with one `?` per value, for a remote database, which can't receive a pointer.
     case expanded
-    /// All lists with one `?` per value; a literal is then written in the place of each `?`.
+    /// Binds every list with one `?` per value. The caller then replaces each `?` with a literal.
     case literal
   }
 
-  /// Creates a buffer with room for `count` values, and for `bytes` bytes of texts and blobs; both grow.
+  /// Creates a buffer with space for `count` values, and for `bytes` bytes of texts and blobs. The buffer grows when
+  /// required.
   package init(lists: Lists = .pointers, count: Int = 64, bytes: Int = 16 << 10) {
     state = State(parameters: .allocate(capacity: max(1, count)))
     self.bytes = ParameterBytes.take(capacity: max(1, bytes))
@@ -190,19 +192,19 @@ package final class ParameterBuffer {
     return mark
   }
 
-  /// Ends the scope that began with the mark, and drops the values since then.
+  /// Ends the scope that began with the mark, and removes the values added since the mark.
   package func release(to mark: Mark) {
     drop(since: mark)
     bytes.pointee.scope.store(mark.scope, ordering: .relaxed)
   }
 
-  /// Ends the scope that began with the mark, and keeps the values since then.
+  /// Ends the scope that began with the mark, and keeps the values added since the mark.
   func keep(since mark: Mark) { bytes.pointee.scope.store(mark.scope, ordering: .relaxed) }
 
-  /// True if bytes since the mark had to go into further memory.
+  /// True if the bytes added since the mark required another chunk.
   func hasGrown(since mark: Mark) -> Bool { bytes.pointee.chunks.count > mark.chunk }
 
-  /// Drops the values since the mark, to add other values in the same scope.
+  /// Removes the values added since the mark, so that other values can be added in the same scope.
   func drop(since mark: Mark) {
     state.count = mark.count
     if state.lists.count > mark.lists {
@@ -215,8 +217,9 @@ package final class ParameterBuffer {
     bytes.pointee.fill(from: mark.used)
   }
 
-  /// Drops the values from `first` on: writing the statement's text has added them again after writing its key. Throws
-  /// if the copies differ from the values since the mark, since a value would then be bound in the place of another.
+  /// Removes the values from `first` on. Writing the cache key has added the values once, and writing the statement's
+  /// text has added the same values again. Throws if the two lists differ, because the statement would then be bound to
+  /// wrong values.
   func dropCopies(from first: Int, of mark: Mark) throws {
     let (values, copies) = (state.parameters[mark.count..<first], state.parameters[first..<state.count])
     guard values.count == copies.count, zip(values, copies).allSatisfy({ $0.isSame(as: $1) }) else {
@@ -225,10 +228,10 @@ package final class ParameterBuffer {
     state.count = first
   }
 
-  /// True if the values since the mark include lists, to which SQLite holds references.
+  /// True if the values since the mark include lists. SQLite retains references to bound lists.
   func hasLists(since mark: Mark) -> Bool { state.lists.count > mark.lists }
 
-  /// Memory for a row with this many columns.
+  /// Returns memory for a row with `count` columns.
   func takeSlots(count: Int) -> ParameterSlots {
     guard let spare = state.spareSlots, spare.memory.count >= count else {
       return ParameterSlots(count: max(count, 32))
@@ -259,7 +262,7 @@ package final class ParameterBuffer {
     append(.list(Unmanaged.passUnretained(list)) as BoundValue)
   }
 
-  /// Adds the value that is given for a parameter, or room for one that is supplied later.
+  /// Adds the value that was supplied for a placeholder, or an unset value if the value is supplied later.
   func append(_ placeholder: Placeholder) throws {
     if let given = GivenParameters.current, let value = try given.value(for: placeholder, in: self) {
       return append(value)
@@ -268,13 +271,14 @@ package final class ParameterBuffer {
     append(.unset as BoundValue)
   }
 
-  /// The placeholders since the mark, with the positions of their parameters counted from 1; nil if there are none.
+  /// The placeholders since the mark, with the positions of their parameters counted from 1; nil if no placeholder
+  /// exists.
   func placeholders(since mark: Mark) -> [(index: Int32, placeholder: Placeholder)]? {
     guard state.placeholders.count > mark.placeholders else { return nil }
     return state.placeholders[mark.placeholders...].map { (Int32($0.position - mark.count + 1), $0.placeholder) }
   }
 
-  /// The first placeholder; nil if there is none.
+  /// The first placeholder; nil if no placeholder exists.
   package var firstPlaceholder: Placeholder? { state.placeholders.first?.placeholder }
 
   /// Binds the values from `first` on to the statement's parameters 1, 2, 3 …
@@ -304,7 +308,8 @@ extension ParameterBytes {
 }
 
 extension BoundValue {
-  /// True if both are the same value. Lists compare by count alone, since each writing makes its own list.
+  /// True if both values are equal. Lists are compared only by count, because writing a statement again creates a new
+  /// list.
   fileprivate func isSame(as other: BoundValue) -> Bool {
     switch (self, other) {
     case (.unset, .unset), (.null, .null): true

@@ -1,7 +1,7 @@
-/// A parameter of a prepared statement, and the column that decides the form of its value.
+/// A parameter of a prepared statement, and the column whose type determines the conversion of the value.
 package struct Placeholder: Sendable {
   let name: String
-  /// The definition of the column that the value is compared with or stored in; nil if there is none.
+  /// The definition of the column that the value is compared with or stored in; nil without a column.
   let column: (any AnyObject & Sendable)?
   let isStored: Bool
   /// The side to which a comparison with the column rounds the value; nil if the value is not compared.
@@ -24,11 +24,11 @@ package struct Placeholder: Sendable {
 
 /// Values for the parameters of statements that are not prepared.
 protocol ParameterValues: Sendable {
-  /// Returns the value for a parameter; nil if there is none. The value stays valid as long as the buffer's scope.
+  /// Returns the value for a parameter; nil without a value. The value remains valid until the buffer's scope ends.
   func value(for placeholder: Placeholder, in parameters: ParameterBuffer) throws -> BoundValue?
 }
 
-/// The values for the statements that the task runs.
+/// The parameter values for the statements that the current task runs.
 enum GivenParameters {
   @TaskLocal static var current: (any ParameterValues)?
 }

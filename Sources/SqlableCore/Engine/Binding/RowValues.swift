@@ -1,7 +1,7 @@
-/// The values that a struct gave for a row, by column position.
+/// The values that a struct wrote for a row, by column position.
 ///
-/// If the table has no more columns than a word has bits, `shape` says which values are set, and the other slots may
-/// hold values of an earlier row.
+/// If the table has at most 64 columns, `shape` shows which values are set. The other slots can contain values of an
+/// earlier row.
 package struct RowValues {
   private let slots: UnsafeMutableBufferPointer<BoundValue>
   private let bits: UInt64
@@ -17,7 +17,7 @@ package struct RowValues {
   /// True if a table has too many columns for a shape.
   static func isWide(_ count: Int) -> Bool { count > UInt64.bitWidth }
 
-  /// One bit per column that the struct sets; nil if the table is too wide.
+  /// A bit set of the columns that the struct sets; nil if the table has too many columns.
   var shape: UInt64? { RowValues.isWide(slots.count) ? nil : bits }
 
   var indices: Range<Int> { slots.indices }

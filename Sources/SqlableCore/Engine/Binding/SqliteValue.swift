@@ -2,7 +2,7 @@ import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
-/// A value in SQLite's memory, valid only while SQLite keeps it.
+/// A reference to a value in SQLite's memory, which SQLite can free or overwrite.
 struct SqliteValue {
   let pointer: OpaquePointer?
 
@@ -11,7 +11,8 @@ struct SqliteValue {
   /// SQLite's code for the value's storage class.
   var typeCode: Int32 { sqlite3_value_type(pointer) }
 
-  /// A copy of the value. Throws for TEXT that is not valid UTF-8, which a `String` can't hold, and if memory runs out.
+  /// Returns a copy of the value. Throws if memory runs out, and for TEXT that is not valid UTF-8, because a `String`
+  /// can't contain invalid UTF-8.
   func storage() throws -> DatabaseValue {
     switch typeCode {
     case SQLITE_INTEGER: .integer(sqlite3_value_int64(pointer))
@@ -28,20 +29,20 @@ struct SqliteValue {
     return typeCode == SQLITE3_TEXT ? .text((try? String(decoding: textBytes(), as: UTF8.self)) ?? "") : .blob(Data())
   }
 
-  /// The bytes of a text in SQLite's memory, valid UTF-8 or not.
+  /// Returns the bytes of a text in SQLite's memory. The bytes can be invalid UTF-8.
   @inline(__always)
   func textBytes() throws -> UnsafeBufferPointer<UInt8> {
-    // SQLite first converts the text of a UTF-16 database, which can run out of memory.
+    // In a UTF-16 database SQLite first converts the text, and can run out of memory.
     guard let start = sqlite3_value_text(pointer) else { throw SqlError.withoutMemory }
     return UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(pointer)))
   }
 
-  /// A copy of a text, including NUL bytes.
+  /// Returns a copy of a text, including NUL bytes.
   @inline(__always)
   func text() throws -> String {
     let bytes = try textBytes()
-    // Decoding repairs invalid UTF-8; only then do the bytes differ. Comparing takes half the time of
-    // String(validating:as:), whose generic code looks up metadata on every call.
+    // Decoding repairs invalid UTF-8, so the decoded bytes differ only if the text is invalid. Comparing the bytes
+    // takes half the time of `String(validating:as:)`, whose generic code looks up metadata on every call.
     let text = String(decoding: bytes, as: UTF8.self)
     let isSame = text.utf8.withContiguousStorageIfAvailable { decoded in
       guard decoded.count == bytes.count else { return false }
@@ -54,21 +55,21 @@ struct SqliteValue {
     return text
   }
 
-  /// The bytes of a blob in SQLite's memory.
+  /// Returns the bytes of a blob in SQLite's memory.
   func blobBytes() throws -> UnsafeRawBufferPointer {
     let (start, count) = (sqlite3_value_blob(pointer), Int(sqlite3_value_bytes(pointer)))
-    // An empty blob has no address, and neither has a zeroblob that SQLite had no memory to expand.
+    // SQLite returns no address for an empty blob, and for a zeroblob if memory ran out.
     guard start != nil || count == 0 else { throw SqlError.withoutMemory }
     return UnsafeRawBufferPointer(start: start, count: count)
   }
 
-  /// A copy of a blob.
+  /// Returns a copy of a blob.
   func blob() throws -> Data {
     let bytes = try blobBytes()
     return bytes.baseAddress.map { Data(bytes: $0, count: bytes.count) } ?? Data()
   }
 
-  /// True if both have the same storage class and are equal; texts and blobs compare by bytes.
+  /// True if both values have the same storage class and are equal. Texts and blobs are compared by bytes.
   func isSame(as other: SqliteValue) -> Bool {
     let type = typeCode
     guard type == other.typeCode else { return false }

@@ -1,17 +1,17 @@
 import CSqlableSQLite
 
-/// The values of a long IN list, which SQLite reads through a table-valued function.
+/// The values of a long IN list. SQLite reads the values through a table-valued function.
 ///
-/// `"id" IN (SELECT value FROM sqlable_values(?1))` is one statement for any number of values of any storage class. One
-/// `?` per value would exceed SQLite's limit on variables, and need another statement for every length.
+/// `"id" IN (SELECT value FROM sqlable_values(?1))` is the same statement for any number of values of any storage
+/// class. One `?` per value would exceed SQLite's limit on variables, and require another statement for every length.
 @usableFromInline
 package final class ValueList {
   let parameters: UnsafeBufferPointer<BoundValue>
-  /// Owns the parameters and their bytes.
+  /// The owner of the parameters and their bytes.
   private let buffer: ParameterBuffer
 
   init(_ values: [DatabaseValue]) {
-    // A document can have many short lists.
+    // The buffer has exactly the required size, because a document can contain many short lists.
     let buffer = ParameterBuffer(count: values.count, bytes: values.reduce(0) { $0 + $1.byteCount })
     for value in values { buffer.append(value) }
     self.buffer = buffer
@@ -39,7 +39,7 @@ package enum ValueListModule {
     sqlite3_create_module(handle, name, module, nil)
   }
 
-  /// Passes the list to SQLite, which keeps its own reference until the parameter is rebound or cleared.
+  /// Binds the list. SQLite retains the list until the parameter is rebound or cleared.
   static func bind(_ list: Unmanaged<ValueList>, to handle: OpaquePointer, at index: Int32) -> Int32 {
     pointerType.utf8Start.withMemoryRebound(to: CChar.self, capacity: pointerType.utf8CodeUnitCount + 1) { type in
       sqlite3_bind_pointer(handle, index, list.retain().toOpaque(), type) { pointer in
@@ -56,7 +56,7 @@ package enum ValueListModule {
     return pointer.map { Unmanaged<ValueList>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// The cursor as SQLite sees it: SQLite's header first, our fields after it.
+  /// The cursor's memory: SQLite's header, followed by our fields.
   private struct Cursor {
     var base = sqlite3_vtab_cursor()
     var list: Unmanaged<ValueList>?
@@ -67,10 +67,11 @@ package enum ValueListModule {
     base.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: Cursor.self) }
   }
 
-  // Written once, then only read, by SQLite. It must stay at one address while any connection lives.
+  // `nonisolated(unsafe)` is sound: the module is written once, and SQLite only reads it. The address must remain valid
+  // while any connection is open.
   nonisolated(unsafe) private static let module: UnsafePointer<sqlite3_module> = {
     var module = sqlite3_module()
-    // Without xCreate the module is eponymous-only: no schema can use it in CREATE VIRTUAL TABLE.
+    // Without xCreate the module is eponymous-only, so no schema can use the module in CREATE VIRTUAL TABLE.
     module.xConnect = { database, _, _, _, table, _ in
       let code = sqlite3_declare_vtab(database, "CREATE TABLE x(value, list HIDDEN)")
       guard code == SQLITE_OK else { return code }
@@ -133,7 +134,7 @@ package enum ValueListModule {
         sqlite3_result_null(context)
         return SQLITE_OK
       }
-      // The list and its bytes outlive the cursor, so SQLite need not copy them.
+      // SQLite need not copy the bytes, because the list outlives the cursor.
       return list.takeUnretainedValue().parameters[cursor.pointee.row].give(to: ResultTarget(context: context))
     }
     module.xRowid = { base, rowid in

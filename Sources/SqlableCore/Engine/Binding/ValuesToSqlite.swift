@@ -48,10 +48,10 @@ struct ResultTarget: ValueTarget {
 }
 
 extension BoundValue {
-  /// Passes the value to SQLite and returns its result code. Bytes that are not copied must outlive their use.
+  /// Passes the value to SQLite and returns SQLite's result code. Bytes that are not copied must outlive their use.
   @inline(__always)
   func give(to target: some ValueTarget, copied: Bool = false) -> Int32 {
-    // SQLITE_TRANSIENT, which Swift can't import, or SQLITE_STATIC.
+    // The destructor -1 is SQLITE_TRANSIENT, which Swift can't import; nil is SQLITE_STATIC.
     let lifetime = copied ? unsafeBitCast(-1, to: sqlite3_destructor_type.self) : nil
     return switch self {
     case .unset, .null: target.null()
@@ -80,7 +80,8 @@ extension DatabaseValue {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// Passes a copy of the bytes to SQLite. Empty bytes get an address, since SQLite would bind NULL for a null pointer.
+  /// Passes a copy of the bytes to SQLite. Passes an address even for empty bytes, because SQLite would bind NULL for a
+  /// null pointer.
   fileprivate func given(
     to target: some ValueTarget, as value: (UnsafePointer<UInt8>, Int) -> BoundValue
   ) -> Int32 {

@@ -17,33 +17,32 @@ struct PreupdateRow {
   /// True if SQLite provides the row's values.
   var hasValues: Bool { handle != nil }
 
-  /// The value of a column before the change; nil for an insert, or if SQLite can't provide it.
+  /// The value of a column before the change; nil for an insert, or if SQLite can't provide the value.
   func oldValue(_ column: Int) -> DatabaseValue? {
     operation == .insert ? nil : value(column, Library.preupdate?.old).map(\.repaired)
   }
 
-  /// The value of a column after the change; nil for a delete, or if SQLite can't provide it.
+  /// The value of a column after the change; nil for a delete, or if SQLite can't provide the value.
   func newValue(_ column: Int) -> DatabaseValue? {
     operation == .delete ? nil : value(column, Library.preupdate?.new).map(\.repaired)
   }
 
-  /// The value of a column before the change; nil also for text that is not valid UTF-8, which can't be copied exactly.
+  /// The value of a column before the change. Also nil for text that is not valid UTF-8, which can't be copied exactly.
   func exactOldValue(_ column: Int) -> DatabaseValue? {
     operation == .insert ? nil : value(column, Library.preupdate?.old).flatMap { try? $0.storage() }
   }
 
-  /// The value of a column after the change; nil also for text that is not valid UTF-8.
+  /// The value of a column after the change. Also nil for text that is not valid UTF-8.
   func exactNewValue(_ column: Int) -> DatabaseValue? {
     operation == .delete ? nil : value(column, Library.preupdate?.new).flatMap { try? $0.storage() }
   }
 
-  /// True if an update changes the value between these positions before and after it; true if SQLite can't provide
-  /// them.
+  /// True if an update changes a value, whose column has the position `old` before the update and `new` after. Also
+  /// true if SQLite can't provide the values.
   func changes(old: Int, new: Int) -> Bool {
     guard let preupdate = Library.preupdate else { return true }
     guard let before = value(old, preupdate.old), let after = value(new, preupdate.new) else { return true }
-    // Compared by bytes, without copies. A REAL that SQLite reports as an integer counts as a change, which does no
-    // harm.
+    // Compares bytes without copying. A REAL that SQLite reports as an integer counts as a change, which is harmless.
     return !before.isSame(as: after)
   }
 
@@ -54,15 +53,15 @@ struct PreupdateRow {
   }
 }
 
-/// Receives the rows that change.
+/// A receiver of changed rows.
 protocol ChangeSink: AnyObject {
   func willChange(_ row: PreupdateRow)
 }
 
 /// The hook through which SQLite reports each changed row of the `main` database.
 ///
-/// The pre-update hook reports rows that REPLACE deletes, rows of WITHOUT ROWID tables and those of `DELETE FROM t`.
-/// The update hook, used if this SQLite lacks it, reports none of the three.
+/// The pre-update hook also reports rows that REPLACE deletes, rows of WITHOUT ROWID tables, and rows that `DELETE FROM
+/// t` deletes. The update hook, which is used if this SQLite lacks the pre-update hook, does not report these rows.
 final class ChangeHook {
   private let handle: OpaquePointer
   private unowned let sink: any ChangeSink
@@ -75,13 +74,13 @@ final class ChangeHook {
     self.usesPreupdate = usesPreupdate && Library.preupdate != nil
   }
 
-  /// True if it reports all rows that change; the update hook does not.
+  /// True if the hook reports all changed rows. The update hook does not.
   var reportsAll: Bool { usesPreupdate }
 
   func install() {
     guard !isInstalled else { return }
     isInstalled = true
-    // Unretained: the hook is removed, or the connection closed, before this object is deallocated.
+    // Unretained, because the hook is removed or the connection is closed before this object is deallocated.
     let context = Unmanaged.passUnretained(self).toOpaque()
     if usesPreupdate, let preupdate = Library.preupdate {
       _ = preupdate.hook(

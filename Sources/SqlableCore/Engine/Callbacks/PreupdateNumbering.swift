@@ -2,27 +2,29 @@ import CSqlableSQLite
 
 /// The column numbers that the pre-update hook uses for a table with virtual generated columns.
 ///
-/// SQLite documents "the column's number", but the meaning varies by version. 3.40 skips virtual columns, but in a
-/// WITHOUT ROWID table only for the new values of an update. So the numbering is probed, once per process.
+/// SQLite documents "the column's number", but the meaning varies by version. SQLite 3.40 skips virtual columns, but in
+/// a WITHOUT ROWID table only for the new values of an update. So the numbering is tested once per process.
 enum PreupdateNumbering {
-  /// True if virtual columns are skipped: in old values, in the new values of an insert, and in those of an update.
+  /// Flags that are true if SQLite skips virtual columns: in old values, in the new values of an insert, and in the new
+  /// values of an update.
   struct Passes: Sendable, Equatable {
     var old = false
     var inserted = false
     var updated = false
   }
 
-  // Probed only when such a table is observed: in a 3.40 built with SQLITE_DEBUG an assertion, which counts virtual
-  // columns too, ends the process. 3.46 counts right.
+  // Tested only when such a table is observed, because the test fails an assertion in SQLite 3.40 with SQLITE_DEBUG.
+  // That assertion counts virtual columns too; 3.46 counts correctly.
   static let withRowid = passes(ofTable: "")
   static let withoutRowid = passes(ofTable: " WITHOUT ROWID")
-  /// True if rows from before an ADD COLUMN report the column's default; 3.40 reports NULL.
+  /// True if SQLite reports the default of an added column for rows that existed before ADD COLUMN. SQLite 3.40 reports
+  /// NULL.
   static let reportsDefaults = tried([
     "CREATE TABLE probe (a)", "INSERT INTO probe VALUES (1)", "ALTER TABLE probe ADD COLUMN b TEXT DEFAULT 'next'",
     "DELETE FROM probe",
   ]).old
 
-  /// Records whether value number 1 is the column declared as number 1, or the one after it.
+  /// Records whether value number 1 belongs to column number 1 or to the next column.
   private final class Probe: ChangeSink {
     var passes = Passes()
 
@@ -51,7 +53,7 @@ enum PreupdateNumbering {
     let hook = ChangeHook(handle: connection.handle, sink: probe, usesPreupdate: true)
     hook.install()
     defer { hook.remove() }
-    // An SQLite without generated columns fails here, and has nothing to skip.
+    // An SQLite without generated columns fails here, and has no virtual columns to skip.
     for sql in work { _ = try? connection.pragma(sql) }
     return probe.passes
   }

@@ -1,7 +1,7 @@
 import CSqlableSQLite
 import FoundationEssentials
 
-/// A user-defined function, as SQLite calls it.
+/// A user-defined function that SQLite can call.
 struct UserFunction: Sendable {
   enum Body: Sendable {
     case scalar(any ScalarBody)
@@ -10,9 +10,9 @@ struct UserFunction: Sendable {
 
   let name: String
   let argumentCount: Int
-  /// True if equal arguments always give equal results.
+  /// True if the function always returns the same result for the same arguments.
   let isDeterministic: Bool
-  /// True if views, triggers, checks, generated columns and indexes may call the function.
+  /// True if views, triggers, checks, generated columns and indexes are allowed to call the function.
   let isAllowedInSchema: Bool
   let body: Body
 
@@ -38,7 +38,7 @@ protocol AggregateGroup: AnyObject {
   func finish() throws -> DatabaseValue
 }
 
-/// The arguments of one call, valid only during it.
+/// The arguments of one call, which are valid only during the call.
 struct UserArguments {
   /// The name of the called function.
   let function: String
@@ -51,7 +51,7 @@ struct UserArguments {
     self.count = Int(count)
   }
 
-  /// A copy of an argument; throws for TEXT that is not valid UTF-8.
+  /// A copy of an argument. Throws for TEXT that is not valid UTF-8.
   subscript(index: Int) -> DatabaseValue {
     get throws {
       guard index < count, let value = values?[index] else { return .null }
@@ -61,8 +61,8 @@ struct UserArguments {
 }
 
 extension Connection {
-  /// Registers a function, replacing one of the same name and number of arguments. Returns SQLite's result code:
-  /// SQLITE_BUSY if the function would replace another one while a statement runs.
+  /// Registers a function, and replaces a function with the same name and number of arguments. Returns SQLite's result
+  /// code, which is SQLITE_BUSY if a function would be replaced while a statement runs.
   func register(_ function: UserFunction) -> Int32 {
     // SQLite releases the context when the function is replaced, when the connection closes, and when this call fails.
     let context = Unmanaged.passRetained(FunctionContext(function, userCode)).toOpaque()
@@ -123,9 +123,9 @@ private final class FunctionContext {
     let slot = slot(context, create: false)
     let state = slot?.pointee?.takeRetainedValue()
     slot?.pointee = nil
-    // SQLite also finishes the groups of a failed statement, to free their memory.
+    // SQLite also calls this function after a failed statement, to free the memory of its groups.
     guard state?.hasFailed != true else { return }
-    // A group without rows had no step.
+    // For a group without rows, SQLite has not called `step`.
     answer(context) { try (state?.group ?? body.makeGroup()).finish() }
   }
 
@@ -136,7 +136,7 @@ private final class FunctionContext {
     init(_ group: any AggregateGroup) { self.group = group }
   }
 
-  /// The slot in which SQLite keeps the current group's state, empty at first.
+  /// Returns the slot in which SQLite stores the current group's state. The slot is initially empty.
   private func slot(_ context: OpaquePointer?, create: Bool) -> UnsafeMutablePointer<Unmanaged<GroupState>?>? {
     sqlite3_aggregate_context(context, create ? Int32(MemoryLayout<Unmanaged<GroupState>?>.size) : 0)?
       .assumingMemoryBound(to: Unmanaged<GroupState>?.self)

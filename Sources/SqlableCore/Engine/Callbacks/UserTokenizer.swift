@@ -2,11 +2,11 @@ import CSqlableSQLite
 
 /// A user-defined tokenizer for FTS5.
 struct UserTokenizer: Sendable {
-  /// A token, and the bytes of the text that it stands for.
+  /// A token, with the range of its bytes in the text.
   struct Token {
     let text: String
     let bytes: Range<Int>
-    /// True if the token has the same position as the token before it.
+    /// True if the token has the same position as the previous token.
     let isSynonym: Bool
   }
 
@@ -28,14 +28,14 @@ struct UserTokenizer: Sendable {
 }
 
 extension Connection {
-  /// Registers a tokenizer. Returns SQLite's result code: SQLITE_NOTFOUND without FTS5.
+  /// Registers a tokenizer. Returns SQLite's result code, which is SQLITE_NOTFOUND without FTS5.
   func register(_ tokenizer: UserTokenizer) -> Int32 {
     guard let api = fullTextAPI, let create = api.pointee.xCreateTokenizer else { return SQLITE_NOTFOUND }
     let context = Unmanaged.passRetained(TokenizerContext(tokenizer, self))
     var methods = fts5_tokenizer(
       xCreate: { context, _, _, tokenizer in
         if let context { Unmanaged<TokenizerContext>.fromOpaque(context).takeUnretainedValue().begin() }
-        // All tables share one tokenizer, since it has no state.
+        // All tables share one tokenizer, because the tokenizer has no state.
         tokenizer?.pointee = context.map { OpaquePointer($0) }
         return SQLITE_OK
       },
@@ -78,7 +78,7 @@ private final class TokenizerContext {
     do {
       userCode.enter()
       defer { userCode.leave() }
-      // Invalid UTF-8 is repaired, as FTS5's own tokenizers do.
+      // Repairs invalid UTF-8, like FTS5's own tokenizers.
       let string = String(decoding: UnsafeRawBufferPointer(text), as: UTF8.self)
       tokens = try tokenizer.tokenize(string, UserTokenizer.Purpose(flags))
     } catch {
@@ -86,12 +86,12 @@ private final class TokenizerContext {
     }
     var isFirst = true
     for token in tokens where !token.text.isEmpty {
-      // A repaired text may be longer than the original, to which FTS5 applies the offsets.
+      // A repaired text can be longer than the original text, but the offsets must refer to the original text.
       let (start, end) = (min(token.bytes.lowerBound, text.count), min(token.bytes.upperBound, text.count))
       let flags = token.isSynonym && !isFirst ? FTS5_TOKEN_COLOCATED : 0
       isFirst = false
       let code = token.withBytes { emit(flags, $0.baseAddress, Int32(clamping: $0.count), Int32(start), Int32(end)) }
-      // FTS5 needs no more tokens.
+      // This code means that FTS5 needs no more tokens.
       if code == SQLITE_DONE { return SQLITE_OK }
       if code != SQLITE_OK { return code }
     }

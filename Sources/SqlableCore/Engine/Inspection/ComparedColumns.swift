@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// A column as SQLite compares it: its name, declared type and collation.
+/// The properties of a column that determine how SQLite compares it: the declared type and the collation.
 package struct ComparedColumn: Sendable, Hashable {
   package let name: String
   package let type: String
@@ -8,7 +8,7 @@ package struct ComparedColumn: Sendable, Hashable {
 }
 
 extension Connection {
-  /// The columns of a table of the `main` database, in order.
+  /// Returns the columns of a table of the `main` database, in order.
   package func comparedColumns(ofTable name: String) throws -> [ComparedColumn] {
     let names = try rows("PRAGMA main.table_xinfo(\(name.quotedName))").map { $0[1] }
     return names.map { column in

@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// The values of a result as bytes, to compare two results.
+/// The values of a result, stored as bytes, for comparing two results.
 package struct LiveQueryContents: Equatable {
 
   package init() {}

@@ -19,15 +19,15 @@ package struct ReadColumns: Sendable, Equatable {
 }
 
 extension Connection {
-  /// Returns the tables and columns that a statement reads, as SQLite's authorizer reports them during compilation.
-  /// Includes the reads of views and subqueries.
+  /// Returns the tables and columns that a statement reads, according to SQLite's authorizer. Includes the reads of
+  /// views and subqueries.
   package func columnsRead(by sql: String) throws -> ReadColumns {
     final class Notes {
       var read = ReadColumns()
     }
     let notes = Notes()
-    // First: running a statement makes SQLite reload a changed schema. Compiling alone does not, and would report a
-    // view as it was before.
+    // Runs these statements first, because running a statement makes SQLite reload a changed schema. Compiling alone
+    // does not, and would report the old definition of a changed view.
     let observed = Set(try tableNames().map(\.foldedName))
     var unobserved = Set(
       try rows("SELECT name FROM main.sqlite_master WHERE type = 'table'").map { $0[0].foldedName })
@@ -38,9 +38,10 @@ extension Connection {
         guard action == SQLITE_READ, let context, let table else { return SQLITE_OK }
         let notes = Unmanaged<Notes>.fromOpaque(context).takeUnretainedValue()
         let name = String(cString: table).foldedName
-        // Views and common table expressions have no database; SQLite reports their tables too.
+        // For a view or common table expression, SQLite reports no database. SQLite also reports the tables that the
+        // view reads.
         if let database, String(cString: database) != "main" { notes.read.readsUnobserved = true }
-        // An empty column name means that only the number of rows matters.
+        // An empty column name means that the statement reads only the number of rows.
         let columns = column.map { String(cString: $0).foldedName }
         notes.read.tables[name, default: []].formUnion(columns.map { $0.isEmpty ? [] : [$0] } ?? [])
         return SQLITE_OK

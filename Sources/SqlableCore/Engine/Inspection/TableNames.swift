@@ -1,9 +1,9 @@
 extension Connection {
-  /// The names of the ordinary tables of the `main` database: no virtual tables, none in which these keep their
-  /// rows, no tables of SQLite's own.
+  /// Returns the names of the ordinary tables of the `main` database. Excludes virtual tables, their shadow tables, and
+  /// SQLite's internal tables.
   package func tableNames() throws -> [String] {
     var tables: [(name: String, module: [UInt8]?)] = []
-    // A program may replace LIKE and every function, so the names are filtered in Swift.
+    // An application can replace LIKE and every function, so the names are filtered in Swift.
     for row in try rows("SELECT name, sql FROM main.sqlite_master WHERE type = 'table'") {
       if !row[1].isEmpty { tables.append((row[0], row[1].virtualTableModule)) }
     }
@@ -11,7 +11,7 @@ extension Connection {
     for table in tables {
       if let module = table.module { shadows.formUnion(ShadowTables.names(of: table.name, module: module)) }
     }
-    // A virtual table stores no rows of its own, and only SQLite writes the sqlite_ tables.
+    // A virtual table stores no rows itself, and only SQLite writes the `sqlite_` tables.
     return tables.compactMap { table in
       let name = table.name.foldedName
       let isOrdinary = table.module == nil && !name.starts(with: "sqlite_".utf8) && !shadows.contains(name)
