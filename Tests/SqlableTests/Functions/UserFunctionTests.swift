@@ -52,6 +52,14 @@ private struct Refusal: Error, Equatable {
 
 private let gap = ScalarFunction("gap", isDeterministic: true) { (a: Double, b: Double?) in b.map { abs(a - $0) } }
 
+private let secondsOf = ScalarFunction("seconds_of") { (date: Date) in date.timeIntervalSince1970 }
+
+private let lastDate = AggregateFunction("last_date", initial: Date.distantPast) { (last: inout Date, date: Date) in
+  last = max(last, date)
+} finish: {
+  $0
+}
+
 private func withLegs(
   _ legs: [Leg] = [Leg(1, 10, 50), Leg(2, 10, 15), Leg(3, 7, nil)], _ body: (SqliteDatabase) throws -> Void
 ) throws {
@@ -65,20 +73,16 @@ private func withLegs(
 @Suite struct UserFunctionTests {
   @Test func functionsRefuseColumnsThatTheyWouldMisread() throws {
     try withDatabase { db in
-      let year = ScalarFunction("year_of", isDeterministic: true) { (date: Date) in Int(date.timeIntervalSince1970) }
-      let last = AggregateFunction("last_date", initial: Date.distantPast) { (last: inout Date, date: Date) in
-        last = max(last, date)
-      } finish: {
-        $0
-      }
-      try db.register(year)
-      try db.register(last)
+      try db.register(secondsOf)
+      try db.register(lastDate)
       try db.createTable(Fare.self)
       try Fare(id: 1, paidAt: Date(timeIntervalSince1970: 1)).insert().run(db)
-      let dates = "function year_of would read milliseconds as seconds; use seconds(since:)"
-      #expect(expectInvalidStatement { _ = try Fare.select(year(Fare.paidAt)).run(db) }?.message == dates)
-      #expect(expectInvalidStatement { _ = try Fare.select(year(Fare.paidAt.column)).run(db) }?.column == "paid_at")
-      expectInvalidStatement { _ = try Fare.select(last(Fare.paidAt)).run(db) }
+      let typed = expectInvalidStatement { _ = try Fare.select(secondsOf(Fare.paidAt)).run(db) }
+      let untyped = expectInvalidStatement { _ = try Fare.select(secondsOf(Fare.paidAt.column)).run(db) }
+      let aggregate = expectInvalidStatement { _ = try Fare.select(lastDate(Fare.paidAt)).run(db) }
+      #expect(typed?.message == "function seconds_of would read milliseconds as seconds; use seconds(since:)")
+      #expect(untyped?.column == "paid_at")
+      #expect(aggregate?.message == "function last_date would read milliseconds as seconds; use seconds(since:)")
     }
   }
 
