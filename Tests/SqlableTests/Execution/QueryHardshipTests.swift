@@ -312,7 +312,7 @@ import Testing
         _ = try Parent.read().including(Child.read(), by: Child.parent, of: Parent.id).run(db)
       }
       #expect(error?.column == "parent")
-      #expect(error?.message.contains("a foreign key of TEXT that references INTEGER") == true)
+      #expect(error?.message.contains("a foreign key of type TEXT that references a column of type INTEGER") == true)
     }
   }
 

@@ -77,7 +77,7 @@ private let id = Column("id", .integer, PrimaryKey())
   @Test func aConflictPolicyOfTheModelRemovesNoRow() throws {
     let twice = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT NOT NULL); INSERT INTO t VALUES (1, 'x'), (2, 'x')"
     for model in [Entry<OneIgnored>.self, Entry<OneReplaced>.self] as [any Sqlable.Type] {
-      try expectRefusal(twice, model, "rows of t have the same a as others in column a, such as 1")
+      try expectRefusal(twice, model, "rows of t have the same a as other rows in column a, such as 1")
     }
     let none = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL)"
     for model in [Entry<NullReplaced>.self, Entry<NullIgnored>.self] as [any Sqlable.Type] {
@@ -85,7 +85,7 @@ private let id = Column("id", .integer, PrimaryKey())
     }
     try expectRefusal(
       "CREATE TABLE t (a TEXT NOT NULL); INSERT INTO t VALUES ('x'), ('x')", Entry<KeyReplaced>.self,
-      "rows of t have the same a as others in column a, such as 1")
+      "rows of t have the same a as other rows in column a, such as 1")
   }
 
   @Test func aColumnWhoseValuesWillBeComputedLosesData() throws {

@@ -210,7 +210,7 @@ private enum New: TableDeclaration {
       ("(1, 'a', -1, NULL, NULL)", "rows of t violate CHECK (price >= 0), such as 1", 1),
       (
         "(4, 'a', 1, 'x', NULL), (5, 'a', 1, 'x', NULL)",
-        "rows of t have the same code as others in column code, such as 4", 4
+        "rows of t have the same code as other rows in column code, such as 4", 4
       ),
       ("(1, 'a', 1, NULL, 77)", "rows of t reference missing rows of person, such as 1", 1),
     ] {
