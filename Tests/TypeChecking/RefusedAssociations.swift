@@ -22,7 +22,7 @@ func associations(db: SqliteDatabase, cars: [Car], car: Car, person: Person, cou
   _ = Person.cars.including(Car.owner).orderBy(Car.name).limit(2)
 
   _ = Person.read().including(Car.owner) // refused: cannot convert value of type 'Association<Car, Person, Person?>' to expected argument type 'Association<Person, Person, Person?>'
-  _ = Person.read().including(Person.cars).orderBy(Person.id) // refused: value of type 'Including<Person, [Car]>' has no member 'orderBy'
+  _ = Person.read().including(Person.cars).orderBy(Person.id) // refused: value of type 'AssociatedQuery<Person, [Car]>' has no member 'orderBy'
   _ = Person.read().filter(Person.cars.count() > "x") // refused: '>' is unavailable: the value has a different type than the term on the left
   _ = Person.read().filter(Person.cars) // refused: requires that '[Car]' conform to 'SqlBoolean'
   _ = Person.read().orderBy(Person.cars) // refused: requires that 'Association<Person, Car, [Car]>' conform to 'SqlTerm'
