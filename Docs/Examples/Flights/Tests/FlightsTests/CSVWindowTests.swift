@@ -86,19 +86,11 @@ import Testing
       func text() -> String {
         String(decoding: UnsafeBufferPointer(start: window.bytes, count: window.count), as: UTF8.self)
       }
-      #expect(try window.refill(keepingFrom: 0))
-      #expect(text() == "abcd")
-      #expect(window.bytesRead == 4)
-      #expect(try window.refill(keepingFrom: 3))
-      #expect(text() == "defg")
-      #expect(window.bytesRead == 7)
+      #expect(try window.refill(keepingFrom: 0) && text() == "abcd" && window.bytesRead == 4)
+      #expect(try window.refill(keepingFrom: 3) && text() == "defg" && window.bytesRead == 7)
       #expect(try window.refill(keepingFrom: 0) && text() == "defghij" && window.bytesRead == 10, "it has grown")
-      #expect(!window.isAtEnd)
-      #expect(window.fileSize == 10)
-      #expect(try window.refill(keepingFrom: 7))
-      #expect(text() == "")
-      #expect(window.isAtEnd)
-      #expect(window.bytesRead == 10)
+      #expect(!window.isAtEnd && window.fileSize == 10)
+      #expect(try window.refill(keepingFrom: 7) && text() == "" && window.isAtEnd && window.bytesRead == 10)
     }
   }
 }
