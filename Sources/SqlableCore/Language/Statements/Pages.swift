@@ -78,7 +78,7 @@ extension Select {
   ///
   /// ```swift
   /// let page = Car.select(Car.name, Car.price, Car.id).orderBy(Car.price.desc, Car.id.desc)
-  ///   .page(after: last.map { [$0.1, $0.2] }, limit: 50)
+  ///   .page(after: [last.1, last.2], limit: 50)
   /// // … WHERE "price" <= ? AND ("price" < ? OR "price" IS NULL OR "id" < ?) … LIMIT ?
   /// ```
   ///
