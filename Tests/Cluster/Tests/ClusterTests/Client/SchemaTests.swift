@@ -17,7 +17,7 @@ import Testing
         try await group.waitForAll()
       }
       let again = try await cluster.createTables(Person.self, Bicycle.self, Story.self)
-      #expect(again.allSatisfy(\.isEmpty))
+      #expect(again.allSatisfy { $0.isEmpty })
       #expect(again.count == 3)
     }
   }

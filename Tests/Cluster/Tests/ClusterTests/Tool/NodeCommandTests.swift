@@ -93,7 +93,7 @@ import Testing
 
   @Test func failedStartNamesItsCause() throws {
     let refused = try node(1, "10.1.2.3:9001", "/tmp/no-such-node")
-    #expect(refused.all().contains("dqlite does not encrypt"))
+    #expect(refused.all().contains("dqlite sends data unencrypted"))
     #expect(refused.process.terminationStatus == 1)
     let malformed = try node(0, "127.0.0.1:9001", "/tmp/no-such-node")
     #expect(malformed.all().hasPrefix("sqlable: The value '0' is invalid for '--id <number>'"))
