@@ -1,7 +1,10 @@
 import CheckRules
 import Foundation
 
-let usage = "usage: Checks layers | tidy | tuples [--check] | messages [--check] | type-checking MODULES"
+let usage = """
+  usage: Checks layers | tidy | tuples [--check] | messages [--check] | type-checking MODULES
+         Checks interface MODULES [--check | --release]
+  """
 
 func run(_ arguments: ArraySlice<String>) throws -> [Report] {
   let repository = try Repository()
@@ -21,6 +24,16 @@ func run(_ arguments: ArraySlice<String>) throws -> [Report] {
     return [try repository.tuples(files, isCheck: arguments.count == 2)]
   case ["messages"], ["messages", "--check"]:
     return [try repository.messages(files, isCheck: arguments.count == 2)]
+  case _ where arguments.count > 1 && arguments.first == "interface":
+    let modules = arguments[1 + arguments.startIndex]
+    let report: Report
+    switch arguments.dropFirst(2) {
+    case [], ["--check"]: report = try repository.interface(modules: modules, isCheck: arguments.count == 3)
+    case ["--release"]: report = try repository.keepInterface(modules: modules)
+    default: throw CheckError(usage)
+    }
+    guard report.declarations > 1000 else { throw CheckError("only \(report.declarations) declarations were found") }
+    return [report]
   case _ where arguments.count == 2 && arguments.first == "type-checking":
     let snippets = Snippets(files)
     guard snippets.refused > 60, snippets.valid > 20 else { throw CheckError("too few snippets were found") }
