@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable, "sqlite3 is not installed"))
+  @Test(.needsSQLiteProgram)
   func commitsOfOtherProcessesAreArchived() throws {
     try withArchive { pool, archive, directory in
       let other = try SQLiteProcess(pool.filepath)

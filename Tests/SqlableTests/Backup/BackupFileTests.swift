@@ -27,8 +27,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func anotherProgramCanReadTheCopy() throws {
-    try #require(SQLiteProcess.isAvailable)
+  @Test(.needsSQLiteProgram) func anotherProgramCanReadTheCopy() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person(id: nil, name: "Anna").insert().run(db)

@@ -85,9 +85,8 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key"), arguments: [true, false])
+  @Test(.needsSQLiteProgram, arguments: [true, false])
   func openTargetIsRefused(_ isOtherProcess: Bool) throws {
-    try #require(SQLiteProcess.isAvailable)
     try withDatabase { db in
       try BackupTrial.prepare(db)
       let path = db.filepath + ".other"
@@ -114,8 +113,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func orphanedWALDoesNotEnterTheBackup() throws {
-    try #require(SQLiteProcess.isAvailable)
+  @Test(.needsSQLiteProgram) func orphanedWALDoesNotEnterTheBackup() throws {
     try withDatabase { db in
       try BackupTrial.prepare(db)
       let path = db.filepath + ".other"
@@ -130,8 +128,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func hotJournalDoesNotEnterTheBackup() throws {
-    try #require(SQLiteProcess.isAvailable)
+  @Test(.needsSQLiteProgram) func hotJournalDoesNotEnterTheBackup() throws {
     try withDatabase { db in
       try BackupTrial.prepare(db)
       let path = db.filepath + ".other"

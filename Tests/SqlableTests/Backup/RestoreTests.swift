@@ -5,7 +5,7 @@ import Testing
 
 /// Restores into a database in use.
 @Suite struct RestoreTests {
-  @Test(.enabled(if: SQLiteProcess.isAvailable, "sqlite3 is not installed"))
+  @Test(.needsSQLiteProgram)
   func errorForABackupWithAHotJournalNamesTheRemedy() throws {
     try withDatabase { db in
       try BackupTrial.prepare(db)
@@ -73,8 +73,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func restoreReachesAProcessWithAnOpenFile() throws {
-    try #require(SQLiteProcess.isAvailable)
+  @Test(.needsSQLiteProgram) func restoreReachesAProcessWithAnOpenFile() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person(id: nil, name: "Anna").insert().run(db)
@@ -295,8 +294,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func restoreReadsTheWALOfABackup() throws {
-    try #require(SQLiteProcess.isAvailable)
+  @Test(.needsSQLiteProgram) func restoreReadsTheWALOfABackup() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let path = db.filepath + ".other"

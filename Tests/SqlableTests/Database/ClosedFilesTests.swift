@@ -192,7 +192,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable)) func withClosedRefusesAFileThatIsOpenElsewhere() throws {
+  @Test(.needsSQLiteProgram) func withClosedRefusesAFileThatIsOpenElsewhere() throws {
     try withBikes { db, directory in
       let path = directory + "/bikes.sqlite"
       let other = try SqliteDatabase(filepath: path)

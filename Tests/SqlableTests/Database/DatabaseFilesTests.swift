@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key"))
+  @Test(.needsSQLiteProgram)
   func movingADatabaseMovesItsWALAndLeavesNothingBehind() throws {
     try withFile { path, directory in
       // A killed process leaves its WAL behind.

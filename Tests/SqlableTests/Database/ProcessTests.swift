@@ -4,7 +4,7 @@ import Sqlable
 import Synchronization
 import Testing
 
-@Suite(.enabled(if: SQLiteProcess.isAvailable, "the sqlite3 command line is not installed"))
+@Suite(.needsSQLiteProgram)
 struct ProcessTests {
   private func names(_ db: SqliteDatabase) throws -> [String] {
     try Person.read().orderBy(Person.id).run(db).map(\.name)

@@ -337,7 +337,7 @@ import Testing
   }
 
   /// Compiled statements stay correct after another process has changed the schema.
-  @Test(.enabled(if: SQLiteProcess.isAvailable))
+  @Test(.needsSQLiteProgram)
   func aSchemaChangeOfAnotherProcessIsFollowed() throws {
     try withDatabase { db in
       try people(db, 1)

@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable)) func aFileOfANewerSQLiteNamesTheRequiredVersion() throws {
+  @Test(.needsSQLiteProgram) func aFileOfANewerSQLiteNamesTheRequiredVersion() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let process = try SQLiteProcess(path)

@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key"), .enabled(if: SQLiteProcess.isAvailable))
+  @Test(.needsSQLiteProgram)
   func preparedQueriesDetectSchemaChangesOfOtherProcesses() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"

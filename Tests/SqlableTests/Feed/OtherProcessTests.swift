@@ -3,7 +3,7 @@ import Sqlable
 import Testing
 
 /// Notifications of a pool's loops about external commits.
-@Suite(.enabled(if: SQLiteProcess.isAvailable, "the sqlite3 command line is not installed"))
+@Suite(.needsSQLiteProgram)
 struct OtherProcessTests {
   /// A configuration that polls too rarely for a test: notifications come from the kernel.
   private static let silent = PoolConfiguration(pollInterval: .seconds(1_000))

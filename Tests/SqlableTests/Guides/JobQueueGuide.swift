@@ -244,8 +244,8 @@ struct JobQueue<Database: SqlDatabase> {
   }
 
   @Test(
-    .needsPlainFiles("the sqlite3 program has no key"),
-    .enabled(if: SQLiteProcess.isAvailable, "the sqlite3 command line is not installed"))
+    .needsSQLiteProgram,
+    .needsSQLiteProgram)
   func lockOfAnotherProcessDoesNotCountAsAnAttempt() throws {
     try withQueue(.init(busyTimeout: 0.02)) { db, queue in
       try queue.add(Person(id: nil, name: "Ann").insert(), after: now)

@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func theShellReadsADump() throws {
+  @Test(.needsSQLiteProgram) func theShellReadsADump() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
       try db.createTables(Person.self, Bicycle.self)

@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable && !isInMemory, "the sqlite3 command line is not installed"))
+  @Test(.needsSQLiteProgram, .disabled(if: isInMemory))
   func callsContinueWhileAnotherProcessKeepsTheFileOpen() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")

@@ -232,7 +232,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable)) func turnAndSQLiteLockShareOneBusyTimeout() throws {
+  @Test(.needsSQLiteProgram) func turnAndSQLiteLockShareOneBusyTimeout() throws {
     try withFile { path, pool in
       let program = try SQLiteProcess(path)
       defer { program.quit() }

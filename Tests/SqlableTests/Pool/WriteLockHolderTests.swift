@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable)) func holderNamesTheProcessOfAnotherProgram() throws {
+  @Test(.needsSQLiteProgram) func holderNamesTheProcessOfAnotherProgram() throws {
     try withDatabase(Configuration(busyTimeout: 0.1)) { db in
       try db.createTable(Member.self)
       let process = try SQLiteProcess(db.filepath)
@@ -190,7 +190,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable))
+  @Test(.needsSQLiteProgram)
   func holderRejectsReusedProcessIDsAndControlCharacters() throws {
     try withMembers { pool in
       let process = try SQLiteProcess(pool.filepath)
@@ -212,7 +212,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable))
+  @Test(.needsSQLiteProgram)
   func deadlineErrorNamesTheWriteLockHolder() throws {
     try withMembers { pool in
       let process = try SQLiteProcess(pool.filepath)

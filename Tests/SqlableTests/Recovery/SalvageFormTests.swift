@@ -129,7 +129,7 @@ struct SalvageFormTests {
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable))
+  @Test(.needsSQLiteProgram)
   func anUnfinishedTransactionIsRolledBack() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 3_000) }
@@ -145,7 +145,7 @@ struct SalvageFormTests {
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable)) func reservedBytesAreLeftOut() throws {
+  @Test(.needsSQLiteProgram) func reservedBytesAreLeftOut() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let process = try SQLiteProcess(path)

@@ -121,7 +121,7 @@ private enum Paint: TableDeclaration {
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func aSchemaThatWasEditedByHandIsReported() throws {
+  @Test(.needsSQLiteProgram) func aSchemaThatWasEditedByHandIsReported() throws {
     try withDirectory { directory in
       let path = directory + "/edited.sqlite"
       let db = try SqliteDatabase(filepath: path)

@@ -131,7 +131,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable)) func sqlite3ProgramKeepsTheIndexInStep() throws {
+  @Test(.needsSQLiteProgram) func sqlite3ProgramKeepsTheIndexInStep() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/test.sqlite")
       try db.createTable(Story.self)

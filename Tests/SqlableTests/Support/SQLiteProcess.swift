@@ -1,5 +1,13 @@
 import Foundation
 import Glibc
+import Testing
+
+extension Trait where Self == ConditionTrait {
+  /// Skips the test if the `sqlite3` program is not installed, or has no key for the files.
+  static var needsSQLiteProgram: Self {
+    .enabled(if: SQLiteProcess.isAvailable, "the sqlite3 program is not installed, or has no key")
+  }
+}
 
 /// A second process on a database: the `sqlite3` command line, fed line by line.
 final class SQLiteProcess {
