@@ -1,8 +1,6 @@
 #if Cluster
 import Sqlable
 
-// Loops over the rows of queries on a cluster.
-
 extension SqliteCluster {
   /// Calls `body` with each row of a query. If the leader is lost before the first row, the query runs again.
   func forEach<Row, Outcome>(
@@ -43,7 +41,6 @@ extension SqliteCluster {
 }
 
 extension SqlRequest {
-  /// Throws if the statement can't be read in a loop on a cluster.
   func checkLoop() throws {
     try [self].check()
     guard !isQuery else { return }

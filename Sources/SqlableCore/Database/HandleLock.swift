@@ -1,7 +1,6 @@
 import Glibc
 
-/// A recursive lock. The thread that holds the lock can run statements inside its own transaction closure; other
-/// threads wait.
+/// A recursive lock: its thread can run statements in its own transaction closure while other threads wait.
 @usableFromInline
 final class HandleLock {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -27,14 +26,12 @@ final class HandleLock {
     depth += 1
   }
 
-  /// Takes the lock if no other thread holds the lock; returns true if successful.
   func tryLock() -> Bool {
     guard pthread_mutex_trylock(mutex) == 0 else { return false }
     depth += 1
     return true
   }
 
-  /// Waits for the lock until `end`; returns true if this thread has taken the lock.
   func lock(until end: ContinuousClock.Instant) -> Bool {
     while true {
       // Waits in short steps, because `pthread_mutex_timedlock` uses the realtime clock, which can be set back.

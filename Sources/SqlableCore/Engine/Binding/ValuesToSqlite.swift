@@ -1,8 +1,7 @@
 import CSqlableSQLite
 import FoundationEssentials
 
-/// A destination for a value in SQLite: a parameter of a statement, or the result of a function or virtual-table
-/// column.
+/// A destination for a value: a statement's parameter, or the result of a function or virtual-table column.
 protocol ValueTarget {
   func null() -> Int32
   func integer(_ integer: Int64) -> Int32
@@ -80,8 +79,7 @@ extension DatabaseValue {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// Passes a copy of the bytes to SQLite. Passes an address even for empty bytes, because SQLite would bind NULL for a
-  /// null pointer.
+  /// Passes a copy of the bytes to SQLite. SQLite would bind NULL for a null address, even of no bytes.
   fileprivate func given(
     to target: some ValueTarget, as value: (UnsafePointer<UInt8>, Int) -> BoundValue
   ) -> Int32 {
