@@ -284,8 +284,7 @@ package final class Connection {
     return rows
   }
 
-  /// Runs an internal statement that can return many rows. Calls `body` with each row as texts, with an empty text for
-  /// NULL. Binds the values in `parameters`; placeholders are NULL.
+  /// Calls `body` with each row of an internal statement, as texts, empty for NULL. Placeholders are bound as NULL.
   package func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in
@@ -304,7 +303,6 @@ package final class Connection {
 
   // MARK: State
 
-  /// True if no transaction is open in SQLite.
   package var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
 
   /// True if the open transaction might have written.
@@ -328,11 +326,9 @@ package final class Connection {
   /// The number of rows that the latest INSERT, UPDATE or DELETE changed directly, without triggers and cascades.
   package var changes: Int { Int(Library.changes(handle)) }
 
-  /// The number of rows changed since the connection was opened, including triggers and cascades. The number can
-  /// overflow.
+  /// The number of rows changed since opening, with triggers and cascades. The number can overflow.
   package var totalChanges: Int32 { sqlite3_total_changes(handle) }
 
-  /// The path of the file, as resolved by SQLite.
   package var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }
 
   /// True if the file of this connection is no longer at its path.
