@@ -44,7 +44,6 @@ struct RowGroup {
     if mark == nil { mark = connection.parameters.mark }
   }
 
-  /// Discards the waiting rows.
   mutating func clear() {
     if let mark { connection.parameters.release(to: mark) }
     (mark, count) = (nil, 0)
@@ -118,7 +117,6 @@ struct RowGroup {
     }
   }
 
-  /// Finishes the statement.
   mutating func finish() {
     if let statement { connection.finish(statement.compiled) }
     statement = nil
@@ -136,8 +134,7 @@ extension SqlError {
 }
 
 extension Connection {
-  /// Returns true if one statement can insert several rows with the same result as one statement for each row. No
-  /// trigger fires between the rows, no conflict clause skips rows, and no row references a later row.
+  /// True if rows can share a statement: no trigger, no skipping conflict clause, no reference to a later row.
   func insertsTogether(into table: TableInfo) throws -> Bool {
     guard table.keyIsRowid, table.database.map({ $0.isSameName(as: "main") }) != false else { return false }
     let name = table.name.quotedText

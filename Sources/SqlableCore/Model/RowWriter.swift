@@ -176,7 +176,6 @@ public struct RowWriter {
     leaveOut(at: position)
   }
 
-  /// Returns the column's position; tries the next position first.
   private mutating func predicted(_ column: Column) -> Int? {
     guard cells[next].identity == column.identity else { return search(for: column) }
     next += 1
@@ -202,8 +201,7 @@ public struct RowWriter {
 
   // MARK: Errors
 
-  /// True if the column stores this value. Records an error if not. Called for values that need more than a check of
-  /// the storage class.
+  /// True if the column stores this value; otherwise records an error. The storage class does not suffice here.
   @usableFromInline
   mutating func stores(_ cell: WriteCell, at position: Int) -> Bool {
     if cell.isStored { return true }
@@ -256,7 +254,6 @@ public struct RowWriter {
     if isKnownUniquelyReferenced(&storage) { buffer.giveBack(storage) }
   }
 
-  /// Prepares for the next row.
   @usableFromInline
   package mutating func clear() {
     if RowValues.isWide(slots.count) { slots.update(repeating: .unset) }
@@ -270,7 +267,6 @@ public struct RowWriter {
     scope = bytes.pointee.current
   }
 
-  /// Writes the values of a model. Throws if a value does not fit its column.
   @inlinable
   package mutating func take(_ model: borrowing some Sqlable) throws {
     clear()

@@ -1,5 +1,4 @@
-// Comparisons of a typed term with an untyped term. Running the statement checks the types that are known. The
-// operators are disfavored, because an untyped parameter is both a typed and an untyped term.
+// Comparisons of typed with untyped terms, checked at run time. Disfavored: an untyped parameter is both.
 
 extension SqlTerm {
   /// `"a" = "b"`

@@ -123,8 +123,7 @@ extension SqlExpression {
     combined(operation, with: operand(value, operation))
   }
 
-  /// Returns a value as the other operand of an operation. If this term is a decimal, the value gets the decimal's
-  /// scale. A whole factor becomes an integer.
+  /// Returns the other operand of an operation, with a decimal's scale. A whole factor becomes an integer.
   func operand(_ value: any SqlValue, _ operation: BinaryOperator) -> SqlExpression {
     guard columnDefinition?.type.scale != nil, operation.takesDecimals else { return SqlExpression(value) }
     guard operation == .times else { return self.value(value) }
@@ -164,7 +163,6 @@ extension SqlExpression {
     return isIn(stored)
   }
 
-  /// Tests whether the column equals one of these values in stored form.
   @usableFromInline
   func isIn(_ values: [DatabaseValue]) -> SqlExpression {
     for value in values {
@@ -189,7 +187,6 @@ extension SqlExpression {
     SqlExpression(.between(self, value(low, .above), value(high, .below)))
   }
 
-  /// Tests whether the term is between two terms.
   func isBetween(_ low: SqlExpression, _ high: SqlExpression) -> SqlExpression {
     for (comparison, bound) in [(BinaryOperator.greaterOrEqual, low), (.lessOrEqual, high)] {
       if let defect = SqlExpression.defect(of: comparison, self, bound) { return SqlExpression(invalid: defect) }
