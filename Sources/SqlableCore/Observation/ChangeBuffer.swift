@@ -228,7 +228,6 @@ final class ChangeBuffer: ChangeSink {
     if self.count > count { state.changes.removeLast(self.count - count) }
   }
 
-  /// True if no changes are recorded.
   var isEmpty: Bool {
     state.changes.isEmpty && state.earlier.isEmpty && !state.summaries.contains { $0 != nil }
   }

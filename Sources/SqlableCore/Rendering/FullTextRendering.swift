@@ -1,5 +1,3 @@
-// Terms of full-text search.
-
 extension Renderer {
   func write(_ term: FullTextTerm, _ terms: [SqlExpression], stack: Int) throws {
     // The SQL depends on the tables in scope, and a key does not contain these tables.
@@ -31,8 +29,7 @@ extension Renderer {
     }
   }
 
-  /// Writes a hidden column of the searched index, followed by values. The default column is the column with the
-  /// index's name.
+  /// Writes a hidden column of the searched index, and values. The default column has the index's name.
   private func writeSearched(
     _ term: FullTextTerm, _ column: String?, _ operation: String, _ values: [SqlExpression], stack: Int
   ) throws {
@@ -50,7 +47,6 @@ extension Renderer {
     }
   }
 
-  /// Writes the join of a table with its full-text index.
   func writeIndex(of source: SelectQuery.Source) {
     guard let index = source.table.fullText, index.isExternal else { return }
     sql.append(text: " JOIN \(index.quotedName) ON \(index.name.quotedName).\"rowid\" = ")

@@ -1,12 +1,10 @@
-/// The part of a table's key that an insert does not set. A request over a transport includes this value, because only
-/// the remote side knows how the table was created.
+/// The unset part of a key, which requests over a transport include: only the remote side knows the table.
 package struct OmittedKey: Sendable, Hashable, Codable {
   let table: String
   let database: String?
   let columns: [String]
   /// The column that the model declares as the rowid.
   let rowid: String?
-  /// True if the key has one column.
   let isSingle: Bool
   /// True if the key is an integer in a table with rowids.
   let isInteger: Bool

@@ -19,7 +19,6 @@ extension Decoder {
 }
 
 extension KeyedDecodingContainer<AnyKey> {
-  /// Throws `.invalidStatement` unless the container has exactly these keys.
   func check(are keys: some Collection<some CodingKey>) throws {
     let (actual, needed) = (Set(allKeys.map(\.stringValue)), keys.map(\.stringValue))
     guard actual == Set(needed) else {
