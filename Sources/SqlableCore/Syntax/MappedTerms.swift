@@ -90,15 +90,13 @@ extension SelectQuery.Clauses {
 // MARK: - Replacing
 
 extension SqlExpression {
-  /// Returns the term with a table's columns replaced. `other` returns the replacement for the column at a position.
-  /// Nested queries are included, unless they read the table themselves.
+  /// Returns the term with a table's columns replaced, by position, also in queries that do not read the table.
   package func replacing(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
     if case .column(let reference) = node { return table.position(of: reference).map(other) ?? self }
     return mapped({ $0.replacing(table, with: other) }, { $0.replacingDeclared(table, with: other) })
   }
 
-  /// Replaces columns inside a nested query. Columns are matched by declaration, because the query's tables can have
-  /// columns of the same names.
+  /// Replaces columns inside a nested query, by declaration: its tables can have columns of the same names.
   fileprivate func replacingDeclared(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
     if case .column(let reference) = node {
       return table.columns.firstIndex { $0.definition === reference.definition }.map(other) ?? self

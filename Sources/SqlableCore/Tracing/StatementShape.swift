@@ -28,7 +28,6 @@ package struct StatementShape: Hashable, Sendable {
   }
 }
 
-/// A writer of tokens without their values.
 private struct ShapeWriter {
   private(set) var bytes: [UInt8] = []
   private(set) var table: String?
@@ -39,8 +38,7 @@ private struct ShapeWriter {
   /// The current rows of VALUES: their nesting depth, whether the first row is complete, and whether more rows follow.
   private var rows: (depth: Int, isFirstComplete: Bool, hasMore: Bool)?
   private var (isTableNext, isSchemaNamed) = (false, false)
-  /// `isAfterWith` is true while the verb is WITH. `isAfterParentheses` is true if the last token was a closing
-  /// parenthesis, as at the end of a WITH query.
+  /// True while the verb is WITH; true if the last token was a closing parenthesis, as after a WITH query.
   private var (isAfterWith, isAfterParentheses) = (false, false)
   private var last = Last.none
 
