@@ -42,8 +42,7 @@ final class DocumentDecoder {
   /// The number of levels that a query counts as.
   static let levelsOfQuery = 5
 
-  /// Counts a term or a query. Throws if the number of terms and queries or their nesting depth is too large. Call
-  /// ``end(_:)`` with the same number of levels.
+  /// Counts a term or query. Throws if there are too many or too deep ones. Call ``end(_:)`` with the same levels.
   func begin(_ levels: Int) throws {
     nodes += 1
     depth += 1
@@ -65,7 +64,6 @@ final class DocumentDecoder {
     guard count <= access.maximumList else { throw failure("a list is longer than the policy allows") }
   }
 
-  /// Throws if the policy does not allow an SQLite function.
   func checkFunction(_ name: String) throws {
     guard let access else { return }
     guard access.allows(function: name) else { throw DocumentAccess.refusal }
@@ -114,8 +112,7 @@ final class DocumentDecoder {
     subscript(key: DocumentKey) -> Document? { members.first { $0.key == key.rawValue }?.value }
   }
 
-  /// Returns the members of an object. Throws for any other value and for a key that is not in `keys`. If a misspelled
-  /// key were ignored, a delete without its filter would delete every row.
+  /// Returns an object's members. Throws for an unknown key: without its filter, a delete would delete every row.
   func fields(_ document: Document, _ keys: Set<DocumentKey>, _ what: String) throws -> Fields {
     guard case .object(let members) = document else { throw failure("\(what) must be an object") }
     for member in members {
@@ -186,7 +183,6 @@ final class DocumentDecoder {
 
   // MARK: Tables
 
-  /// Returns the table of a model. Throws for a name that is unknown or not allowed.
   func model(_ name: String) throws -> TableInfo {
     if let access {
       guard let table = access.tables[ByteComparedName(wrappedValue: name)] else { throw DocumentAccess.refusal }

@@ -3,8 +3,7 @@
 import SqlableCore
 
 extension SqlExpression {
-  /// Returns this condition combined with a condition that must be true first. SQLite evaluates conditions in any
-  /// order, and some terms throw for some values. An error must not reveal a row that the first condition hides.
+  /// Returns `condition`, then this condition: SQLite has no fixed order, and an error must not reveal a hidden row.
   func guarded(by condition: SqlExpression) -> SqlExpression { guarded(by: condition, checking: condition) }
 
   /// Returns this condition combined with `condition`. Evaluates this condition only for rows for which `visible` is
@@ -45,8 +44,7 @@ extension SqlExpression {
     case .all(let terms): return SqlExpression(.all(TermChain(terms.map(\.withoutConstants))))
     case .binary(let operation, let left, let right)
     where (operation == .equal || operation == .isSame) && (left.isColumn || right.isColumn):
-      // A parameter is encoded in the format of the compared column. In a subquery, the parameter would not be compared
-      // with a column.
+      // A parameter needs the format of a compared column, and in a subquery it would not be compared with a column.
       if left.hasForm || right.hasForm { return SqlExpression(.any(TermChain([self, self]))) }
       if right.mayBeConstant { return SqlExpression(.binary(operation, left, right.inQuery)) }
       return left.mayBeConstant ? SqlExpression(.binary(operation, left.inQuery, right)) : self
@@ -96,8 +94,7 @@ extension SqlExpression {
     return SqlExpression(.query(QueryTerm(kind: .scalar, term: nil, query: SelectQuery(rows: [[self]]))))
   }
 
-  /// True if evaluating the term can throw for some values. Causes are malformed JSON, an overflow, a text that becomes
-  /// too large, an argument that is too long, and functions that the program registered.
+  /// True if the term can throw for some values: malformed JSON, overflow, long texts, or the program's functions.
   var mayThrow: Bool {
     if case .query = node { return true }
     return throwsItself || node.hasTerm(where: \.mayThrow)

@@ -20,8 +20,8 @@ struct CommitDetector: Hashable, Sendable {
 
   /// The shortest pause before a check. All pauses in this type are in microseconds.
   static let shortestPause = 50
-  /// The pause after an ambiguous check. The detector ignores events during the pause, because each commit of the pool
-  /// would wake the connection.
+  /// The pause after an ambiguous check. Events are ignored meanwhile: each commit of the pool would wake the
+  /// connection.
   static let pauseAfterUncertainty = 2_000
 
   /// The polling interval in microseconds, which no pause exceeds.
@@ -45,8 +45,7 @@ struct CommitDetector: Hashable, Sendable {
   /// Records the first check of a connection. Read `commits` before `version`.
   mutating func begin(commits: Int, version: Int64) { (ownCommits, self.version) = (commits, version) }
 
-  /// Returns the result of a check. `commitsBefore` and `commitsAfter` are the pool's commit counts before and after
-  /// the version was read; a count is odd during a commit. Call this method for each check.
+  /// Returns each check's result. `commitsBefore` and `commitsAfter` are the pool's counts; odd during a commit.
   mutating func judge(commitsBefore: Int, version current: Int64, commitsAfter: Int) -> Finding {
     defer { (version, ownCommits) = (current, commitsBefore) }
     guard let version, version != current else { return .nothing }
@@ -68,8 +67,7 @@ struct CommitDetector: Hashable, Sendable {
 
   // MARK: Ambiguous checks
 
-  /// Records an ambiguous check. Count the writer's begun checks after reading the version. Returns true if a pause of
-  /// ``pauseAfterUncertainty`` starts.
+  /// Records an ambiguous check, after which the writer's checks were counted. Returns true if a pause starts.
   mutating func markUncertain(writerChecks: Int) -> Bool {
     checksBeforeUncertainty = writerChecks
     guard isListening else { return false }
@@ -78,15 +76,13 @@ struct CommitDetector: Hashable, Sendable {
     return true
   }
 
-  /// Ends the pause after an ambiguous check; returns true if the writer must check. Call this method before the next
-  /// check.
+  /// Ends the pause after an ambiguous check, before the next check. Returns true if the writer must check.
   mutating func listenAgain(writerChecks: Int) -> Bool {
     isListening = true
     return asksWriter(writerChecks: writerChecks)
   }
 
-  /// Returns true if the writer must check. Call this method after the pause and at each poll, because an earlier
-  /// request might have failed.
+  /// Returns true if the writer must check. Call after the pause and at each poll: earlier requests might have failed.
   mutating func asksWriter(writerChecks: Int) -> Bool {
     guard isListening, let checks = checksBeforeUncertainty else { return false }
     guard checks == writerChecks else {
@@ -101,8 +97,7 @@ struct CommitDetector: Hashable, Sendable {
   /// Records that the writer has checked, or failed to check.
   mutating func writerAnswered() { isWriterAsked = false }
 
-  /// Resolves the ambiguity; returns true if the loops must be notified. Call this method after a check while a writer
-  /// is being opened.
+  /// Resolves the ambiguity; returns true if loops must be notified. Call after a check while a writer is opened.
   mutating func resolveUncertainty() -> Bool {
     defer { checksBeforeUncertainty = nil }
     return checksBeforeUncertainty != nil
