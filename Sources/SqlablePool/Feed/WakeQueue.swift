@@ -1,8 +1,6 @@
 import SqlableCore
 
-/// An object that can be woken.
 protocol Wakeable: Sendable {
-  /// The priority of the task that resumes when the object is woken.
   var priority: TaskPriority { get }
   func wake()
 }
@@ -43,8 +41,7 @@ final class WakeQueue: Sendable {
         for sleeper in next { sleeper.wake() }
         // Lets the woken tasks and other ready tasks run.
         await Task.yield()
-        // Gives other tasks as much time as the batch took, up to `longestPause`. During a longer batch, other tasks
-        // have already run.
+        // Gives other tasks as much time as the batch took. During a batch above `longestPause`, other tasks have run.
         try? await Task.sleep(for: min(begin.duration(to: .now), WakeQueue.longestPause))
       }
     }

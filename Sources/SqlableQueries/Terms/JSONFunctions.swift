@@ -175,8 +175,7 @@ extension SqlTerm {
 }
 
 extension SqlExpression {
-  /// Creates the term of a value as a part of other JSON. A value that is stored as JSON becomes nested JSON, not a
-  /// string.
+  /// Creates a value's term as a part of other JSON. A value stored as JSON becomes nested JSON, not a string.
   fileprivate init(within value: any SqlValue) {
     if let truth = value as? Bool {
       self = SqlExpression(truth ? "true" : "false").call(.json)

@@ -75,7 +75,6 @@ final class ArchiveRun: @unchecked Sendable {
     return lag > limits.archiveLag && lag - limits.archiveLag > options.interval ? .archiveIsBehind(lag) : nil
   }
 
-  /// Starts to archive at the interval of the options.
   func start() {
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.setEventHandler { [weak self] in try? self?.archive() }
@@ -86,8 +85,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Archives all commits made so far, and returns the number of the last commit. Throws `.closed` after `end()`.
   func flush() throws -> Int {
-    // Inside a closure of the pool, this call runs on the pool's thread, and `tidy` could not write. The timer runs
-    // `tidy` later.
+    // Inside a pool's closure, this call runs on the pool's thread, and `tidy` can't write. The timer runs it later.
     let isOutside = pool?.withState { $0.ownHandle == nil } ?? true
     return try queue.sync {
       guard !isEnded else { throw SqlError(.closed, message: "the archive was stopped") }
