@@ -168,8 +168,7 @@ final class ArchiveRun: @unchecked Sendable {
     try demandFiles()
   }
 
-  /// Throws if the archive's files are missing from its directory. Also allows resets of the WAL again, because later
-  /// commits depend on the removed commits. A new copy of the database is then needed.
+  /// Throws if the archive's files are gone. Also allows resets of the WAL: a new copy of the database is needed.
   private func demandFiles() throws {
     guard let output, let lock else { return }
     let base = files.base(ofGeneration: generation)
@@ -186,8 +185,7 @@ final class ArchiveRun: @unchecked Sendable {
     )
   }
 
-  /// Locks the directory at the path of a removed directory. The directory is not created, because the archive's disk
-  /// might not be mounted.
+  /// Locks the directory at the path of a removed one. Creates none: the archive's disk might not be mounted.
   private func lockAgain() throws {
     guard lock == nil else { return }
     var info = stat()
@@ -218,8 +216,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Starts a generation: copies the database with all commits made so far.
   private func beginGeneration() throws {
-    // The previous generation gets all commits up to the copy, so that any time between the generations can be
-    // restored.
+    // The previous generation gets all commits up to the copy, so that any time in between can be restored.
     let continues = output != nil && hold.isHeld
     if continues { try archiveCommits() } else { try readWAL() }
     try withWriteLock {
@@ -252,8 +249,7 @@ final class ArchiveRun: @unchecked Sendable {
     try removeOld()
   }
 
-  /// Moves the position to the end of the WAL, without the writer's lock. Writers then wait only while later commits
-  /// are read.
+  /// Moves the position to the WAL's end without the writer's lock, so that writers wait only for later commits.
   private func readWAL() throws {
     hold.end()
     output = nil
@@ -315,8 +311,7 @@ final class ArchiveRun: @unchecked Sendable {
     if position.salts != salts { checkpointAt = ArchiveRun.checkpointFrames }
     guard isNew else { return caughtUp.withLock { $0 = .now } }
     do { try output.sync() } catch {
-      // After a failed sync, the content of the file is undefined. A new copy of the database will contain these
-      // commits.
+      // After a failed sync, the file's content is undefined. A new database copy will contain these commits.
       self.output = nil
       throw error
     }
@@ -348,7 +343,6 @@ final class ArchiveRun: @unchecked Sendable {
     checkpointAt = position.frames + ArchiveRun.checkpointFrames
   }
 
-  /// Returns the size of a number of WAL frames, in bytes.
   private func walSize(_ frames: Int) -> Int { frames * (WALFormat.frameHeaderSize + pageSize) }
 
   private func resetWAL() throws {
@@ -377,7 +371,6 @@ final class ArchiveRun: @unchecked Sendable {
 }
 
 extension SqliteDatabase {
-  /// Multiplies the WAL size at which commits run a checkpoint.
   fileprivate func setAutocheckpoint(_ factor: Int) throws {
     try locked { try openConnection().setAutocheckpoint(pages: configuration.walAutocheckpoint * factor) }
   }

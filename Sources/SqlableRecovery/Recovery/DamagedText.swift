@@ -5,7 +5,6 @@ import SqlableSchema
 // Rows whose text was overwritten with other bytes. SQLite does not validate text, but decoding to a String does.
 
 extension StoredRecord {
-  /// True if a text is not valid in the file's encoding.
   func hasInvalidText(_ encoding: TextEncoding) -> Bool {
     fields.contains { $0.storage == .text && !encoding.isValid(payload[$0.start..<$0.end]) }
   }
@@ -24,8 +23,7 @@ extension TextEncoding {
 }
 
 extension SalvageRun {
-  /// Inserts the backup's version of a row whose text is invalid. The damaged row goes to `lost_and_found`. Returns
-  /// false if the backup has no intact version.
+  /// Inserts the backup's version of a row with invalid text, and sets the row aside. False without a version.
   func replaceByBackup(_ row: TreeCrawler.TreeRow, of table: SalvagedTable, _ sink: TableSink) throws -> Bool {
     guard let record = row.record, let old = oldShape(of: table), old.isWithoutRowid == table.isWithoutRowid,
       let shape = table.shape, let key = BackupKey(shape, old, row)

@@ -177,8 +177,8 @@ public struct Migrations: Sendable {
     do {
       switch migration.work {
       case .whole(let body):
-        // If foreign keys were enforced, DROP TABLE would first delete the table's rows. ON DELETE CASCADE would then
-        // delete the rows that reference these rows.
+        // With foreign keys enforced, DROP TABLE first deletes the rows, and ON DELETE CASCADE the rows that reference
+        // them.
         let isEnforcing = try db.running { $0 }.withoutForeignKeys { try body(db) }
         if isEnforcing { try db.running { try $0.checkForeignKeys() } }
         try record(position, isDone: true).insert().run(db)
@@ -197,8 +197,7 @@ public struct Migrations: Sendable {
       progress: progress)
   }
 
-  /// Throws `.schema(.mismatch)` if the database has run other migrations, additional migrations, or the same
-  /// migrations in another order.
+  /// Throws `.schema(.mismatch)` if the database has run other, additional or differently ordered migrations.
   package func checkIsNotNewer(_ records: [MigrationRecord]) throws {
     try check(records)
     guard records.count > all.count else { return }
@@ -206,8 +205,7 @@ public struct Migrations: Sendable {
       "the database belongs to a newer program: it has run migration \(records[all.count].name)")
   }
 
-  /// Throws `.schema(.mismatch)` if the database has run other migrations, or the same migrations in another order. The
-  /// database is allowed to have run additional migrations.
+  /// Throws `.schema(.mismatch)` if the database has run other or differently ordered migrations. More are allowed.
   private func check(_ records: [MigrationRecord]) throws {
     for (record, migration) in zip(records, all) {
       guard record.name.isExactly(migration.name) else {
@@ -280,8 +278,7 @@ extension Migrations {
     }
   }
 
-  /// Returns an in-memory copy of the database's schema, after running the pending migrations on the copy. The copy has
-  /// the handle's functions, but no rows.
+  /// Returns an in-memory copy of the schema after the pending migrations, with the handle's functions but no rows.
   package func migratedScratch(of db: SqliteDatabase) throws -> SqliteDatabase {
     let copy = try db.scratch()
     for text in try db.schema().statements { try copy.execute(SQL(verbatim: text)) }

@@ -24,8 +24,7 @@ struct TableRebuild {
     if !copied.isEmpty {
       let names = copied.map(\.column).joined(separator: ", ")
       let terms = copied.map(\.term).joined(separator: ", ")
-      // OR ABORT overrides the conflict clauses of the table's constraints. Conflicting rows must not be skipped,
-      // replaced or filled.
+      // OR ABORT overrides the constraints' conflict clauses: conflicting rows must not be skipped, replaced or filled.
       var copy = SchemaPlan.Statement(
         "INSERT OR ABORT INTO \(new) (\(names)) SELECT \(terms) FROM \(old)", copied.compactMap(\.value))
       if change.rowid != "NULL" { copy.copy = .init(table: old, rowid: change.rowid) }
@@ -256,8 +255,7 @@ extension SchemaText {
   /// The text of a default after the word DEFAULT.
   var defaultClause: String { isLiteral ? text : "(\(text))" }
 
-  /// True if the default needs no parentheses. Without parentheses, a single word is a text: `DEFAULT black`. In
-  /// parentheses, the same word is a column name.
+  /// True if the default needs no parentheses. In parentheses, the word of `DEFAULT black` is a column.
   fileprivate var isLiteral: Bool {
     let tokens = SQLTokenList(text)
     return tokens.count == 1 || tokens.count == 2 && (text.begins(with: "-") || text.begins(with: "+"))

@@ -32,8 +32,7 @@ struct SwiftNames {
     return candidate
   }
 
-  /// Splits a name at the characters that Swift names can't contain. A name in capitals is lowercased, because its
-  /// capitals do not mark words.
+  /// Splits a name at characters that Swift disallows. Lowercases a name in capitals, which mark no words.
   private static func words(of name: String) -> [String] {
     let isLoud = name == name.uppercased()
     return name.unicodeScalars.split { !$0.isInNames }.map { isLoud ? String($0).lowercased() : String($0) }
@@ -69,8 +68,7 @@ extension String {
 
   fileprivate var withUpperFirst: String { prefix(1).uppercased() + dropFirst() }
 
-  /// The text with its leading capitals in lower case, except for the first capital of the next word: `httpStatus` for
-  /// `HTTPStatus`.
+  /// The text with leading capitals in lower case, except the next word's first: `httpStatus` for `HTTPStatus`.
   fileprivate var withLowerStart: String {
     let capitals = prefix { $0.isUppercase }.count
     let isWord = capitals > 1 && capitals < count && dropFirst(capitals).first?.isLowercase == true
@@ -78,7 +76,6 @@ extension String {
     return prefix(length).lowercased() + dropFirst(length)
   }
 
-  /// The text as a Swift literal.
   var swiftLiteral: String {
     // Compared by scalars, because a quote and a following combining accent are one `Character`.
     if visible == self, utf8.allSatisfy({ $0 < 128 }), contains("\"") || contains("\\") {
