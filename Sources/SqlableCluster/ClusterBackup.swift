@@ -159,6 +159,7 @@ extension ClusterSession {
 }
 
 extension WireFile {
+  /// Writes the file to a path. Throws `.full` and other errors of the operating system.
   fileprivate func write(to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }

@@ -64,7 +64,8 @@ extension ClusterWriter {
     defer { turn.giveBack() }
     let session: ClusterSession
     do { session = try await openSession(before: deadline) } catch { return .again(error) }
-    // The pragma has no effect inside a transaction. Later transactions must not inherit the setting.
+    // The pragma has no effect inside a transaction. Later transactions must not inherit the setting, so the connection
+    // is closed.
     defer { if !enforcesForeignKeys { forget(session) } }
     do {
       if !enforcesForeignKeys { try await session.execute("PRAGMA foreign_keys = OFF", before: deadline) }
@@ -320,6 +321,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     }
   }
 
+  /// Waits until the statements of other tasks have ended. Throws if the transaction has ended.
   private func takeTurn() async throws {
     guard !state.withLock({ $0.isInLoop }) else {
       throw SqlError.misuse(

@@ -108,7 +108,8 @@ final class ClusterWriter: Sendable {
     }
   }
 
-  /// Begins a transaction, and returns the answer's delay. Retries, because a node has no queue for the write lock.
+  /// Begins a transaction, and returns the time until the node answered. A node has no queue for the write lock, so the
+  /// client retries while another client has the lock.
   @discardableResult
   func begin(
     _ session: ClusterSession, before deadline: ContinuousClock.Instant, while isWanted: () -> Bool = { true }

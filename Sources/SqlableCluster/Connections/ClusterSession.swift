@@ -9,7 +9,8 @@ actor ClusterSession {
   nonisolated let connection: NodeConnection
   let label: String?
   let cacheSize: Int
-  /// The statements by SQL text, without the least recently used. A text used only once is not compiled.
+  /// The statement cache by SQL text. A full cache drops the least recently used entry. An SQL text that was used only
+  /// once has no compiled statement.
   private var statements: [String: CachedStatement] = [:]
   private var uses = 0
   /// The schema version. `mayRollBack` is true if a trigger or conflict clause can end a transaction. Nil if unknown.

@@ -166,7 +166,8 @@ public struct DatabaseFiles: Sendable, Hashable {
     }
   }
 
-  /// Copies the WAL into the database file. Throws `.busy` if another connection has the file open.
+  /// Copies the WAL into the database file, and deletes the WAL. Leaving WAL mode requires exclusive access, so this
+  /// method throws `.busy` if another connection has the file open.
   private func settle() throws {
     let configuration = Configuration(
       createsDirectories: false, busyTimeout: 0, journalMode: .delete, key: key, cipher: cipher)

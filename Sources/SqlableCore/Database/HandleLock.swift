@@ -32,6 +32,7 @@ final class HandleLock {
     return true
   }
 
+  /// Waits for the lock until `end`; returns true if this thread has taken the lock.
   func lock(until end: ContinuousClock.Instant) -> Bool {
     while true {
       // Waits in short steps, because `pthread_mutex_timedlock` uses the realtime clock, which can be set back.

@@ -121,7 +121,8 @@ extension SqliteDatabase {
     } catch {
       guard var error = error as? SqlError else { throw error }
       error.transaction = .untouched
-      // If the deferred transaction can't be restored, SQLite would commit the next statement alone.
+      // Restores the deferred transaction. If that fails, marks the transaction as lost, because otherwise SQLite would
+      // commit the next statement alone.
       do {
         if let lost = connection.undoTransaction() { throw lost }
         try begin(.beginDeferred)

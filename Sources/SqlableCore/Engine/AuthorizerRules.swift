@@ -9,7 +9,8 @@ package struct AuthorizerRules: Sendable, Hashable {
   /// The names of common table expressions. SQLite reports these names as tables.
   package var queries: Set<[UInt8]> = []
   package var functions: Set<[UInt8]> = []
-  /// True if a statement may change rows, and therefore all tables: triggers and foreign keys use other tables.
+  /// True if a statement is allowed to change rows. Then all tables can be read and changed, because triggers and
+  /// foreign keys read and change other tables.
   package var allowsChanges = false
 
   package init(

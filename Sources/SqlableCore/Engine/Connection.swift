@@ -28,7 +28,8 @@ package final class Connection {
   }
   /// True if `lostTransaction` is set. Every statement checks this flag, because copying the error is slower.
   private(set) var hasLostTransaction = false
-  /// The error of every call after the connection is lost: SQLite could not end a transaction.
+  /// The error that every call throws after the connection is lost; nil before. A connection is lost if SQLite can't
+  /// end a transaction that the owner has ended.
   var lost: SqlError?
   package var isLost: Bool { lost != nil }
   /// The initial state of a connection that a pool lends to several callers in turn; nil for any other connection.

@@ -6,7 +6,7 @@ enum MemoryStatistics {
   private static let areKept = Atomic<Bool>(false)
   private static let isSettled = Atomic<Bool>(false)
 
-  /// Enables the statistics. Throws after a connection has opened: SQLite accepts the setting only before its use.
+  /// Enables the statistics. Throws after a connection has been opened, because SQLite is then already in use.
   static func keep() throws {
     guard !isSettled.load(ordering: .acquiring) else {
       throw SqlError.misuse("keepMemoryStatistics() must be called before the first handle is opened")

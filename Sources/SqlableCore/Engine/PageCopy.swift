@@ -38,7 +38,8 @@ package final class PageCopy {
 }
 
 extension Connection {
-  /// Opens an unused file without a journal and syncing. The caller deletes or syncs the file at the end.
+  /// Opens a file that no other connection uses, without a journal and without syncing. The caller deletes the file
+  /// after a failure, and syncs the file after success.
   package static func unjournaled(_ path: String, label: String?, _ cipher: Cipher?) throws -> Connection {
     let connection = try Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)

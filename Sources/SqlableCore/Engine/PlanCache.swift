@@ -26,7 +26,7 @@ package final class PlanCache {
 package struct SchemaState: Equatable {
   /// A number that changes whenever any connection changes the schema.
   let version: Int64
-  /// The recompilations of the version query. ANALYZE, ATTACH and changed temporary tables cause recompilations.
+  /// The recompilation count of the version query, which ANALYZE, ATTACH and changed temporary tables increase.
   let recompilations: Int32
 }
 

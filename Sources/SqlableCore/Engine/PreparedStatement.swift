@@ -119,6 +119,7 @@ package final class PreparedStatement {
   }
   var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
+  /// The value at a position of the row, converted to an integer by SQLite.
   package func integer(at position: Int32) -> Int64 { sqlite3_column_int64(handle, position) }
 
   /// Binds a value at a position counted from 1. Texts and blobs are not copied, and must outlive the run.

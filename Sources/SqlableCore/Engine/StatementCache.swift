@@ -92,7 +92,7 @@ package final class StatementCache {
     state.evictions += 1
   }
 
-  /// Evicts the least recently used statements, an eighth at once, because each search scans all entries.
+  /// Evicts the least recently used statements, an eighth of the capacity at once: each search scans all entries.
   private func makeRoom(for size: Int) {
     guard self.size > capacity - size else { return }
     let room = max(size, count > 64 ? capacity / 8 : 0)

@@ -54,7 +54,8 @@ extension MeasuredRun {
   }
 }
 
-/// The call that runs statements. Every queued call of a pool has one, and moving a struct would be slower.
+/// The call that runs statements. A class, because every queued call of a pool stores a caller, and a struct would make
+/// moving the call slower.
 package final class TraceCaller: Sendable {
   let site: CallSite
   let context: String?

@@ -29,7 +29,8 @@ extension Connection {
   }
 
   package func run(_ kind: Control) throws {
-    // SQLite calls the progress handler even after the effect: an interrupted COMMIT would be reported as failed.
+    // SQLite calls the progress handler even after a statement has taken effect. An interruption would then report a
+    // successful BEGIN or COMMIT as failed.
     interruption?.isOff = true
     defer { interruption?.isOff = false }
     let statement = try statement(of: kind)

@@ -16,7 +16,8 @@ package final class UserCode {
   /// Stores an error, and returns a message that identifies the error.
   func keep(_ error: any Error) -> String {
     count += 1
-    // SQLite finishes a failed statement's groups to free memory. Errors of these calls are never taken.
+    // SQLite finishes the groups of a failed statement to free memory. Errors from these calls are never taken, so the
+    // number of stored errors is limited.
     if thrown.count == 16 { thrown.removeFirst() }
     thrown.append((count, error))
     return UserCode.marker + String(count)

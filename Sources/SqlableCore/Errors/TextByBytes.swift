@@ -1,4 +1,5 @@
-// Strings by bytes, as in SQLite. In Swift, a quote with a combining accent is one character, and both é are equal.
+// Strings compared by bytes, as in SQLite. Swift searches and compares characters: a quote and a following combining
+// accent are one character, and both forms of é are equal.
 
 extension String {
   package func begins(with text: String) -> Bool { utf8.starts(with: text.utf8) }

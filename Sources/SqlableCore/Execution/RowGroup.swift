@@ -134,7 +134,8 @@ extension SqlError {
 }
 
 extension Connection {
-  /// True if rows can share a statement: no trigger, no skipping conflict clause, no reference to a later row.
+  /// Returns true if one statement can insert several rows with the same result as one statement for each row. No
+  /// trigger fires between the rows, no conflict clause skips rows, and no row references a later row.
   func insertsTogether(into table: TableInfo) throws -> Bool {
     guard table.keyIsRowid, table.database.map({ $0.isSameName(as: "main") }) != false else { return false }
     let name = table.name.quotedText

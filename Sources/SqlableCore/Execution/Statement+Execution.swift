@@ -195,7 +195,8 @@ extension SqliteDatabase {
     return try running(of: table) { connection in
       var writer = RowWriter(table: table, buffer: connection.parameters, written: tree.writtenColumns)
       defer { writer.finish(connection.parameters) }
-      // `take` runs before the write starts, because the struct's own code can write and observe too.
+      // `take` runs before the write starts: the struct's own code can write and observe too, and those writes do not
+      // belong to this statement.
       return try writer.withRow(in: connection.parameters, take) { row in
         // Without RETURNING, the id of an updated row is read after the statement.
         try writing(on: connection, atomically: Library.hasReturning || !tree.isUpsert) {

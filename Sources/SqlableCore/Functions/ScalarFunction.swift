@@ -53,7 +53,8 @@ private struct TypedScalar<Output: SqlValue, each Argument: SqlValue>: ScalarBod
 extension UserArguments {
   static func count<Value>(_ type: Value.Type, _ count: inout Int) { count += 1 }
 
-  /// Returns the argument at `index`, and increments `index`. Errors name the function but not the value.
+  /// Returns the argument at `index`, and increments `index`. Errors name the function and the argument, but not the
+  /// value.
   func next<Value: SqlValue>(_ index: inout Int, as type: Value.Type) throws -> Value {
     index += 1
     do {

@@ -36,7 +36,8 @@ extension DeclaredExpression: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(content) }
 }
 
-/// A term in a declaration, created on first use: a column's declaration can contain a term of the column.
+/// A term in a declaration. The term is created on first use, because a column's declaration can contain a term that
+/// refers to the column.
 package protocol DeclaredTerm: Sendable {
   /// Returns the SQL, with literals for values. Throws for a term that a declaration can't contain.
   func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String

@@ -201,7 +201,8 @@ public struct RowWriter {
 
   // MARK: Errors
 
-  /// True if the column stores this value; otherwise records an error. The storage class does not suffice here.
+  /// True if the column stores this value. Records an error if not. Called for values that need more than a check of
+  /// the storage class.
   @usableFromInline
   mutating func stores(_ cell: WriteCell, at position: Int) -> Bool {
     if cell.isStored { return true }

@@ -11,7 +11,8 @@ final class ChangeBuffer: ChangeSink {
     let nameInDatabase: String
     let keepsRows: Bool
     let keepsValues: Bool
-    /// The columns that live results read, and `wantsImages` if they request changed rows; nil without live results.
+    /// The columns that live results read. `wantsImages` is true if live results request the changed rows. Nil if no
+    /// live result reads the table.
     fileprivate let read: (columns: [RowShape.Column], wantsImages: Bool)?
     fileprivate let columnNames: [String]
     fileprivate let isWhole: Bool
@@ -72,7 +73,8 @@ final class ChangeBuffer: ChangeSink {
     return all
   }
 
-  /// A snapshot of changes for live results, with the rows' number only: adding a row would copy retained rows.
+  /// A snapshot of the changes to tables that live results read. The snapshot contains only the number of rows. If the
+  /// snapshot retained the rows, adding a row would copy all rows.
   struct Summarized {
     fileprivate let tables: [Table]
     fileprivate let latest: [(change: TableChanges, imageCount: Int?)?]

@@ -138,7 +138,8 @@ package final class HandleObservation {
   /// read.
   func schemaDidChange() { mayBeOutdated = true }
 
-  /// Records a change that `main`'s schema version does not show: of the schema `temp`, or by ATTACH.
+  /// Records a change that the schema version of `main` does not show. Call after a statement that might have changed
+  /// the schema of `temp` or attached a database.
   func otherSchemasDidChange() { (mayBeOutdated, isFailureKnown) = (true, false) }
 
   /// Makes the next transaction look up the keys. Call after registering a collation that the keys might use.

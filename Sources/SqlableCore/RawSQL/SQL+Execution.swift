@@ -303,7 +303,8 @@ extension PreparedStatement {
     case .named(let table):
       let columnIndices = readColumnNames().map { name in table.columns.firstIndex { $0.name.isSameName(as: name) } }
       var seen: Set<Int> = []
-      // One of the columns might be another table's. The struct would be saved as a row that never existed.
+      // One of the two columns might belong to another table. A struct with values of both tables would be saved as a
+      // row that never existed.
       if let duplicate = columnIndices.lazy.compactMap(\.self).first(where: { !seen.insert($0).inserted }) {
         throw SqlError.severalColumns(named: table.columns[duplicate].name)
       }

@@ -1,4 +1,5 @@
-/// The unset part of a key, which requests over a transport include: only the remote side knows the table.
+/// The part of a table's key that an insert does not set. A request over a transport includes this value, because only
+/// the remote side knows how the table was created.
 package struct OmittedKey: Sendable, Hashable, Codable {
   let table: String
   let database: String?

@@ -53,7 +53,7 @@ package struct StatementWriter {
 
   // MARK: Rows to change
 
-  /// Writes the condition of an update or delete. A limit becomes a subquery: UPDATE … LIMIT is a compile option.
+  /// Writes the condition of an update or delete. A limit becomes a subquery: UPDATE … LIMIT needs a compile option.
   private func write(_ selection: RowSelection, _ hint: IndexHint?) throws {
     guard selection.isLimited else {
       if !selection.rest.isDefault { try renderer.check(selection.rest.value.order) }

@@ -34,6 +34,7 @@ package struct SQLToken {
     kind == .symbol && bytes.count == 1 && bytes.first == UInt8(ascii: byte)
   }
 
+  /// True if the token is this unquoted word. `word` must be in lower case.
   func isWord(_ word: StaticString) -> Bool {
     guard kind == .word, bytes.count == word.utf8CodeUnitCount else { return false }
     for (offset, byte) in bytes.enumerated() where byte.foldedLetter != word.utf8Start[offset] { return false }

@@ -18,7 +18,8 @@ extension String {
 
 /// The ordinary tables in which a virtual table stores its rows.
 package enum ShadowTables {
-  /// Returns the folded names of a virtual table's shadow tables; empty for modules without any, or not of SQLite.
+  /// Returns the folded names of a virtual table's shadow tables. Empty for a module without shadow tables, and for a
+  /// module that is not part of SQLite.
   package static func names(of table: String, module: [UInt8]) -> [[UInt8]] {
     let suffixes =
       switch String(decoding: module, as: UTF8.self) {

@@ -18,6 +18,7 @@ package struct WALChecksum: Equatable {
   /// - Parameter bytes: A multiple of eight of them.
   package func adding(_ bytes: ArraySlice<UInt8>) -> WALChecksum { bytes.withUnsafeBytes(adding) }
 
+  /// - Parameter bytes: A multiple of eight of them.
   func adding(_ bytes: UnsafeRawBufferPointer) -> WALChecksum {
     guard let start = bytes.baseAddress else { return self }
     var (s1, s2, offset) = (first, second, 0)

@@ -1,6 +1,6 @@
 extension SqlExpression.Call {
-  /// SQLite's functions, by their names in documents. A new one needs a row in `facts`, and methods in
-  /// `Language/Terms`.
+  /// SQLite's functions; the raw values are their names in documents. To add a function, add a case, a row in `facts`,
+  /// and the typed and untyped methods in `Language/Terms`.
   package enum BuiltIn: String, Sendable, Hashable, CaseIterable {
     case count, sum, total, avg, min, max
     case groupConcat = "group_concat"

@@ -51,7 +51,8 @@ extension SqlExpression {
 
     package var facts: BuiltIn.Facts? { if case .builtIn(let function) = function { function.facts } else { nil } }
 
-    /// True if the call combines rows. A registered function needs DISTINCT, a filter or an order to count as such.
+    /// True if the call combines many rows into one value. A registered function counts as an aggregate only if the
+    /// call has DISTINCT, a filter or an order.
     package var isAggregate: Bool {
       guard window == nil else { return false }
       switch function {

@@ -90,7 +90,8 @@ extension SelectQuery.Clauses {
 // MARK: - Replacing
 
 extension SqlExpression {
-  /// Returns the term with a table's columns replaced, by position, also in queries that do not read the table.
+  /// Returns the term with a table's columns replaced. `other` returns the replacement for the column at a position.
+  /// Nested queries are included, unless they read the table themselves.
   package func replacing(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
     if case .column(let reference) = node { return table.position(of: reference).map(other) ?? self }
     return mapped({ $0.replacing(table, with: other) }, { $0.replacingDeclared(table, with: other) })

@@ -169,7 +169,8 @@ extension SelectQuery {
     case term(SqlExpression)
     /// All columns of the source at an index. Terms can replace some columns.
     case model(Int, replaced: [Replacement] = [])
-    /// A table's columns before its join; running such a query throws. With `isOptional`, an optional model.
+    /// All columns of a table that is not joined yet; running such a query throws. `isOptional` is true if the columns
+    /// are read as an optional model.
     case table(TableInfo, alias: String?, isOptional: Bool)
 
     var isUnjoined: Bool { if case .table = self { true } else { false } }
@@ -349,7 +350,8 @@ extension SelectQuery {
     if !isPlain, !clauses.compounds.isEmpty { clauses.refuse(modifier) }
   }
 
-  /// The query as a part. If parts nest too deeply, a run throws, because trees are walked by recursion.
+  /// The query as a part of a combined query. If combined queries are nested too deeply, the parts are discarded and
+  /// running the result throws, because trees are walked by recursion.
   var asPart: SelectQuery {
     guard clauses.isNested, clauses.size.depth >= SqlExpression.maximumDepth else { return self }
     var query = self

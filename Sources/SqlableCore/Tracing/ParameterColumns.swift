@@ -36,7 +36,8 @@ struct ParameterColumns: Sendable {
 /// A reader that finds the columns of parameters in a statement with one scope of names.
 private struct ParameterReader {
   private let words: [DetachedSQLToken]
-  /// The alias or name, and the table, of each source, folded. The table is nil if the source is not a table.
+  /// The name (the alias or the table's own name) and the table of each source. Both are case-folded. The table is nil
+  /// if the source is not a table.
   private var tables: [(name: [UInt8], table: [UInt8]?)] = []
   /// The columns of an INSERT, by position.
   private var inserted: [ParameterColumns.TableColumn] = []
@@ -93,7 +94,8 @@ private struct ParameterReader {
     return last
   }
 
-  /// Reads the columns of an INSERT after `last`. Returns the index of the closing parenthesis; `last` without a list.
+  /// Reads the column list of an INSERT after the word at `last`. Returns the index of the closing parenthesis, or
+  /// `last` if there is no list.
   private mutating func readColumns(after last: Int) -> Int {
     guard word(last + 1)?.isSymbol("(") == true, let table = tables.last?.table else { return last }
     var index = last + 2
@@ -177,7 +179,8 @@ private struct ParameterReader {
     return ParameterReader.starts.contains(word.keyword) || word.isSymbol("(") || word.isSymbol(",")
   }
 
-  /// Returns true if an AND might belong to a BETWEEN: `a BETWEEN 1 AND b = ?` compares the result of BETWEEN.
+  /// Returns true if an AND might belong to a BETWEEN: `a BETWEEN 1 AND b = ?` compares the result of BETWEEN with the
+  /// parameter.
   private func mayBelongToBetween(_ index: Int) -> Bool {
     for word in words[..<index].reversed() {
       if word.isKeyword("BETWEEN") { return true }

@@ -38,7 +38,8 @@ private struct ShapeWriter {
   /// The current rows of VALUES: their nesting depth, whether the first row is complete, and whether more rows follow.
   private var rows: (depth: Int, isFirstComplete: Bool, hasMore: Bool)?
   private var (isTableNext, isSchemaNamed) = (false, false)
-  /// True while the verb is WITH; true if the last token was a closing parenthesis, as after a WITH query.
+  /// `isAfterWith` is true while the verb is WITH. `isAfterParentheses` is true if the last token was a closing
+  /// parenthesis, as at the end of a WITH query.
   private var (isAfterWith, isAfterParentheses) = (false, false)
   private var last = Last.none
 

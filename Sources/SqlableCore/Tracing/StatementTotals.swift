@@ -46,7 +46,8 @@ public final class StatementTotals: Sendable {
     var totals: [Key: RunningTotal] = [:]
     var others = RunningTotal(sql: "", kind: .other, table: nil)
 
-    /// Merges the half of the shapes with the smallest totals into `others`. A half keeps the sort rare.
+    /// Merges the half of the shapes with the smallest total durations into `others`. Merging half of the shapes makes
+    /// the sort rare, even if new shapes keep arriving.
     mutating func joinLeast() {
       let least = totals.sorted { $0.value.total < $1.value.total }.prefix(totals.count / 2)
       for (key, total) in least {

@@ -57,7 +57,8 @@ extension Date: SqlValue {
       let (seconds, milliseconds) = integer.quotientAndRemainder(dividingBy: 1000)
       self = Date(timeIntervalSince1970: Double(seconds) + Double(milliseconds) / 1000)
     case .real where type.isMilliseconds:
-      // Milliseconds from a computation, or seconds bound without a column: a wrong guess is a factor of 1,000.
+      // The number is either milliseconds from a computation, or the seconds of a date that was bound without a column.
+      // A wrong guess would change the date by a factor of 1,000.
       throw SqlError.decoding(expected: type.name, found: "REAL")
     default: self = Date(timeIntervalSince1970: try Double(databaseValue: storage))
     }

@@ -29,8 +29,8 @@ extension Document: ExpressibleByDictionaryLiteral {
 
 // MARK: - Canonical JSON
 
-// RFC 8785: no white space, keys sorted by UTF-16 code units, one spelling per value. Equal statements have equal
-// bytes.
+// RFC 8785 allows no white space, sorts keys by UTF-16 code units, and defines one spelling for each number and string.
+// Equal statements therefore have equal bytes.
 
 extension Document {
   /// The document as canonical JSON in UTF-8.

@@ -42,7 +42,8 @@ final class DocumentDecoder {
   /// The number of levels that a query counts as.
   static let levelsOfQuery = 5
 
-  /// Counts a term or query. Throws if there are too many or too deep ones. Call ``end(_:)`` with the same levels.
+  /// Counts a term or a query. Throws if the number of terms and queries or their nesting depth is too large. Call
+  /// ``end(_:)`` with the same number of levels.
   func begin(_ levels: Int) throws {
     nodes += 1
     depth += 1
@@ -112,7 +113,8 @@ final class DocumentDecoder {
     subscript(key: DocumentKey) -> Document? { members.first { $0.key == key.rawValue }?.value }
   }
 
-  /// Returns an object's members. Throws for an unknown key: without its filter, a delete would delete every row.
+  /// Returns the members of an object. Throws for any other value and for a key that is not in `keys`. If a misspelled
+  /// key were ignored, a delete without its filter would delete every row.
   func fields(_ document: Document, _ keys: Set<DocumentKey>, _ what: String) throws -> Fields {
     guard case .object(let members) = document else { throw failure("\(what) must be an object") }
     for member in members {

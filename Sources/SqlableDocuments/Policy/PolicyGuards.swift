@@ -3,7 +3,8 @@
 import SqlableCore
 
 extension SqlExpression {
-  /// Returns `condition`, then this condition: SQLite has no fixed order, and an error must not reveal a hidden row.
+  /// Returns this condition combined with a condition that must be true first. SQLite evaluates conditions in any
+  /// order, and some terms throw for some values. An error must not reveal a row that the first condition hides.
   func guarded(by condition: SqlExpression) -> SqlExpression { guarded(by: condition, checking: condition) }
 
   /// Returns this condition combined with `condition`. Evaluates this condition only for rows for which `visible` is
@@ -44,7 +45,8 @@ extension SqlExpression {
     case .all(let terms): return SqlExpression(.all(TermChain(terms.map(\.withoutConstants))))
     case .binary(let operation, let left, let right)
     where (operation == .equal || operation == .isSame) && (left.isColumn || right.isColumn):
-      // A parameter needs the format of a compared column, and in a subquery it would not be compared with a column.
+      // A parameter is encoded in the format of the compared column. In a subquery, the parameter would not be compared
+      // with a column.
       if left.hasForm || right.hasForm { return SqlExpression(.any(TermChain([self, self]))) }
       if right.mayBeConstant { return SqlExpression(.binary(operation, left, right.inQuery)) }
       return left.mayBeConstant ? SqlExpression(.binary(operation, left.inQuery, right)) : self

@@ -185,7 +185,8 @@ extension SelectQuery.Clauses {
     !groups.isEmpty && having?.conditions.contains { $0.mayThrow && !$0.hasAggregate } == true
   }
 
-  /// Returns a condition that a left join found no row: the key, or without a key each used column, is NULL.
+  /// Returns a condition that is true if a left join found no row of a table: the key is NULL. For a table without a
+  /// key, all used columns are tested.
   private func isMissing(_ index: Int, _ policy: StatementPolicy) throws -> SqlExpression {
     let rules = try policy.rules(of: sources[index].table)
     let key = rules.table.key
@@ -235,7 +236,8 @@ extension SqlExpression {
       { try $0.restricted(by: policy) }, { try $0.restrictedPart(by: policy, isFirstRow: isScalar) })
   }
 
-  /// Returns `matches` for visible rows, else NULL. `NULL IN (SELECT …)` would reveal whether any row matches.
+  /// Returns the condition `matches` for visible rows, and NULL for other rows. For a missing row after a left join,
+  /// `matches` is `NULL IN (SELECT …)`, which would reveal whether any row matches.
   private func matching(_ alias: String?, _ rules: TablePolicy) -> SqlExpression {
     guard let condition = rules.condition(alias: alias) else { return self }
     return .special(.choice, condition.withoutConstants, self)

@@ -20,8 +20,8 @@ struct CommitDetector: Hashable, Sendable {
 
   /// The shortest pause before a check. All pauses in this type are in microseconds.
   static let shortestPause = 50
-  /// The pause after an ambiguous check. Events are ignored meanwhile: each commit of the pool would wake the
-  /// connection.
+  /// The pause after an ambiguous check. The detector ignores events during the pause, because each commit of the pool
+  /// would wake the connection.
   static let pauseAfterUncertainty = 2_000
 
   /// The polling interval in microseconds, which no pause exceeds.
@@ -45,7 +45,8 @@ struct CommitDetector: Hashable, Sendable {
   /// Records the first check of a connection. Read `commits` before `version`.
   mutating func begin(commits: Int, version: Int64) { (ownCommits, self.version) = (commits, version) }
 
-  /// Returns each check's result. `commitsBefore` and `commitsAfter` are the pool's counts; odd during a commit.
+  /// Returns the result of a check. `commitsBefore` and `commitsAfter` are the pool's commit counts before and after
+  /// the version was read; a count is odd during a commit. Call this method for each check.
   mutating func judge(commitsBefore: Int, version current: Int64, commitsAfter: Int) -> Finding {
     defer { (version, ownCommits) = (current, commitsBefore) }
     guard let version, version != current else { return .nothing }
@@ -67,7 +68,8 @@ struct CommitDetector: Hashable, Sendable {
 
   // MARK: Ambiguous checks
 
-  /// Records an ambiguous check, after which the writer's checks were counted. Returns true if a pause starts.
+  /// Records an ambiguous check. Count the writer's begun checks after reading the version. Returns true if a pause of
+  /// ``pauseAfterUncertainty`` starts.
   mutating func markUncertain(writerChecks: Int) -> Bool {
     checksBeforeUncertainty = writerChecks
     guard isListening else { return false }

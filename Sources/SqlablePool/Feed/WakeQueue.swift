@@ -41,7 +41,8 @@ final class WakeQueue: Sendable {
         for sleeper in next { sleeper.wake() }
         // Lets the woken tasks and other ready tasks run.
         await Task.yield()
-        // Gives other tasks as much time as the batch took. During a batch above `longestPause`, other tasks have run.
+        // Gives other tasks as much time as the batch took, up to `longestPause`. During a longer batch, other tasks
+        // have already run.
         try? await Task.sleep(for: min(begin.duration(to: .now), WakeQueue.longestPause))
       }
     }

@@ -11,7 +11,8 @@ final class LongReads: @unchecked Sendable {
   init(_ duration: Duration, check: @escaping @Sendable () -> Void) {
     timer = DispatchSource.makeTimerSource(queue: LongReads.queue)
     timer.setEventHandler(handler: check)
-    // One timer, because a timer per read would slow reads. A report is late by half the limit at most, or one second.
+    // One timer for all reads, because a timer per read would slow each read. A report is late by at most half the
+    // limit, and by at most one second.
     let interval = min(duration / 4, .milliseconds(500)).dispatched
     timer.schedule(deadline: .now() + interval, repeating: interval, leeway: interval)
     timer.resume()

@@ -41,7 +41,8 @@ package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
     return try gathering(level, table)
   }
 
-  /// Removes and uses the first of `levels`, which are the levels of the parts, in order.
+  /// Removes the first of `levels`, and returns this part with that level. `levels` are the levels of the parts, in the
+  /// order of the parts.
   package func taking(_ levels: inout ArraySlice<AssociationLevel>) -> AssociatedPart {
     var part = self
     if let level = levels.popFirst() { part.level = level }

@@ -185,7 +185,8 @@ final class ArchiveRun: @unchecked Sendable {
     )
   }
 
-  /// Locks the directory at the path of a removed one. Creates none: the archive's disk might not be mounted.
+  /// Locks the directory at the path of a removed directory. The directory is not created, because the archive's disk
+  /// might not be mounted.
   private func lockAgain() throws {
     guard lock == nil else { return }
     var info = stat()

@@ -23,7 +23,8 @@ extension TextEncoding {
 }
 
 extension SalvageRun {
-  /// Inserts the backup's version of a row with invalid text, and sets the row aside. False without a version.
+  /// Inserts the backup's version of a row whose text is invalid. The damaged row goes to `lost_and_found`. Returns
+  /// false if the backup has no intact version.
   func replaceByBackup(_ row: TreeCrawler.TreeRow, of table: SalvagedTable, _ sink: TableSink) throws -> Bool {
     guard let record = row.record, let old = oldShape(of: table), old.isWithoutRowid == table.isWithoutRowid,
       let shape = table.shape, let key = BackupKey(shape, old, row)

@@ -146,7 +146,8 @@ extension SalvageRun {
     }
   }
 
-  /// Sets aside the keys of a page without an owner: without an index, they are rows of a lost WITHOUT ROWID table.
+  /// Stores the keys of a page without an owner in the lost-and-found table. Keys that belong to no index are rows of a
+  /// WITHOUT ROWID table whose definition is lost.
   private func leaveOutKeys(_ number: UInt32) throws {
     guard let page = file.tree(number), !page.kind.isTable, page.isSound, !file.isMappedFree(number),
       try damagedIndexes.isEmpty && !schema.isDamaged || !areIndexKeys(samples(of: page))

@@ -177,8 +177,8 @@ public struct Migrations: Sendable {
     do {
       switch migration.work {
       case .whole(let body):
-        // With foreign keys enforced, DROP TABLE first deletes the rows, and ON DELETE CASCADE the rows that reference
-        // them.
+        // If foreign keys were enforced, DROP TABLE would first delete the table's rows. ON DELETE CASCADE would then
+        // delete the rows that reference these rows.
         let isEnforcing = try db.running { $0 }.withoutForeignKeys { try body(db) }
         if isEnforcing { try db.running { try $0.checkForeignKeys() } }
         try record(position, isDone: true).insert().run(db)
@@ -205,7 +205,8 @@ public struct Migrations: Sendable {
       "the database belongs to a newer program: it has run migration \(records[all.count].name)")
   }
 
-  /// Throws `.schema(.mismatch)` if the database has run other or differently ordered migrations. More are allowed.
+  /// Throws `.schema(.mismatch)` if the database has run other migrations, or the same migrations in another order. The
+  /// database is allowed to have run additional migrations.
   private func check(_ records: [MigrationRecord]) throws {
     for (record, migration) in zip(records, all) {
       guard record.name.isExactly(migration.name) else {

@@ -79,7 +79,8 @@ extension DatabaseValue {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// Passes a copy of the bytes to SQLite. SQLite would bind NULL for a null address, even of no bytes.
+  /// Passes a copy of the bytes to SQLite. Passes an address even for empty bytes, because SQLite would bind NULL for a
+  /// null pointer.
   fileprivate func given(
     to target: some ValueTarget, as value: (UnsafePointer<UInt8>, Int) -> BoundValue
   ) -> Int32 {

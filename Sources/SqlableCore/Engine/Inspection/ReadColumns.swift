@@ -19,7 +19,7 @@ package struct ReadColumns: Sendable, Equatable {
 }
 
 extension Connection {
-  /// Returns the tables and columns that a statement reads, also in views and subqueries, by the authorizer.
+  /// Returns the tables and columns that a statement and its views read, as SQLite's authorizer reports them.
   package func columnsRead(by sql: String) throws -> ReadColumns {
     final class Notes {
       var read = ReadColumns()

@@ -1,4 +1,5 @@
-// Comparisons of typed with untyped terms, checked at run time. Disfavored: an untyped parameter is both.
+// Comparisons of a typed term with an untyped term. Running the statement checks the types that are known. The
+// operators are disfavored, because an untyped parameter is both a typed and an untyped term.
 
 extension SqlTerm {
   /// `"a" = "b"`

@@ -123,7 +123,8 @@ extension SqlExpression {
     combined(operation, with: operand(value, operation))
   }
 
-  /// Returns the other operand of an operation, with a decimal's scale. A whole factor becomes an integer.
+  /// Returns a value as the other operand of an operation. If this term is a decimal, the value gets the decimal's
+  /// scale. A whole factor becomes an integer.
   func operand(_ value: any SqlValue, _ operation: BinaryOperator) -> SqlExpression {
     guard columnDefinition?.type.scale != nil, operation.takesDecimals else { return SqlExpression(value) }
     guard operation == .times else { return self.value(value) }

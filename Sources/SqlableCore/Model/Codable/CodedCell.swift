@@ -47,7 +47,7 @@ extension CodedCell {
     }
   }
 
-  /// Returns the value. `Result` is `Value`, but the compiler knows only of `Value` that it is a `SqlValue`.
+  /// Returns the value. The caller has checked that `Result` is `Value`, which is a `SqlValue`.
   func stored<Value: SqlValue, Result>(_ type: Value.Type, as result: Result.Type) throws -> Result {
     // Sound: the caller obtained `type` by a cast of `result`.
     unsafeBitCast(try stored(as: type), to: result)

@@ -185,8 +185,7 @@ extension ReadRow {
     }
   }
 
-  /// Returns the value of a column. `Result` is `Value`, but the compiler knows only of `Value` that it is a
-  /// `SqlValue`.
+  /// Returns the value of a column. The caller has checked that `Result` is `Value`, which is a `SqlValue`.
   func get<Value: SqlValue, Result>(
     _ type: Value.Type, as result: Result.Type, column index: Int, of table: TableInfo
   ) throws -> Result {

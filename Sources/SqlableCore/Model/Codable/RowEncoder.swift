@@ -48,7 +48,7 @@ final class RowEncoder: Encoder {
 
   func setNull(at position: Int) throws { try current().pointee.setNull(at: position) }
 
-  /// Sets a value. `Value` is `Stored`, but the compiler knows only of `Stored` that it is a `SqlValue`.
+  /// Sets a value. The caller has checked that `Value` is `Stored`, which is a `SqlValue`.
   func set<Stored: SqlValue, Value>(_ value: Value, as type: Stored.Type, at position: Int) throws {
     // Sound: the caller obtained `type` by a cast of `Value.self`.
     try set(unsafeBitCast(value, to: type), at: position)

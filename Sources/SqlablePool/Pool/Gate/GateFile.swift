@@ -71,7 +71,8 @@ final class GateFile: Sendable {
     return control(GateFile.getLock, &lock) && Int32(lock.l_type) != F_UNLCK
   }
 
-  /// The last wait, in nanoseconds since 1970, of a connection without turns, which touches the file when it waits.
+  /// The time of the last wait for SQLite's lock by a connection that takes no turns, in nanoseconds since 1970. Such a
+  /// connection touches the file when it waits.
   var lastWait: Int64? {
     var info = stat()
     guard !isForked, fstat(descriptor, &info) == 0 else { return nil }

@@ -2,8 +2,8 @@ import CSqlableSQLite
 import SqlableCore
 
 extension SchemaCopy {
-  /// Throws `.schema(.mismatch)` if the plan breaks a view or trigger of this copy that works in the earlier copy
-  /// `old`.
+  /// Throws `.schema(.mismatch)` if the plan, after running on this copy, breaks a view or a trigger. The check ignores
+  /// views and triggers that already fail in `old`, a copy of the schema before the plan.
   func checkDependents(of schema: DatabaseSchema, in old: SchemaCopy, _ changed: DatabaseSchema) throws {
     let before = try old.broken(schema)
     for (use, problem) in try broken(changed).sorted(by: { $0.key < $1.key }) where before[use] == nil {

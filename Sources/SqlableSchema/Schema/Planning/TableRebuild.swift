@@ -255,7 +255,8 @@ extension SchemaText {
   /// The text of a default after the word DEFAULT.
   var defaultClause: String { isLiteral ? text : "(\(text))" }
 
-  /// True if the default needs no parentheses. In parentheses, the word of `DEFAULT black` is a column.
+  /// True if the default needs no parentheses. Without parentheses, a single word is a text: `DEFAULT black`. In
+  /// parentheses, the same word is a column name.
   fileprivate var isLiteral: Bool {
     let tokens = SQLTokenList(text)
     return tokens.count == 1 || tokens.count == 2 && (text.begins(with: "-") || text.begins(with: "+"))

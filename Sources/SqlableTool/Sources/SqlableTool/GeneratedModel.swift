@@ -42,7 +42,8 @@ struct GeneratedModel {
   var remarks: [String] = []
   /// The parts of the table that the model can't declare, as SQL or words.
   var undeclared: [String] = []
-  /// The names of declared constraints, in lower case. SQLite allows duplicates, but only one is declared by name.
+  /// The names of the declared constraints, in lower case. SQLite allows duplicate names, and only the first of these
+  /// constraints is declared with its name.
   private var constraintNames: Set<String> = []
 
   /// Creates the model of a table. `typeNames` are the type names of all models.

@@ -32,7 +32,8 @@ struct SwiftNames {
     return candidate
   }
 
-  /// Splits a name at characters that Swift disallows. Lowercases a name in capitals, which mark no words.
+  /// Splits a name at the characters that Swift names can't contain. A name in capitals is lowercased, because its
+  /// capitals do not mark words.
   private static func words(of name: String) -> [String] {
     let isLoud = name == name.uppercased()
     return name.unicodeScalars.split { !$0.isInNames }.map { isLoud ? String($0).lowercased() : String($0) }
