@@ -23,7 +23,7 @@ extension KeyedDecodingContainer<AnyKey> {
     let (actual, needed) = (Set(allKeys.map(\.stringValue)), keys.map(\.stringValue))
     guard actual == Set(needed) else {
       throw SqlError.invalidStatement(
-        "a part of the statement must have exactly the keys \(needed.joined(separator: ", "))")
+        "an object in the statement must have exactly the keys \(needed.joined(separator: ", "))")
     }
   }
 }
