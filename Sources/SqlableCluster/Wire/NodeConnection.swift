@@ -333,7 +333,7 @@ private final class WireHandler: ChannelDuplexHandler {
       while !isPaused, let response = try nextResponse() { take(response) }
       received.discardReadBytes()
     } catch {
-      // The bytes that follow can't be parsed either.
+      // After a malformed response, the start of the next response is unknown.
       failure = error
       context.close(promise: nil)
     }

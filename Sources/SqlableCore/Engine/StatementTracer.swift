@@ -60,7 +60,7 @@ package final class TraceCaller: Sendable {
   let site: CallSite
   let context: String?
   let task: TaskLocalSnapshot?
-  /// True if a trace closure made the call. Then the call's statements are not reported.
+  /// True if a trace closure made the call, whose statements are then not traced.
   let isReceiver: Bool
 
   package init(site: CallSite, context: String?, task: TaskLocalSnapshot?, isReceiver: Bool) {

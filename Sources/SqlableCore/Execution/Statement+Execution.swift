@@ -12,7 +12,7 @@ extension Statement where Output == [Model] {
   ///
   /// `body` can run other statements on the handle, and this statement too. Changes made meanwhile might or might not
   /// appear in later rows. Other threads that use this handle wait.
-  // Disfavored because a closure of several lines without a return would be ambiguous.
+  // Disfavored: otherwise a closure that returns nothing would match both overloads of forEach.
   @_disfavoredOverload
   @inlinable
   public func forEach(
