@@ -66,7 +66,7 @@ extension SelectStatement {
   /// the transaction, and no other statement can run until the loop ends. Throws `.unavailable` if the leader is lost
   /// after the first row, and `.timeout` if the loop does not end before the deadline. Throws `.invalidStatement` for a
   /// change that returns its rows.
-  // Disfavored: otherwise a closure that returns nothing would match both overloads of forEach.
+  // Disfavored: otherwise a closure of several statements without a return would match both overloads.
   @_disfavoredOverload
   public func forEach(
     _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
@@ -80,7 +80,7 @@ extension SelectStatement {
 
   /// Reads the rows of a query in a transaction of a cluster one at a time, until `body` returns `.stop`. Other
   /// statements of the transaction throw `.misuse` during the loop.
-  // Disfavored: otherwise a closure that returns nothing would match both overloads of forEach.
+  // Disfavored: otherwise a closure of several statements without a return would match both overloads.
   @_disfavoredOverload
   public func forEach(
     _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,

@@ -12,7 +12,7 @@ extension Statement where Output == [Model] {
   ///
   /// `body` can run other statements on the handle, and this statement too. Changes made meanwhile might or might not
   /// appear in later rows. Other threads that use this handle wait.
-  // Disfavored: otherwise a closure that returns nothing would match both overloads of forEach.
+  // Disfavored: otherwise a closure of several statements without a return would match both overloads.
   @_disfavoredOverload
   @inlinable
   public func forEach(
