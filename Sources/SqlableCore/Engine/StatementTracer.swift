@@ -224,7 +224,7 @@ final class StatementTracer {
   /// Records that the row was read successfully despite an earlier `didFailToRead`.
   func didRead(_ statement: OpaquePointer) { running[statement]?.error = nil }
 
-  /// Records an error without a statement before a call throws it. Returns true if an event reports the error.
+  /// Records an error that no statement caused, before a call throws it. Returns true if an event reports the error.
   func didFailWithoutStatement(_ error: SqlError) -> Bool {
     guard !isPaused, interruption?.isBudgetSpent != true else { return false }
     var run = MeasuredRun(error)

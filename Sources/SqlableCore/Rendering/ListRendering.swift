@@ -17,7 +17,7 @@ extension Renderer {
       write(.text(text))
       sql.append("))")
     case .unpadded where parameters.lists != .pointers:
-      // In ORDER BY, SQLite treats an empty list as a column's position. A declaration can't contain a subquery.
+      // In ORDER BY, `IN ()` would be a column's position, so an empty list is a subquery, except in declarations.
       let isQuery = values.isEmpty && parameters.lists == .expanded
       sql.append(isQuery ? " IN (SELECT 0 WHERE 0" : " IN (")
       for (index, value) in values.enumerated() {

@@ -11,7 +11,7 @@ struct SqliteValue {
   /// SQLite's code for the value's storage class.
   var typeCode: Int32 { sqlite3_value_type(pointer) }
 
-  /// Returns a copy of the value. Throws without memory, and for invalid UTF-8, which a `String` can't contain.
+  /// Returns a copy of the value. Throws if memory runs out, and for invalid UTF-8, which a `String` can't contain.
   func storage() throws -> DatabaseValue {
     switch typeCode {
     case SQLITE_INTEGER: .integer(sqlite3_value_int64(pointer))
