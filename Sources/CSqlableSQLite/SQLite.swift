@@ -1,5 +1,4 @@
-// The C API of SQLite, from the library that the traits choose: a program must not link both, since their functions
-// have the same names.
+// The C API of SQLite, from the library that the traits choose. A program must not link both: their symbols clash.
 #if SQLCipher
 @_exported import CSqlableSQLCipher
 #else

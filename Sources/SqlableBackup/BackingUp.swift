@@ -1,10 +1,7 @@
 import Glibc
 import SqlableCore
 
-// Backing up into a file, and replacing the contents of a database.
-
 extension SqliteDatabase {
-  /// Backs up the database to a file.
   package func writeBackup(to path: String, _ options: BackupOptions, _ stop: BackupStop) throws {
     try labelling {
       try stop.mapping {
@@ -93,8 +90,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Checkpoints and truncates the WAL, unless another connection uses the WAL. The WAL now contains a copy of every
-  /// page.
+  /// Checkpoints and truncates the WAL, which now contains every page, unless another connection uses the WAL.
   private func shrinkWAL(_ connection: Connection) {
     guard !isInMemory else { return }
     // With a busy timeout, the checkpoint would wait for readers and block writers during this wait.
@@ -138,7 +134,6 @@ extension SqliteDatabase {
 }
 
 extension BackupSource {
-  /// Runs `VACUUM INTO`.
   func vacuum(into path: String, _ options: BackupOptions, pageSize: Int? = nil) throws {
     // `VACUUM INTO` would write the new file with the settings of SQLCipher 4.
     guard cipher?.settings.areUsual ?? true else {

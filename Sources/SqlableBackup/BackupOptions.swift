@@ -11,8 +11,7 @@ public struct BackupOptions: Sendable {
   public enum Method: Sendable, Hashable {
     /// Page by page. The copy contains all pages of the source, including free pages.
     case copied
-    /// By `VACUUM INTO`. The copy contains ordered pages without free pages. This method takes longer, and reports
-    /// progress only at the end.
+    /// By `VACUUM INTO`: ordered pages without free pages. Slower, and reports progress only at the end.
     case vacuumed
   }
 

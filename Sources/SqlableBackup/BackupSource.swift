@@ -137,7 +137,6 @@ package final class BackupSource: @unchecked Sendable {
     }
   }
 
-  /// The encryption of the database; nil if the database is not encrypted.
   var cipher: Cipher? { db.cipher }
 
   func pageSize() throws -> Int { try db.locked { try db.openConnection().pageSize(ofDatabase: name) } }

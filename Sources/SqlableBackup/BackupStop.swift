@@ -31,7 +31,6 @@ package final class BackupStop: Sendable {
     interruption.request()
   }
 
-  /// Throws if the work must stop.
   func check() throws {
     if Task.isCancelled { request(.cancelled) }
     if let end, ContinuousClock.now >= end { request(.late) }
@@ -39,7 +38,6 @@ package final class BackupStop: Sendable {
     throw BackupStop.error(reason)
   }
 
-  /// Waits until a time, and calls `check` during the wait.
   func sleep(until time: ContinuousClock.Instant, _ check: () throws -> Void) throws {
     while ContinuousClock.now < time {
       try check()

@@ -44,11 +44,9 @@ package struct BackupTarget {
     return String(cString: resolved)
   }
 
-  /// The suffixes of the files that belong to a database.
   private static let suffixes = ["", "-wal", "-shm", "-journal", "-gate"]
 
-  /// Throws `.misuse` if the target is a file of the database at `source`, because the backup would destroy this
-  /// database.
+  /// Throws `.misuse` if the target is a file of the database at `source`, which the backup would destroy.
   func check(against source: String) throws {
     guard !source.isEmpty else { return }
     for name in [path, PartialFile.name(beside: path)] {

@@ -73,7 +73,6 @@ extension SqlitePool {
 extension Connection {
   private static let exported = "sqlable_export"
 
-  /// Copies the main database into an empty file.
   fileprivate func export(to path: String, _ cipher: Cipher?, comparesRowids: Bool) throws {
     let settings = ["user_version", "application_id", "auto_vacuum"]
     let size = try pageSize()

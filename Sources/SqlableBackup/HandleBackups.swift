@@ -97,7 +97,6 @@ extension SqliteDatabase {
     return adapted
   }
 
-  /// Throws `.misuse` if the source is this database.
   private func checkIsNot(_ source: BackupSource) throws {
     let handlePath = try locked { try openConnection().absolutePath }
     let sourcePath = try source.db.locked { try source.db.openConnection().path(ofDatabase: source.name) }

@@ -123,8 +123,7 @@ extension ClusterTransaction {
       while true {
         var requests: [SqlRequest] = []
         while requests.count < 1_000, let values = try next() {
-          // The protocol limits the number of values and can't carry U+0000 in a text. The row is then sent as SQL
-          // text.
+          // The protocol limits the number of values and can't carry U+0000 in a text. Such a row is sent as SQL text.
           let isText = columns > WireRequest.maximumValues || values.contains(where: \.hasNul)
           requests.append(
             isText
@@ -144,8 +143,7 @@ extension ClusterSession {
 
   /// Returns the database's files, which contain every commit that was acknowledged before the call.
   func files(of database: String, before deadline: ContinuousClock.Instant) async throws -> [WireFile] {
-    // A query makes the leader apply all commits of its Raft log. The request for the files does not, so a query runs
-    // first.
+    // A query makes the leader apply all commits of its Raft log; the request for the files does not.
     let size = SqlRequest(
       sql: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", values: [], isReadOnly: true)
     guard case .integer(let bytes)? = try await answer(to: size, before: deadline).rows.first?.first else {
@@ -178,7 +176,6 @@ extension WireFile {
 }
 
 extension DatabaseValue {
-  /// True if the value is a text that contains U+0000.
   fileprivate var hasNul: Bool { if case .text(let text) = self { text.utf8.contains(0) } else { false } }
 }
 #endif

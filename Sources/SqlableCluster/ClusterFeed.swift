@@ -57,8 +57,7 @@ final class ClusterFeed: Sendable {
 
   // MARK: Tables
 
-  /// Starts to observe tables. Creates the missing change table and triggers, and starts the task that reads the change
-  /// table.
+  /// Starts to observe tables. Creates missing triggers, and starts the task that reads the change table.
   func follow(_ tables: [String], _ cluster: SqliteCluster) async throws {
     let isNew = try state.withLock { state in
       if state.isClosed { throw SqlError.closedCluster }
@@ -85,7 +84,6 @@ final class ClusterFeed: Sendable {
     }
   }
 
-  /// Returns the number of the last change and the schema version.
   private static func end(_ cluster: SqliteCluster) async throws -> (position: Int, schemaVersion: Int?) {
     let rows = try await cluster.query(ChangeTable.end, as: Int.self, Int.self)
     return rows.first.map { (position: $0.1, schemaVersion: $0.0) } ?? (position: 0, schemaVersion: nil)
@@ -220,8 +218,7 @@ final class ClusterFeed: Sendable {
     return nil
   }
 
-  /// Returns the values of a list of SQL literals. SQLite evaluates the list, because SQLite's quote() wrote the
-  /// literals.
+  /// Returns the values of a list of SQL literals that SQLite's quote() wrote.
   private func list(_ text: DatabaseValue) throws -> [DatabaseValue] {
     guard case .text(let text) = text else { return [] }
     return try root.query(SQL(verbatim: "SELECT \(text)"), as: DynamicRow.self).first?.values ?? []
@@ -258,8 +255,7 @@ final class ClusterFeed: Sendable {
   /// The mark of a read that starts now. The result of the read includes at least the changes up to this mark.
   var mark: Mark { state.withLock { Mark(position: $0.position ?? 0, unknown: $0.unknown) } }
 
-  /// Waits until one of the tables changes after a mark. Returns false if the client is closed. Throws
-  /// `CancellationError`.
+  /// Waits until a table changes after a mark. Returns false if the client is closed. Throws `CancellationError`.
   func waitForChange(of tables: Set<[UInt8]>, since mark: Mark, isolation: isolated (any Actor)?) async throws -> Bool {
     while true {
       let waiter = Waiter()

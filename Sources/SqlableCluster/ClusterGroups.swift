@@ -74,8 +74,7 @@ extension ClusterWriter {
     }
   }
 
-  /// Returns the next writes for a group that already has `count` writes: one write, or several that can be sent
-  /// together.
+  /// Returns the next writes for a group of `count` writes: one write, or several that can be sent together.
   private func next(after count: Int, upTo limit: Int) -> [ClusterWrite] {
     state.withLock { state in
       var writes: [ClusterWrite] = []
@@ -110,8 +109,7 @@ extension ClusterWriter {
 
   private typealias Group = [(write: ClusterWrite, outcome: Result<[SqlAnswer], any Error>)]
 
-  /// Runs waiting writes in the open transaction, and commits. If nothing is stored, requeues the writes and throws the
-  /// node's error.
+  /// Runs waiting writes, and commits. If nothing is stored, requeues the writes and throws the node's error.
   private func runGroup(_ session: ClusterSession, for time: Duration) async throws {
     var done: Group = []
     let end = ContinuousClock.now + time
@@ -133,8 +131,7 @@ extension ClusterWriter {
             putBack(done.map(\.write) + [write])
             throw error
           }
-          // An answer that can't be decoded closes the connection. Only this write caused the error, so the other
-          // writes run again.
+          // An answer that can't be decoded closes the connection. The other writes did not cause it, and run again.
           write.stop(sqlError.afterRollback)
           putBack(done.map(\.write))
           throw NodeFailure(address: session.address, reason: "can't decode an answer of the node", wasSent: false)
@@ -176,15 +173,13 @@ extension ClusterWriter {
     try await commit(done, session)
   }
 
-  /// Returns the maximum number of writes that can be sent together.
   private func sendLimit(after count: Int, before end: ContinuousClock.Instant) -> Int {
     let timePerRequest = state.withLock { $0.timePerRequest }
     let fittingCount = max(0, (end - .now) / timePerRequest)
     return min(Int(min(fittingCount, 1_000)), ClusterSession.maximumSent, configuration.maximumGroup - count)
   }
 
-  /// Runs writes that are sent together. Returns false if one of the writes ended the transaction. Throws a node's
-  /// error, as ``runGroup(_:for:)`` does.
+  /// Runs writes that are sent together. Returns false if a write ended the transaction. Throws a node's error.
   private func runTogether(
     _ writes: [ClusterWrite], on session: ClusterSession, _ done: inout Group
   ) async throws -> Bool {
@@ -280,8 +275,7 @@ extension ClusterWriter {
       drop(session, after: error)
     case .refused(let error):
       await rollBack(session)
-      // SQLite checks deferred foreign keys at the commit, and any write can be the cause. Each write therefore runs
-      // again alone.
+      // SQLite checks deferred foreign keys at the commit, and any write can be the cause. So each runs again alone.
       if let last = group.last, group.count == 1 { return try await ended(last.write, error, on: session, with: []) }
       for (write, _) in group { write.runAlone() }
     case .unknown(let error):

@@ -1,8 +1,6 @@
 #if Cluster
 import Sqlable
 
-// Loops over the rows of queries on a cluster.
-
 extension SqliteCluster {
   /// Calls `body` with each row of a query. If the leader is lost before the first row, the query runs again.
   func forEach<Row, Outcome>(
@@ -43,7 +41,6 @@ extension SqliteCluster {
 }
 
 extension SqlRequest {
-  /// Throws if the statement can't be read in a loop on a cluster.
   func checkLoop() throws {
     try [self].check()
     guard !isQuery else { return }
@@ -69,7 +66,7 @@ extension SelectStatement {
   /// the transaction, and no other statement can run until the loop ends. Throws `.unavailable` if the leader is lost
   /// after the first row, and `.timeout` if the loop does not end before the deadline. Throws `.invalidStatement` for a
   /// change that returns its rows.
-  // Disfavored, because otherwise a closure of several lines without a return would be ambiguous.
+  // Disfavored: otherwise a closure of several statements without a return would match both overloads.
   @_disfavoredOverload
   public func forEach(
     _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
@@ -83,7 +80,7 @@ extension SelectStatement {
 
   /// Reads the rows of a query in a transaction of a cluster one at a time, until `body` returns `.stop`. Other
   /// statements of the transaction throw `.misuse` during the loop.
-  // Disfavored, because otherwise a closure of several lines without a return would be ambiguous.
+  // Disfavored: otherwise a closure of several statements without a return would match both overloads.
   @_disfavoredOverload
   public func forEach(
     _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,

@@ -23,8 +23,7 @@ struct ClusterMembership: Sendable {
     try await change(before: deadline) { _, _ in nil }
   }
 
-  /// Sends the request that `next` returns for the present members, until `next` returns nil. Returns the members at
-  /// that time.
+  /// Sends the request that `next` returns for the present members until `next` returns nil. Returns the members.
   @discardableResult
   func change(
     before deadline: ContinuousClock.Instant,
@@ -62,7 +61,6 @@ struct ClusterMembership: Sendable {
     throw SqlError.unavailable(reason)
   }
 
-  /// Returns the ids of the voters that do not answer.
   static func silentVoters(
     of members: [ClusterMember], before deadline: ContinuousClock.Instant
   ) async -> [UInt64] {
@@ -74,8 +72,7 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Asks nodes, and all nodes that the answers list, for the members of the cluster. Returns the nodes that answered,
-  /// and the list that most nodes reported.
+  /// Asks nodes, and the nodes they list, for the members. Returns the nodes that answered and the most frequent list.
   static func survey(
     _ nodes: [NodeAddress], before deadline: ContinuousClock.Instant
   ) async -> (answering: Set<NodeAddress>, members: [ClusterMember]) {

@@ -79,7 +79,6 @@ extension Migrations {
     return try status(of: await cluster.read { tx in try await Migrations.records(tx) } ?? [])
   }
 
-  /// Throws if a pending migration can't run on a cluster.
   private func checkIsRemote(from records: [MigrationRecord]) throws {
     for position in pending(after: records) where all[position].remoteWork == nil {
       let message = "the migration needs a handle, not a cluster; use Migration(onCluster:)"
@@ -119,8 +118,7 @@ extension Migrations {
     let migration = all[position]
     let isWhole = if case .whole? = migration.remoteWork { true } else { false }
     do {
-      // If foreign keys are enforced, DROP TABLE first deletes the table's rows, and with them the rows that reference
-      // the table.
+      // With foreign keys enforced, DROP TABLE first deletes the table's rows and the rows that reference these rows.
       return try await cluster.transaction(
         enforcesForeignKeys: !isWhole, before: Deadline.after(cluster.configuration.timeout)
       ) { tx in
@@ -152,7 +150,6 @@ extension Migrations {
 }
 
 extension ClusterTransaction {
-  /// Throws if rows reference missing rows.
   fileprivate func checkForeignKeys() async throws {
     let rows = try await query(
       "SELECT \"table\", rowid, parent FROM pragma_foreign_key_check LIMIT 10", as: String.self, Int?.self,

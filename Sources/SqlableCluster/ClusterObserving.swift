@@ -127,7 +127,6 @@ public struct ClusterUpdates<Work: Runnable>: AsyncSequence, Sendable where Work
 }
 
 extension ClusterFeed {
-  /// Starts to observe the tables that SQL texts read, and returns these tables.
   fileprivate func follow(tablesOf texts: Set<String>, _ cluster: SqliteCluster) async throws -> Set<[UInt8]> {
     let copy = try await ClusterSchemaCopy(of: cluster)
     let read = try copy.db.running { connection in
@@ -143,7 +142,6 @@ extension ClusterFeed {
   }
 }
 
-/// Records the requests that a cluster received and its answers.
 private final class RecordingTransport: SqlTransport {
   private let cluster: SqliteCluster
   private let recorded = LockedValue<(texts: Set<String>, answers: [SqlAnswer])>(([], []))

@@ -31,8 +31,7 @@ extension SqliteCluster {
   }
 }
 
-/// An in-memory copy of a cluster's schema, without rows. A change of the copy shows which statements the cluster
-/// needs.
+/// An in-memory copy of a cluster's schema, without rows. Changes of the copy show the statements to send.
 struct ClusterSchemaCopy: Sendable {
   let db: SqliteDatabase
   private let objects: [Object]

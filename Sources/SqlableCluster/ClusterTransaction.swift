@@ -69,8 +69,7 @@ extension ClusterWriter {
     defer { if !enforcesForeignKeys { forget(session) } }
     do {
       if !enforcesForeignKeys { try await session.execute("PRAGMA foreign_keys = OFF", before: deadline) }
-      // A transaction that writes nothing returns the data that it read. The voters must therefore confirm the leader
-      // first.
+      // A transaction without writes returns the data that it read, so the voters must confirm the leader first.
       try await confirmation?.confirm(session.address, before: deadline)
       try await begin(session, before: deadline)
       if let record {
@@ -153,7 +152,6 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   private let session: ClusterSession
   let cluster: SqliteCluster
   private let deadline: ContinuousClock.Instant
-  /// The traced call; nil if no trace is active.
   private let call: TracedCall?
   private let isReadOnly: Bool
   /// The surrounding transaction, which belongs to another client.
@@ -173,7 +171,6 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   /// True if `body` has returned. A task that `body` started might still be running.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
-  /// True if the node has ended the transaction.
   private var isLost: Bool { state.withLock { $0.failure != nil } }
 
   /// The error of the lost node; nil if no node was lost during the transaction.
@@ -256,8 +253,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     try await nested(isolation: isolation, body)
   }
 
-  /// Calls `body` with each row of a query. No other statement of the transaction can run during the loop, because a
-  /// node runs one statement of a connection at a time.
+  /// Calls `body` with each row. No other statement can run meanwhile: a connection runs one statement at a time.
   func forEach<Row, Outcome>(
     _ request: SqlRequest, _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?,
     _ body: (Row) async throws -> Outcome
@@ -292,8 +288,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     call?.add(request, rows: rows, nil, times)
   }
 
-  /// Returns the error of a failed statement for the caller. SQLite might have ended the transaction, so the method
-  /// asks the node.
+  /// Returns the error of a failed statement for the caller, after asking the node whether the transaction is open.
   private func meaning(of error: any Error) async -> any Error {
     guard session.isUsable(after: error) else { return noteFailure(error) }
     do {
@@ -304,7 +299,6 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     return open
   }
 
-  /// Calls `body` in a savepoint.
   func nested<Value>(
     isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value {
@@ -314,8 +308,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       return state.savepoints
     }
     let name = "sqlable_\(number)"
-    // After an error, `isInTransaction(before:)` releases the inner savepoint. This shows whether the transaction is
-    // still open.
+    // After an error, `isInTransaction(before:)` releases the inner savepoint to test whether the transaction is open.
     try await control("SAVEPOINT \(name); SAVEPOINT sqlable_group")
     do {
       let value = try await body(self)
@@ -361,6 +354,5 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   }
 }
 
-/// True if a closure returned `.rollback`.
 private func isRollback(_ value: some Any) -> Bool { (value as? TransactionResult) == .rollback }
 #endif

@@ -24,7 +24,6 @@ final class ClusterWrite: Sendable {
     var isCancelled = false
     var confirmed: NodeAddress?
     var losses = 0
-    /// The number of the running attempt.
     var attempt: Int64 = 0
     /// The answers of an attempt whose outcome is unknown, and the number of the attempt.
     var unknown: (answers: [SqlAnswer], attempt: Int64)?
@@ -42,8 +41,7 @@ final class ClusterWrite: Sendable {
 
   var isRepeatable: Bool { record != nil }
 
-  /// The write's only request, if it can be sent together with the requests of other writes; otherwise nil. An error of
-  /// one of these requests leaves nothing to undo.
+  /// The write's only request, if the request can be sent together with other writes' requests; otherwise nil.
   var single: SqlRequest? {
     keepsTransaction && !isAlone ? requests[0] : nil
   }
@@ -102,7 +100,6 @@ final class ClusterWrite: Sendable {
     if stored != unknown.attempt { state.withLock { $0.unknown = nil } }
   }
 
-  /// Ends the write with the error of a node.
   func refused(_ error: any Error) {
     guard isRepeatable, TransactionRecord.isStored(error) else {
       // The record was missing, so no earlier attempt is stored.
@@ -112,7 +109,6 @@ final class ClusterWrite: Sendable {
     outcome.end(.success(state.withLock { $0.unknown?.answers }))
   }
 
-  /// True if the write shares no commit with other writes.
   var isAlone: Bool { state.withLock { $0.isAlone } }
 
   func runAlone() { state.withLock { $0.isAlone = true } }
@@ -150,7 +146,6 @@ final class ClusterWrite: Sendable {
     }
   }
 
-  /// Counts a connection that broke during the write.
   func connectionBroke(_ error: any Error) {
     let isLast = state.withLock { state in
       state.losses += 1

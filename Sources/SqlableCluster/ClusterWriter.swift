@@ -6,7 +6,6 @@ import NIOCore
 final class ClusterWriter: Sendable {
   struct State {
     var waiting = CircularBuffer<ClusterWrite>()
-    /// True if a task is running groups.
     var isRunning = false
     var isClosed = false
     var session: ClusterSession?
@@ -31,7 +30,6 @@ final class ClusterWriter: Sendable {
   /// The turn to write, which a group or a transaction takes.
   let turn = Slots(1)
 
-  /// Called after each commit.
   private let didCommit: @Sendable () -> Void
 
   init(
@@ -85,7 +83,6 @@ final class ClusterWriter: Sendable {
     state.withLock { if $0.session === session { $0.session = nil } }
   }
 
-  /// True if another client had the write lock within the last second.
   private var isContended: Bool { state.withLock { state in state.contended.map { $0 + .seconds(1) > .now } ?? false } }
 
   /// Returns the error of a write that waited until its deadline.
@@ -96,14 +93,12 @@ final class ClusterWriter: Sendable {
     return SqlError.lateForLock
   }
 
-  /// The longest pause between two requests for the write lock. Each request uses time of the leader that other
-  /// processes' writes need.
+  /// The longest pause between two requests for the write lock. Each request costs time of the leader.
   private static let maximumPause = Duration.milliseconds(256)
   /// The time for which a client starts new transactions while other clients wait. The lock is free between two
   /// transactions, but another client gets the lock only if its request arrives at that moment.
   private static let turnTime = Duration.milliseconds(40)
 
-  /// Returns true if this client's turn is over and other clients might be waiting.
   private func isTurnOver() -> Bool {
     guard isContended else { return false }
     return state.withLock { state in
@@ -144,7 +139,6 @@ final class ClusterWriter: Sendable {
     }
   }
 
-  /// The outcome of a COMMIT.
   enum CommitOutcome {
     case stored
     /// Nothing is stored, and the connection is unusable.
@@ -182,8 +176,7 @@ final class ClusterWriter: Sendable {
 }
 
 extension Error {
-  /// The error with its transaction marked as rolled back. Other errors, and an `SqlError` with an unknown outcome, are
-  /// unchanged.
+  /// The error, marked as rolled back if it is an `SqlError` with a known outcome.
   var afterRollback: any Error {
     guard var error = self as? SqlError, error.transaction != .unknown else { return self }
     error.transaction = .rolledBack

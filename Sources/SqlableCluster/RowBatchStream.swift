@@ -37,14 +37,12 @@ struct RowBatchStream {
         try Task.checkCancellation()
         guard deadline > .now else { throw late }
         rows += 1
-        // The loop checks the value itself, because the compiler, not the user, chooses between the overloads of
-        // forEach.
+        // The loop checks the value itself: the compiler, not the user, chooses between the overloads of forEach.
         if try await body(row) as? Iteration == .stop { return }
       }
     } while try await next(before: deadline, isolation: isolation)
   }
 
-  /// Receives and discards the remaining rows.
   mutating func skip(before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)?) async throws {
     // After a failure, no more rows arrive.
     guard !isFailed else { return }

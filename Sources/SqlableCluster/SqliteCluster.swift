@@ -23,7 +23,6 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   private let confirmation: LeaderConfirmation?
   let feed: ClusterFeed
   let traces = TraceHub()
-  /// The number of the client, unique among the clients and handles of this process.
   let number = SqliteDatabase.newNumber()
 
   /// Creates a client of the cluster with these nodes, each in the form `host:port`. The client connects at the first
@@ -233,7 +232,6 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
   }
 
-  /// The open transaction of this cluster in the current task; nil if there is none.
   var current: ClusterTransaction? {
     var transaction = ClusterTransaction.current
     while let candidate = transaction {
@@ -305,8 +303,7 @@ private struct RepeatableTransport: CheckingTransport {
 }
 
 extension SqlRequest {
-  /// True if the request is a read according to its flag and its SQL text. A writing statement that is sent as a read
-  /// outside a transaction would end the node's process.
+  /// True if both the flag and the SQL text show a read. A write sent as a read would end the node's process.
   var isQuery: Bool { isReadOnly && ClusterStatement.cache.value(of: sql).isQuery }
 }
 

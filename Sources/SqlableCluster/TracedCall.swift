@@ -122,12 +122,10 @@ final class TracedCall: Sendable {
 }
 
 extension TraceEvent.Outcome {
-  /// Derives the outcome of a transaction from its error.
   init(_ error: any Error) { self = (error as? SqlError)?.kind == .outcomeUnknown ? .unknown : .rolledBack }
 }
 
 extension Error {
-  /// The error that a trace event reports.
   fileprivate var tracedOfCluster: SqlError {
     if let error = ofCluster as? SqlError { return error }
     return SqlError(.interrupted, message: self is CancellationError ? "the task was cancelled" : "a closure threw")

@@ -21,8 +21,7 @@ struct TransactionRecord: Sendable {
     attempt INTEGER NOT NULL)
     """
 
-  /// The minimum number of ids that stay stored. A clock that jumps ahead must not cause the removal of ids that are
-  /// still in use.
+  /// The minimum number of stored ids. A clock that jumps ahead must not remove ids that are still in use.
   private static let minimum = 100_000
 
   /// Returns a random number that identifies an attempt.
@@ -49,13 +48,11 @@ struct TransactionRecord: Sendable {
   /// True if a write should also remove old records. The result is random, and true for one in 64 writes.
   static var trims: Bool { Int.random(in: 0..<64) == 0 }
 
-  /// True if an error shows that the transaction is already stored.
   static func isStored(_ error: any Error) -> Bool {
     guard let error = error as? SqlError, error.kind == .constraint(.unique) else { return false }
     return error.message.hasSuffix("sqlable_transaction.id")
   }
 
-  /// True if an error shows that the table of records is missing.
   static func isMissing(_ error: any Error) -> Bool {
     (error as? SqlError)?.kind == .schema(.missingTable("sqlable_transaction"))
   }

@@ -12,7 +12,6 @@ extension TraceEvent {
 }
 
 extension TraceEvent.Outcome {
-  /// The name of the outcome in metrics and spans.
   var name: String {
     switch self {
     case .committed: "committed"

@@ -58,7 +58,6 @@ extension SqliteCluster {
 }
 #endif
 
-/// Writes events to a logger.
 private final class EventLog: Sendable {
   private struct Entry: Sendable {
     let level: Logger.Level

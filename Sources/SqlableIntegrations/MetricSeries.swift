@@ -38,19 +38,16 @@ final class MetricSeries: Sendable {
 
   init(_ factory: any MetricsFactory) { self.factory = factory }
 
-  /// Adds a value to a histogram.
   func record(_ value: Double, _ label: String, _ dimensions: [MetricDimension]) {
     handler(\.recorders, label, dimensions) {
       factory.makeRecorder(label: label, dimensions: $0, aggregate: true)
     }.record(value)
   }
 
-  /// Sets a gauge.
   func set(_ value: Double, _ label: String, _ dimensions: [MetricDimension]) {
     handler(\.meters, label, dimensions) { factory.makeMeter(label: label, dimensions: $0) }.set(value)
   }
 
-  /// Increments a counter.
   func count(_ count: Int, _ label: String, _ dimensions: [MetricDimension]) {
     handler(\.counters, label, dimensions) { factory.makeCounter(label: label, dimensions: $0) }
       .increment(by: Int64(count))

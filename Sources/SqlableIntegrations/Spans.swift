@@ -67,7 +67,6 @@ private struct EndedSpan: Sendable {
   /// The time of the end, in nanoseconds since 1970.
   private let end: UInt64
 
-  /// Returns a receiver for the events of a database.
   static func receiver(of name: String, _ tracer: any Tracer) -> @Sendable (TraceEvent) -> Void {
     let queue = EventQueue<EndedSpan> { spans, _ in for span in spans { span.make(with: tracer) } }
     return { event in

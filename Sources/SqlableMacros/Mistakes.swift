@@ -15,7 +15,6 @@ struct Mistakes {
   }
 }
 
-/// The message of an error.
 struct Mistake: DiagnosticMessage {
   let message: String
   let id: String
@@ -36,7 +35,6 @@ extension FixIt {
       message: Mending(message: message), changes: [.replace(oldNode: Syntax(old), newNode: Syntax(new))])
   }
 
-  /// Removes an attribute of a property.
   static func remove(_ attribute: AttributeSyntax, of variable: VariableDeclSyntax) -> FixIt {
     .replace("remove @\(attribute.attributeName.trimmedDescription)", variable, with: variable.without([attribute]))
   }

@@ -21,7 +21,6 @@ struct ModelDeclaration {
   let isNested: Bool
   let syntax: DeclSyntax
   let memberBlock: MemberBlockSyntax
-  /// The arguments of the macro.
   let arguments: [LabeledExprSyntax]
   private(set) var properties: [ModelProperty] = []
   /// The static properties that are declared by hand, by name.

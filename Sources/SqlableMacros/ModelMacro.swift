@@ -40,8 +40,7 @@ extension ConformanceMacro {
 }
 
 extension ModelDeclaration {
-  /// Returns the extension with the conformance; no extension if there are mistakes. Only this expansion of the macro
-  /// reports mistakes; the member expansion does not.
+  /// Returns the conformance; no extension if there are mistakes, which only this expansion reports.
   fileprivate func conformance(
     of type: String, declares: Bool, _ context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {

@@ -1,7 +1,6 @@
 #if Macros
 import SwiftSyntax
 
-/// The access level of a declaration.
 enum Access: Int {
   case `private`, `fileprivate`, `internal`, package, `public`
 
@@ -38,7 +37,6 @@ struct ModelProperty {
   let type: String?
   let attributes: [PropertyAttribute]
 
-  /// - Parameter annotation: The type annotation of the declaration.
   init(_ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax, named name: String, _ annotation: TypeSyntax?) {
     self.variable = variable
     self.binding = binding
@@ -51,7 +49,6 @@ struct ModelProperty {
   var initialValue: ExprSyntax? { binding.initializer?.value }
   var access: Access { Access(variable.modifiers) }
   var isOptional: Bool { type?.isOptionalType == true }
-  /// The type without its question mark.
   var wrappedType: String? { type.map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 } }
   /// The name without backticks.
   var plainName: String { name.filter { $0 != "`" } }
@@ -71,8 +68,7 @@ struct ModelProperty {
   var isKey: Bool { options.contains { $0.hasPrefix("PrimaryKey(") } }
   var isGenerated: Bool { options.contains { $0.hasPrefix("Generated(") } }
 
-  /// The type of the column's values. An integer key is nil only until the row is stored, so the column's type is not
-  /// optional.
+  /// The column's type. An integer key is nil only until the row is stored, so its column is not optional.
   var valueType: String {
     if let type = columnArguments.type { return String(type.trimmedDescription.dropLast(".self".count)) }
     if isKey, let wrapped = wrappedType, String.integerTypes.contains(wrapped) { return wrapped }

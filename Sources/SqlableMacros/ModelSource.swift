@@ -17,8 +17,7 @@ struct ModelSource {
   /// The access modifier of the members that the protocol requires.
   private var access: String { access(of: .public) }
 
-  /// Returns the access modifier of a column. A column is as visible as its property, but not more visible than the
-  /// type.
+  /// Returns a column's access modifier: as visible as its property, but not more visible than the type.
   private func access(of access: Access) -> String {
     let lower = access.rawValue < model.access.rawValue ? access : model.access
     // Members of a private or fileprivate type need no modifier.
@@ -54,8 +53,7 @@ struct ModelSource {
     var parts = [model.columnLiteral(property), property.valueType + ".self"]
     if let type = property.columnArguments.columnType { parts.append("as: \(type.trimmedDescription)") }
     parts += property.options
-    // State the type of a column whose options name another column. Swift can't infer the type, because the other
-    // column can name this column in turn.
+    // A column whose options name another column needs a type: that column can name this column in turn.
     let statesType = property.options.contains { $0.contains("column:") || $0.contains("\(model.name.text).") }
     let kind = isModel ? "TypedColumn" : "Field"
     let annotation = statesType ? ": \(kind)<\(type), \(property.valueType)>" : ""
@@ -136,7 +134,6 @@ struct ModelSource {
 
   // MARK: In the type
 
-  /// The declarations of the columns.
   var columns: [String] {
     model.stored.filter { !model.isDeclared($0) }.map { property in
       var text = self

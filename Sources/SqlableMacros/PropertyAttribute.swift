@@ -62,9 +62,7 @@ extension PropertyAttribute {
   /// The arguments of `@Column`, which are those of `column(_:_:as:_:)`. Each argument is optional.
   struct ColumnArguments {
     var name: LabeledExprSyntax?
-    /// The type of the column's values.
     var type: ExprSyntax?
-    /// The SQL type.
     var columnType: ExprSyntax?
     var options: [ExprSyntax] = []
 
@@ -119,8 +117,7 @@ extension ExprSyntax {
     self.as(MemberAccessExprSyntax.self)?.declName.baseName.tokenKind == .keyword(.self)
   }
 
-  /// `Collate.nocase` for `.nocase`: Swift can't infer the type of an implicit member in an argument of any option
-  /// type.
+  /// `Collate.nocase` for `.nocase`: Swift can't infer an implicit member's type in an argument of any option type.
   fileprivate func qualified(by type: String) -> String {
     let start = firstToken(viewMode: .sourceAccurate)
     return (start?.tokenKind == .period ? type : "") + trimmedDescription

@@ -2,8 +2,6 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-// Checks of a property's declaration.
-
 extension ModelDeclaration {
   mutating func check(_ property: ModelProperty) {
     checkDuplicates(property)
@@ -67,8 +65,7 @@ extension ModelDeclaration {
       .replace("give it a value", binding, with: value.with(\.trailingTrivia, [])))
   }
 
-  /// Refuses a property whose name is the name of a static member of the model. The column would be a static member
-  /// with the same name.
+  /// Refuses a property with the name of a static member of the model, because its column is a static member.
   private mutating func checkMemberName(_ property: ModelProperty) {
     let members = role == .model ? String.modelMembers : String.embeddedMembers
     guard members.contains(property.plainName), !isDeclared(property) else { return }
@@ -181,8 +178,7 @@ extension ModelDeclaration {
       .replace("give it a value", attribute.syntax, with: filled))
   }
 
-  /// Refuses an initial value that is computed, such as a call or the current time. A table's default is a single value
-  /// that is computed once.
+  /// Refuses a computed initial value, such as a call: a table's default is a single value, computed once.
   private mutating func checkConstant(_ attribute: PropertyAttribute, _ property: ModelProperty) {
     guard attribute.arguments.isEmpty, let value = property.initialValue, value.isComputed(property.wrappedType)
     else { return }

@@ -4,8 +4,6 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-// Checks of the type's declaration, and of all properties together.
-
 extension ModelDeclaration {
   /// Checks the kind of the type. Returns false if the type can't be a model.
   mutating func checkType(_ node: AttributeSyntax, _ context: some MacroExpansionContext) -> Bool {
@@ -197,8 +195,7 @@ extension ModelDeclaration {
 }
 
 extension ModelDeclaration {
-  /// Reports members that a protocol requires and that are less visible than the type. Swift would report them in the
-  /// expansion.
+  /// Reports required members that are less visible than the type. Swift would report them in the expansion.
   private mutating func checkDeclared() {
     checkConstraints()
     for required in String.required {
@@ -216,8 +213,7 @@ extension ModelDeclaration {
     }
   }
 
-  /// Swift infers `[Unique]` from `[Unique(a, b)]`. A property of that type does not meet the protocol's requirement,
-  /// and the table would silently have no constraints.
+  /// Swift infers `[Unique]` from `[Unique(a, b)]`. Without the protocol's type, the table silently has no constraints.
   private mutating func checkConstraints() {
     let member = "tableConstraints"
     guard let variable = declared[member],
@@ -269,7 +265,6 @@ extension String {
     "fields", "tableConstraints", "tableFullText", "tableIndexes", "tableLayout", "tableName", "tableOptions",
   ]
 
-  /// The types of single constraints.
   fileprivate static let constraintTypes: Set<String> = ["Check", "ForeignKeys", "PrimaryKeys", "Unique"]
 
   fileprivate static let rawTypes = integerTypes.union(["String", "Double", "Float"])

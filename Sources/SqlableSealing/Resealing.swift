@@ -101,7 +101,6 @@ private struct ResealRun: Sendable {
     (self.keys, self.limit, self.earlierPlace) = (keys, limit, earlierPlace)
   }
 
-  /// Reseals the values of all rows, step by step.
   func all(
     _ progress: (ResealProgress) throws -> Void, _ step: (ResealRun) throws -> ResealRun
   ) throws -> ResealProgress {

@@ -75,8 +75,7 @@ enum SealedForm {
     }
   }
 
-  /// Returns the data that a value is bound to: the header, then the names of the table and the column. The length of
-  /// each name precedes the name.
+  /// Returns the data that authenticates a value's place: the header, then table and column, each after its length.
   private static func context(_ header: Data, _ sealedPlace: SealedPlace) -> Data {
     var context = header
     for name in [sealedPlace.table, sealedPlace.column].map(\.foldedName) {

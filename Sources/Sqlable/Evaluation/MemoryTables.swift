@@ -74,7 +74,6 @@ public struct MemoryTables: Sendable {
 }
 
 extension MemoryTables.Table {
-  /// Adds the values that a struct wrote.
   fileprivate mutating func add(_ values: RowValues) throws {
     var row: [DatabaseValue] = []
     for (position, column) in info.columns.enumerated() {
@@ -154,7 +153,6 @@ private struct MemoryDatabase: Sendable {
     return try MemoryDatabase(for: tables)
   }
 
-  /// Keeps a database with empty tables for reuse.
   static func giveBack(_ database: MemoryDatabase) {
     free.withLock { free in
       if free.count == maximumFree { free.removeFirst() }

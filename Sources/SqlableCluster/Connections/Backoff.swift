@@ -14,7 +14,6 @@ struct Backoff {
     (bound, self.maximum, self.least) = (first, maximum, least)
   }
 
-  /// Returns the next pause.
   mutating func next() -> Duration {
     defer { bound = min(bound * 2, maximum) }
     return bound * Double.random(in: least...1)

@@ -31,8 +31,7 @@ final class CallOutcome<Value: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Waits for the outcome. If the deadline passes or the task is cancelled first, calls `stop` with the error. The
-  /// wait ends only if `stop` sets an outcome.
+  /// Waits for the outcome. At the deadline or a cancellation, calls `stop`, which must set an outcome.
   func value(
     before deadline: ContinuousClock.Instant, late: SqlError, stop: @escaping @Sendable (any Error) -> Void
   ) async throws -> Value {

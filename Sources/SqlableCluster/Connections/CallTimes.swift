@@ -1,8 +1,7 @@
 #if Cluster
 import Sqlable
 
-/// The times of a call's steps, for trace events. If a call has several attempts, the times are those of the last
-/// attempt.
+/// The times of a call's steps, for trace events. After several attempts, the times of the last attempt.
 final class CallTimes: Sendable {
   private struct State {
     var sent: ContinuousClock.Instant?
@@ -12,14 +11,12 @@ final class CallTimes: Sendable {
   private let begin = ContinuousClock.now
   private let state = LockedValue(State())
 
-  /// Call this when the requests are sent.
   func didSend() { state.withLock { $0 = State(sent: .now) } }
 
   /// Call this when the requests are answered, before the commit.
   func didAnswer() { state.withLock { $0.answered = .now } }
 
-  /// Returns the duration before the requests were sent, the duration until the answers, and the remaining duration
-  /// until `end`.
+  /// Splits the time until `end` into the time before sending, the time until the answers, and the rest.
   func parts(until end: ContinuousClock.Instant) -> (waiting: Duration, stepping: Duration, committing: Duration) {
     let (sent, answered) = state.withLock { state in (state.sent ?? end, state.answered ?? end) }
     return (begin.duration(to: sent), sent.duration(to: answered), answered.duration(to: end))

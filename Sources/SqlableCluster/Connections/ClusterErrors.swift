@@ -3,7 +3,6 @@ import Sqlable
 import CSqlableSQLite
 
 extension SqlError {
-  /// The error for a failure that a node reports.
   init(code: Int, message: String, sql: String?, label: String?) {
     // Codes from 1,000 to 1,023 are dqlite's own. SQLite's extended codes never have these values.
     let isDqliteCode = 1_000..<1_024 ~= code
@@ -47,7 +46,6 @@ extension SqlError {
     return SqlError(.unavailable, message: "the cluster had no leader before the deadline\(reason)")
   }
 
-  /// The error of a commit that might be stored or not.
   static func outcomeUnknown(_ reason: any Error) -> SqlError {
     var text = SqlError.message(of: reason)
     // dqlite reports this error for any commit that it does not complete.

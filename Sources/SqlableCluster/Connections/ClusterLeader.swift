@@ -4,7 +4,6 @@ import Sqlable
 /// The search for the leader. Stores the last known leader and the known nodes.
 final class ClusterLeader: Sendable {
   private struct State {
-    /// The nodes from the program's configuration.
     let configured: [NodeAddress]
     /// The other nodes that a leader listed last.
     var discovered: [NodeAddress] = []
@@ -31,10 +30,8 @@ final class ClusterLeader: Sendable {
   var nodes: [NodeAddress] { state.withLock { $0.configured + $0.discovered } }
   /// The number of times that a search found a different leader.
   var changes: Int { state.withLock { $0.changes } }
-  /// The last known leader; nil if the leader is unknown.
   var last: NodeAddress? { state.withLock { $0.leader } }
 
-  /// Returns the leader. Throws `.unavailable` at the deadline.
   func find(before deadline: ContinuousClock.Instant) async throws -> NodeAddress {
     if let leader = last { return leader }
     var backoff = Backoff(from: .milliseconds(10), upTo: .milliseconds(200))
@@ -65,14 +62,12 @@ final class ClusterLeader: Sendable {
     throw SqlError.unavailable(reason)
   }
 
-  /// Returns the error for a call that timed out: `.unavailable` if the cluster has no leader, otherwise the error
-  /// itself.
+  /// Returns the error for a call that timed out: `.unavailable` if the cluster has no leader, otherwise the error.
   func meaning(ofLate error: any Error) -> any Error {
     let isMissing = state.withLock { $0.leader == nil && $0.isMissing }
     return (error as? SqlError)?.kind == .timeout && isMissing ? SqlError.unavailable(nil) : error
   }
 
-  /// Forgets the leader, if the leader still has this address.
   func forget(_ address: NodeAddress) {
     state.withLock { state in
       if state.leader == address { (state.leader, state.lostLeader) = (nil, address) }
@@ -94,7 +89,6 @@ final class ClusterLeader: Sendable {
     }
   }
 
-  /// Ends the search.
   func close() { state.withLock { $0.isClosed = true } }
 
   /// Stores the nodes that a leader lists. A list from another node might be outdated, so its nodes are only added.

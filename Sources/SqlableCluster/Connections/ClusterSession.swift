@@ -15,8 +15,7 @@ actor ClusterSession {
   private var uses = 0
   /// The schema version. `mayRollBack` is true if a trigger or conflict clause can end a transaction. Nil if unknown.
   var schema: (version: Int64, mayRollBack: Bool)?
-  /// True if the open transaction's requests can be sent before earlier requests are answered. Nil after a request that
-  /// might have changed the schema.
+  /// True if the open transaction's requests can be pipelined. Nil after a possible change of the schema.
   var mayPipeline: Bool? = false
 
   private struct CachedStatement {
@@ -58,8 +57,7 @@ actor ClusterSession {
 
   nonisolated func close() { connection.close() }
 
-  /// Runs a request, and returns the answer. Throws `SqlError` if the node refuses the request, ``NodeFailure`` if the
-  /// node did not answer.
+  /// Runs a request. Throws `SqlError` if the node refuses the request, ``NodeFailure`` if no answer came.
   func answer(to request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> SqlAnswer {
     let statement = ClusterStatement.cache.value(of: request.sql)
     if !statement.isChange, !statement.isQuery { mayPipeline = mayPipeline == false ? false : nil }
@@ -89,7 +87,6 @@ actor ClusterSession {
     try await run(request, returnsRows: true, inParts: true, before: deadline)
   }
 
-  /// Returns the next part of the rows of the running query.
   func nextPart(of request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> WireResponse {
     try await connection.nextPart(before: deadline).checked(request.sql, label)
   }
@@ -124,8 +121,7 @@ actor ClusterSession {
     return returnsRows ? .query(statement: id, values: values) : .execute(statement: id, values: values)
   }
 
-  /// Returns the compiled statement of a text that was used before; nil for a new text. Compiling needs an extra
-  /// message.
+  /// Returns the compiled statement of a text that was used before. Compiling needs an extra message.
   private func compiled(_ sql: String, before deadline: ContinuousClock.Instant) async throws -> UInt32? {
     uses += 1
     guard var statement = statements[sql] else {
@@ -162,7 +158,6 @@ actor ClusterSession {
 }
 
 extension ClusterSession {
-  /// Calls `body` in a read transaction.
   static func withSnapshot<Value>(
     on session: ClusterSession, before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws -> Value

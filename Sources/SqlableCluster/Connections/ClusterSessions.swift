@@ -8,7 +8,6 @@ final class ClusterSessions: Sendable {
   private let configuration: ClusterConfiguration
   private let slots: Slots
   private let idle = LockedValue<(sessions: [ClusterSession], isClosed: Bool)>(([], false))
-  /// The connections that calls are using.
   private let used = LockedValue<[ObjectIdentifier: ClusterSession]>([:])
 
   init(_ leader: ClusterLeader, _ confirmation: LeaderConfirmation?, _ configuration: ClusterConfiguration) {
@@ -94,14 +93,12 @@ final class ClusterSessions: Sendable {
 }
 
 extension ClusterSession {
-  /// True if a request that threw this error left the connection usable.
   nonisolated func isUsable(after error: any Error) -> Bool {
     isOpen && !error.isNodeFailure && !(error is CancellationError)
   }
 }
 
 extension Error {
-  /// True if the node is unusable while another node might be usable.
   var isNodeFailure: Bool { self is NodeFailure || (self as? SqlError)?.isNodeFailure == true }
 }
 
@@ -113,8 +110,7 @@ struct ClusterAttempts {
   private var losses = 0
   /// The error of the last attempt, and the time when it failed; nil before the first failure.
   private var last: (error: any Error, time: ContinuousClock.Instant)?
-  /// The maximum number of broken connections. Without a limit, a statement that crashes a node would crash one node
-  /// after the other.
+  /// The maximum number of broken connections. A statement that crashes a node would otherwise crash every node.
   static let maximumLosses = 3
 
   init(before deadline: ContinuousClock.Instant) { self.deadline = deadline }
@@ -145,7 +141,6 @@ extension Error {
   /// The error for the caller, with the client's label unless the error already has a label.
   func labelled(_ label: String?) -> any Error { (ofCluster as? SqlError)?.labelled(label) ?? self }
 
-  /// The error for the caller.
   var ofCluster: any Error {
     guard let failure = self as? NodeFailure else {
       return (self as? SqlError)?.isNodeFailure == true ? SqlError.unavailable(self) : self

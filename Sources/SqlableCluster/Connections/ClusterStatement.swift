@@ -2,7 +2,6 @@ import Sqlable
 
 /// The effects of an SQL text on a node, derived from the keywords of the text.
 package struct ClusterStatement: Sendable {
-  /// True if the statement inserts, updates or deletes rows.
   let isChange: Bool
   /// True if each changed row changes a page. SQLite writes no page for an update that leaves a row unchanged.
   let changesPages: Bool
@@ -50,7 +49,6 @@ package struct ClusterStatement: Sendable {
 
   private static let queries: Set = ["SELECT", "VALUES", "EXPLAIN"]
 
-  /// True if the statement creates an object in the schema temp.
   private static func createsInTemp(_ tokens: SQLTokenList, _ start: Int) -> Bool {
     for index in start..<tokens.count {
       if tokens.isWord(index, "as") || tokens.isWord(index, "on") || tokens.isSign(index, UInt8(ascii: "(")) { break }
@@ -81,11 +79,9 @@ package struct ClusterStatement: Sendable {
   }
 }
 
-/// A PRAGMA in SQL text.
 private struct ClusterPragma {
   /// True if the PRAGMA sets a value, and therefore has no result.
   let isSetting: Bool
-  /// The reason why the PRAGMA is not sent; nil if the PRAGMA can be sent.
   let refusal: String?
 
   /// The pragmas that can be read but not set. A node's process ends if the page size is set.

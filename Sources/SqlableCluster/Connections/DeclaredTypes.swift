@@ -8,8 +8,7 @@ import Sqlable
 /// comparison.
 enum DeclaredTypes {
   private static let special: Set = ["BOOLEAN", "DATE", "DATETIME", "TIMESTAMP"]
-  /// Keywords that can follow a column's type. After any other word, the type is a longer one that dqlite does not
-  /// treat specially.
+  /// Keywords that can follow a column's type. Any other word belongs to a longer type, which dqlite does not know.
   private static let afterType: Set = [
     "AS", "CHECK", "COLLATE", "CONSTRAINT", "DEFAULT", "GENERATED", "NOT", "NULL", "PRIMARY", "REFERENCES", "UNIQUE",
   ]
@@ -29,8 +28,7 @@ enum DeclaredTypes {
     return String(decoding: result + bytes[start...], as: UTF8.self)
   }
 
-  /// Returns the token indexes of the column names that the statement declares. The result includes the names of
-  /// constraints.
+  /// Returns the token indexes of the columns' and constraints' names that the statement declares.
   private static func names(in tokens: SQLTokenList) -> [Int] {
     let start = (0..<tokens.count).first { !tokens.isSign($0, UInt8(ascii: ";")) } ?? 0
     if tokens.isWord(start, "alter"), tokens.isWord(start + 1, "table") {

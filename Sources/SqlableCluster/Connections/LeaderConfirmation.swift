@@ -13,7 +13,6 @@ final class LeaderConfirmation: Sendable {
   private struct State {
     var rounds: [NodeAddress: Rounds] = [:]
     var links: [NodeAddress: NodeLink] = [:]
-    /// The voters that a leader listed last.
     var voters: [NodeAddress] = []
     var isClosed = false
   }
@@ -80,7 +79,6 @@ final class LeaderConfirmation: Sendable {
     }
   }
 
-  /// Ends all waiting calls with an error.
   func close() {
     let (links, rounds) = state.withLock { state in
       state.isClosed = true
@@ -175,7 +173,6 @@ private final class NodeLink: Sendable {
   private struct State {
     var connection: NodeConnection?
     var waiting: [LeadershipRound] = []
-    /// True if a question is waiting for its answer.
     var isAsking = false
     /// The time before which a node that failed is not asked again.
     var retryTime = ContinuousClock.now

@@ -1,18 +1,14 @@
 #if Cluster
 import Sqlable
 
-// Requests that are sent together, before earlier requests are answered.
-
 /// The results of requests that were sent together.
 struct PipelinedRequests: Sendable {
   var results: [Result<SqlAnswer, any Error>]
-  /// The index of the first request without an answer; nil if all requests were answered. The connection broke, or the
-  /// node is unusable.
+  /// The index of the first request without an answer: the connection broke, or the node is unusable.
   var brokenIndex: Int?
 }
 
 extension ClusterSession {
-  /// The maximum number of requests that are sent together.
   static let maximumSent = 128
 
   /// Begins a write transaction with a savepoint. Detects whether requests of the transaction can be sent before
@@ -202,7 +198,6 @@ extension ClusterSession {
 extension Result {
   var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 
-  /// True if the node refused the request because it was writing a checkpoint.
   var isCheckpoint: Bool { (failure as? SqlError)?.isCheckpoint == true }
 }
 #endif

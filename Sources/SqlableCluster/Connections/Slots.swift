@@ -14,8 +14,7 @@ final class Slots: Sendable {
 
   init(_ count: Int) { state = LockedValue(State(free: count)) }
 
-  /// Waits for a slot. Throws `late` at the deadline, `.closed` after `close()`, and `CancellationError` if the task is
-  /// cancelled.
+  /// Waits for a slot. Throws `late` at the deadline, `.closed` after `close()`, and `CancellationError`.
   func take(before deadline: ContinuousClock.Instant, late: SqlError) async throws {
     try Task.checkCancellation()
     let waiting = CallOutcome<Void>()
@@ -42,7 +41,6 @@ final class Slots: Sendable {
     }
   }
 
-  /// Ends all waiting calls with an error.
   func close() {
     let waiting = state.withLock { state in
       state.isClosed = true

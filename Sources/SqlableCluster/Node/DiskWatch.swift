@@ -28,8 +28,7 @@ final class DiskWatch: Sendable {
       .full, message: "the disk of the node has \(free) bytes left, but the node needs \(minimum): \(directory.path)")
   }
 
-  /// Calls `stop` once when the free space is too small, or when the node's files are missing, replaced or not
-  /// writable.
+  /// Calls `stop` once, when space is too small or the node's files are missing, replaced or not writable.
   func begin(_ directory: NodeDirectory, _ minimum: Int, stop: @escaping @Sendable (SqlError) -> Void) {
     end()
     let timer = DispatchSource.makeTimerSource(queue: queue)

@@ -14,7 +14,6 @@ final class LeaderWatch: Sendable {
   private let task = LockedValue<Task<Void, Never>?>(nil)
   private let node: UInt64
   private let address: NodeAddress
-  /// The time within which a running node must find a leader if the other nodes have a leader.
   private let patience: Duration
 
   private static let interval = Duration.milliseconds(100)
@@ -86,8 +85,7 @@ final class LeaderWatch: Sendable {
     case leads
     /// The node follows another leader.
     case follows
-    /// The node does not answer, was removed, or is not a voter, so that its leader is unknown. Also used if most
-    /// voters do not answer.
+    /// The leader is unknown: the node does not answer or is not a voter, or most voters do not answer.
     case unknown
     /// Most voters answer, and no voter is the leader.
     case leaderless
@@ -129,7 +127,6 @@ final class LeaderWatch: Sendable {
   }
 }
 
-/// A node's answer to the request for the leader.
 private enum LeaderAnswer {
   /// The node does not answer.
   case silent

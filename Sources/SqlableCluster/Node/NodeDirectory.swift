@@ -11,7 +11,6 @@ final class NodeDirectory: Sendable {
   struct Record: Codable, Equatable {
     var id: UInt64
     var address: String
-    /// True if the node is or was a member of a cluster.
     var hasJoined = false
     var hasLeft = false
   }
@@ -27,8 +26,7 @@ final class NodeDirectory: Sendable {
   /// The path without symbolic links, as the kernel reports it.
   private let resolvedPath: String
 
-  /// Creates the directory if it is missing, and locks the directory. Throws `.busy` if another node still holds the
-  /// lock after 2 seconds.
+  /// Creates and locks the directory. Throws `.busy` if another node still holds the lock after 2 seconds.
   init(_ path: String) throws {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the path of a node's directory can't be empty or contain a NUL byte")
@@ -74,8 +72,7 @@ final class NodeDirectory: Sendable {
     [NodeDirectory.recordName, "metadata1", "metadata2"].filter { FileIdentity.info(path + "/" + $0) != nil }
   }
 
-  /// Returns an error if the node's writes would be lost. Returns nil if the directory and these files still exist and
-  /// the directory is writable.
+  /// Returns an error if writes would be lost: the directory or a file is gone, or writing is not allowed.
   func loss(of files: [String]) -> SqlError? {
     let name = path + "/" + NodeDirectory.lockName
     guard let identity, FileIdentity(name) == identity else {

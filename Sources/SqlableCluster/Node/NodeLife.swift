@@ -127,8 +127,7 @@ extension SqliteClusterNode {
     return state.members.contains { $0.id == id && $0.role != .spare }
   }
 
-  /// Transfers leadership to another voter if this node is the leader. If no transfer succeeds within 3 seconds, the
-  /// other nodes elect a new leader.
+  /// Hands the leadership to another voter. Without success in 3 seconds, the other nodes elect a leader.
   private func handOver() async {
     let deadline = ContinuousClock.now + .seconds(3)
     guard let connection = try? await NodeConnection.open(to: nodeAddress, before: deadline) else { return }

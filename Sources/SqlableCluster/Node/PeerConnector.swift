@@ -22,7 +22,6 @@ enum PeerConnector {
 }
 
 extension NodeAddress {
-  /// Returns a connected socket.
   fileprivate func connected(within milliseconds: Int32) throws -> Int32 {
     try withSocketAddress { address, length in
       let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

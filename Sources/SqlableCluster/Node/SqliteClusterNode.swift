@@ -40,7 +40,6 @@ public final class SqliteClusterNode: Sendable {
   private let disk = DiskWatch()
   private let leader: LeaderWatch
   private let restarting = LockedValue((isUnderWay: false, count: 0))
-  /// The error that stopped the node; nil if no error stopped the node.
   private let failure = LockedValue<SqlError?>(nil)
 
   /// - Parameters:
@@ -102,7 +101,6 @@ extension SqliteClusterNode {
     try await turns.run(isCancellable: isCancellable, body)
   }
 
-  /// Cancels the running and waiting operations of `inTurn` that are cancellable.
   func cancelTurns() { turns.cancel() }
 
   /// Runs blocking code on the queue of the node.
@@ -112,8 +110,7 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Locks the directory, and checks that this node is the owner. Returns the directory and its record; the record is
-  /// nil if the directory is new.
+  /// Locks the directory, and checks that this node is the owner. The record is nil in a new directory.
   func lockDirectory() async throws -> (directory: NodeDirectory, record: NodeDirectory.Record?) {
     let (id, address, path) = (id, address, directory)
     let addresses = [nodeAddress, listening]
@@ -154,7 +151,6 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Starts dqlite in a locked directory.
   func launch(in directory: NodeDirectory) async throws {
     let (id, address, listening, configuration) = (id, nodeAddress, listening, configuration)
     let running = running
@@ -176,7 +172,6 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Stops dqlite, and starts it again.
   func restart() async {
     try? await inTurn { [self] in
       // The node might have been stopped meanwhile.
@@ -195,7 +190,6 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Stops dqlite if it is running.
   func halt() async throws {
     disk.end()
     leader.end()
@@ -203,7 +197,6 @@ extension SqliteClusterNode {
     try await blocking { SqliteClusterNode.stop(running) }
   }
 
-  /// The directory; nil if the node is not running.
   var lockedDirectory: NodeDirectory? { running.withLock { $0?.directory } }
 
   private static func stop(_ running: LockedValue<RunningNode?>) {

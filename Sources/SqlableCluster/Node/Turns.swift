@@ -44,7 +44,6 @@ final class Turns: Sendable {
     return try result.get()
   }
 
-  /// Cancels the running and waiting operations that can be cancelled.
   func cancel() {
     state.withLock { state in
       for task in state.tasks.values { task.cancel() }

@@ -22,7 +22,6 @@ public enum ClusterRole: String, Sendable, Hashable, Codable, CaseIterable {
   /// Stores nothing.
   case spare
 
-  /// The code of the role in dqlite's protocol.
   var code: UInt64 {
     switch self {
     case .voter: 0

@@ -105,8 +105,7 @@ final class NodeConnection: Sendable {
     start(.request(message, inParts: false), before: deadline).futureResult.whenComplete(take)
   }
 
-  /// Sends requests without waiting for responses in between. The node runs the requests one after the other. Returns
-  /// the result of each request, in order. Cancelling the task closes the connection.
+  /// Sends requests without waiting between them. Returns the results in order. Cancellation closes the connection.
   func send(
     _ requests: [WireMessage], before deadline: ContinuousClock.Instant
   ) async -> [Result<WireResponse, any Error>] {
@@ -167,7 +166,6 @@ final class NodeConnection: Sendable {
 struct WireMessage: Sendable {
   fileprivate let bytes: ByteBuffer
 
-  /// Throws for a value that the protocol can't carry.
   init(_ request: WireRequest) throws {
     var bytes = ByteBufferAllocator().buffer(capacity: 256)
     try request.write(to: &bytes)
@@ -183,8 +181,7 @@ struct NodeFailure: Error, CustomStringConvertible {
   var wasSent = true
   /// True if the call's own deadline passed, which says nothing about the node.
   var isLate = false
-  /// True if the node became silent while the request was running. A request that takes very long would silence the
-  /// next node too.
+  /// True if the node became silent during the request. A very long request would silence the next node too.
   var isSilent = false
 
   var description: String { "\(address): \(reason)" }
@@ -254,7 +251,6 @@ private final class WireHandler: ChannelDuplexHandler {
     var timer: Scheduled<Void>
     var deadline: ContinuousClock.Instant
     let isInParts: Bool
-    /// The received rows of the result.
     var rows: [[DatabaseValue]] = []
   }
 
@@ -318,8 +314,7 @@ private final class WireHandler: ChannelDuplexHandler {
     context.read()
   }
 
-  /// Defers reading during a pause. The node sends a part only after the previous part was received, so the node keeps
-  /// the later parts.
+  /// Defers reading during a pause, so that the node keeps the later parts.
   func read(context: ChannelHandlerContext) {
     if isPaused { isReadDue = true } else { context.read() }
   }
@@ -329,8 +324,7 @@ private final class WireHandler: ChannelDuplexHandler {
     received.writeBuffer(&bytes)
     takeResponses(context)
     guard !waiting.isEmpty else { return }
-    // A node sends the next response after this response is acknowledged. The kernel would delay the acknowledgement by
-    // 40 ms.
+    // A node sends the next response after an acknowledgement, which the kernel would delay by 40 ms.
     _ = context.channel.setOption(.tcpOption(.init(rawValue: TCP_QUICKACK)), value: 1)
   }
 
@@ -339,7 +333,7 @@ private final class WireHandler: ChannelDuplexHandler {
       while !isPaused, let response = try nextResponse() { take(response) }
       received.discardReadBytes()
     } catch {
-      // The bytes that follow can't be parsed either.
+      // After a malformed response, the start of the next response is unknown.
       failure = error
       context.close(promise: nil)
     }

@@ -7,7 +7,6 @@ import NIOCore
 /// A message has a header of eight bytes and a body. The header contains the body's length in words of eight bytes, the
 /// type and the schema. Integers are little-endian, and all fields are aligned to words.
 enum WireRequest: Sendable {
-  /// Requests the current leader.
   case leader
   /// Opens a database. Each connection has at most one open database.
   case open(database: String)
@@ -23,11 +22,8 @@ enum WireRequest: Sendable {
   case add(id: UInt64, address: String)
   case assign(id: UInt64, role: ClusterRole)
   case remove(id: UInt64)
-  /// Requests the files of a database.
   case dump(database: String)
-  /// Requests the nodes with their roles.
   case nodes
-  /// Transfers leadership to a node.
   case transfer(id: UInt64)
   /// Requests the node's failure domain and weight.
   case describe
@@ -117,8 +113,7 @@ extension ByteBuffer {
     pad()
   }
 
-  /// Writes the values of a statement: the count, one type byte per value, then the values. Writes nothing if there are
-  /// no values.
+  /// Writes a statement's values: the count, one type byte per value, then the values. Writes nothing without values.
   fileprivate mutating func writeValues(_ values: [DatabaseValue]) throws {
     guard !values.isEmpty else { return }
     guard values.count <= WireRequest.maximumValues else {

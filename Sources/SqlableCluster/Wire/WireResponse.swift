@@ -89,13 +89,11 @@ enum WireResponse: Sendable {
   }
 }
 
-/// A file of a database.
 struct WireFile: Sendable {
   let name: String
   let bytes: ByteBuffer
 }
 
-/// The type of a value in a row.
 private enum WireType: UInt64 {
   case integer = 1
   case real = 2
@@ -167,7 +165,6 @@ extension ByteBuffer {
 }
 
 extension SqlError {
-  /// The error for data that is not a response of the protocol.
   static func wire(_ problem: String) -> SqlError {
     SqlError(.io, message: "the node does not speak dqlite: \(problem)")
   }

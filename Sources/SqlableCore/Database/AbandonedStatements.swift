@@ -40,8 +40,7 @@ final class AbandonedStatements: @unchecked Sendable {
 }
 
 extension SqliteDatabase {
-  /// Finishes and releases the statement of a cursor. If another thread holds the lock, that thread does so when it
-  /// unlocks or runs its next statement. Never waits.
+  /// Finishes a cursor's statement. Never waits: if another thread holds the lock, that thread finishes the statement.
   func abandon(_ statement: Unmanaged<PreparedStatement>, with values: ParameterBuffer) {
     abandoned.append((statement, values))
     finishAbandoned()
@@ -52,8 +51,7 @@ extension SqliteDatabase {
   func finishAbandoned() { if abandoned.hasAny { finishAbandonedStatements() } }
 
   private func finishAbandonedStatements() {
-    // Repeats because another thread might have added a statement while this thread held the lock. In a forked process
-    // the list must not be touched.
+    // Another thread might have added a statement meanwhile. A forked process must not touch the list.
     while abandoned.hasAny, !isForked, lock.tryLock() {
       abandoned.finish()
       lock.unlock()

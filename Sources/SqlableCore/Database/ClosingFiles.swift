@@ -61,8 +61,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Calls `body` with the connections of the family closed. Other connections can have the file open. Call inside
-  /// `closing`.
+  /// Calls `body` with the family's connections closed; other connections can stay open. Call inside `closing`.
   func withFamilyDisconnected<Value>(
     until end: ContinuousClock.Instant, _ body: () throws -> Value
   ) throws -> Value {
@@ -111,8 +110,7 @@ extension SqliteDatabase {
     while !path.isEmpty, ContinuousClock.now < latest, isInUse(), !isCancelled() { usleep(20_000) }
   }
 
-  /// Copies the rest of the WAL into the file and deletes the WAL. Throws `.busy` if another connection has the file
-  /// open.
+  /// Copies the WAL into the file and deletes the WAL. Throws `.busy` if another connection has the file open.
   private func closeWAL() throws {
     guard !family.isOpenElsewhere else {
       throw SqlError(
@@ -125,8 +123,7 @@ extension SqliteDatabase {
         path: path, flags: SQLITE_OPEN_READWRITE, label: nil, cacheCapacity: 0, cipher: cipher)
       // The timeout is short because all calls on the file wait meanwhile.
       connection.setBusyTimeout(milliseconds: 250)
-      // In WAL mode every open connection holds a lock on the file, so exclusive locking fails while another connection
-      // is open.
+      // In WAL mode every open connection locks the file, so exclusive locking fails while others are open.
       try connection.pragma("PRAGMA locking_mode = EXCLUSIVE")
       try connection.pragma("BEGIN EXCLUSIVE")
       try connection.pragma("COMMIT")

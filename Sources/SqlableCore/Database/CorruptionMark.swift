@@ -4,7 +4,6 @@ import Synchronization
 ///
 /// Only SQLite's errors set the mark, so an intact file causes no extra work.
 package final class CorruptionMark: Sendable {
-  /// A closure that receives the first error.
   struct Receiver: Sendable {
     let body: @Sendable (SqlError) -> Void
   }
@@ -20,7 +19,6 @@ package final class CorruptionMark: Sendable {
   /// True if an error has shown that the file is damaged. Never waits.
   var isMarked: Bool { marked.load(ordering: .relaxed) }
 
-  /// The first error that showed that the file is damaged.
   package var first: SqlError? { state.withLock { $0.first } }
 
   /// Sets the mark if the error shows that the file is damaged.

@@ -29,8 +29,7 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(filepath) }
 
-  /// The suffixes of the files that SQLite and pools keep beside the database file: the WAL, its shared memory, the
-  /// rollback journal and the lock file of pools.
+  /// The suffixes of the files beside the database: WAL, shared memory, rollback journal and the pools' lock file.
   static let endings = ["-wal", "-shm", "-journal", "-gate"]
 
   /// The paths of the existing files, the database file first.
@@ -41,8 +40,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     }
   }
 
-  /// The path of the database file. For a symbolic link, the path of the target, because SQLite keeps the WAL beside
-  /// the target.
+  /// The path of the database file, or of a symbolic link's target: SQLite keeps the WAL beside the target.
   private var resolvedPath: String {
     guard FileIdentity.linkInfo(filepath)?.isLink == true else { return filepath }
     return FileIdentity.resolved(filepath) ?? filepath
@@ -92,8 +90,7 @@ public struct DatabaseFiles: Sendable, Hashable {
       let reason = String(cString: strerror(errno))
       throw SqlError(.io, message: "can't move the database file to \(path): \(reason)")
     }
-    // Removes empty files at the old path. A failure is harmless, because a new database at the old path would ignore
-    // empty files.
+    // A failure is harmless, because a new database at the old path would ignore empty files.
     try? DatabaseFiles(of: resolvedPath).remove()
     if resolvedPath != filepath { unlink(filepath) }
     for directory in Set([filepath, resolvedPath, path].map(DatabaseFiles.directory)) { try? syncDirectory(directory) }
@@ -140,8 +137,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     try syncDirectory(DatabaseFiles.directory(of: path))
   }
 
-  /// Truncates the partial file. Throws `.busy` if another copy uses the file, and `.misuse` if the file was not
-  /// created by a copy.
+  /// Truncates the partial file. Throws `.busy` if another copy uses the file, `.misuse` if no copy created it.
   private func takePartial(_ partial: String, _ target: Int32, from source: Int32) throws {
     guard flock(target, LOCK_EX | LOCK_NB) == 0 else {
       throw SqlError(.busy, message: "another copy to the same path is running: \(partial)")
@@ -158,8 +154,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     guard ftruncate(target, 0) == 0 else { throw SqlError.system("write to", partial, errno) }
   }
 
-  /// Throws unless the database exists and the target path is free. Only the lock file of pools (`-gate`) can exist
-  /// there.
+  /// Throws unless the database exists and the target is free. Only the lock file of pools can exist there.
   private func checkTarget(_ path: String) throws {
     try check(filepath)
     try check(path)

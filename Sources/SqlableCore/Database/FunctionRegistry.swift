@@ -23,8 +23,7 @@ package final class FunctionRegistry: Sendable {
       }
     }
 
-    /// Registers the entry on a connection, and returns SQLite's result code. `observation` belongs to the connection's
-    /// handle.
+    /// Registers the entry, and returns SQLite's result code. `observation` belongs to the connection's handle.
     func register(on connection: Connection, _ observation: HandleObservation?) -> Int32 {
       switch self {
       case .function(let function): return connection.register(function)
@@ -56,7 +55,6 @@ package final class FunctionRegistry: Sendable {
     weak var registry: FunctionRegistry?
   }
 
-  /// All registries of the process.
   private static let all = LockedValue<[Weak]>([])
 
   init() {
@@ -77,10 +75,8 @@ package final class FunctionRegistry: Sendable {
     for registry in all.withLock({ $0.compactMap(\.registry) }) { registry.tracingDidChange() }
   }
 
-  /// The number of registrations so far.
   var version: Int { latest.load(ordering: .acquiring) }
 
-  /// True if an entry of this kind and name is registered.
   func holds(_ entry: Entry) -> Bool { entries.withLock { $0[entry.key] != nil } }
 
   /// Adds an entry for all connections, and returns the version with this entry.
@@ -100,8 +96,7 @@ package final class FunctionRegistry: Sendable {
     if connection.functionsVersion == version - 1 { connection.functionsVersion = version }
   }
 
-  /// Registers the entries that were added since the last call. SQLite refuses to replace an entry while the handle is
-  /// reading rows; the next use then retries.
+  /// Registers the entries added since the last call. SQLite refuses while the handle reads rows; the next use retries.
   package func apply(to connection: Connection, _ observation: HandleObservation? = nil) throws {
     let (entries, version) = self.entries.withLock { entries in
       (entries.values.filter { $0.version > connection.functionsVersion }, latest.load(ordering: .relaxed))

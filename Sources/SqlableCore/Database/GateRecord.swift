@@ -1,7 +1,6 @@
 import Glibc
 
-/// A record in the lock file of pools (`-gate`). A pool with a long-running write identifies itself to other processes
-/// by this record.
+/// A record in the pools' lock file (`-gate`), by which a pool with a long write identifies itself to other processes.
 package struct GateRecord {
   static let maximumLength = 2_048
 
@@ -25,8 +24,7 @@ package struct GateRecord {
   init?(besideFileAt path: String) {
     guard let text = KernelLocks.text(ofFileAt: GateRecord.path(besideFileAt: path), upTo: GateRecord.maximumLength)
     else { return nil }
-    // Other users with write access to the database can write anything into this file. The text appears in errors and
-    // logs, so `line(_:)` removes control characters.
+    // Any user who may write the database can write anything into this file. The text appears in errors and logs.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { GateRecord.line(String($0)) }
     guard lines.count >= 6, lines[0] == GateRecord.title, let process = Int(lines[1]), let since = Int64(lines[2])
     else { return nil }
@@ -54,8 +52,7 @@ package struct GateRecord {
     String(decoding: text.utf8.map { $0 < 32 || $0 == 127 ? 32 : $0 }.prefix(maximumLength / 4), as: UTF8.self)
   }
 
-  /// Returns the holder of the lock. Nil if another process wrote this record, even if that process was killed and
-  /// `process` reuses its id.
+  /// Returns the lock's holder. Nil if another process wrote the record, even if `process` now has that process's id.
   func holder(in process: Int) -> WriteLockHolder? {
     guard self.process == process, ProcessStart.time(of: process).map({ $0 <= since }) ?? true else { return nil }
     // The file can contain any time, and the start time of a process in another container can be unknown.

@@ -1,11 +1,9 @@
 extension SqliteDatabase {
-  /// The error for an invalid call on this handle.
   package func misuse(_ message: String) -> SqlError {
     let error = SqlError.misuse(message).labelled(configuration.label)
     return isForked || isLentElsewhere ? error : error.inTransaction(transactionLevel > 0)
   }
 
-  /// The error for a call on a handle that was closed.
   package var closed: SqlError { SqlError(.closed, message: "the handle is closed", label: configuration.label) }
 
   var notLentHere: SqlError {

@@ -7,7 +7,6 @@ package final class HandleFamily: Sendable {
     weak var handle: SqliteDatabase?
   }
 
-  /// A call that closes the file.
   package struct Closing: Sendable {
     let callSite: String
     let thread = pthread_self()
@@ -32,13 +31,11 @@ package final class HandleFamily: Sendable {
     weak var family: HandleFamily?
   }
 
-  /// The mark that shows whether the file is damaged.
   package let corruption = CorruptionMark()
   private let location: Location
   private let state: LockedValue<State>
   /// The number of members that have a connection.
   private let connections = Atomic(0)
-  /// All families of the process.
   private static let all = LockedValue<[Weak]>([])
 
   /// - Parameter opensLazily: True if the file is opened later. Then the path is resolved now, because the working
@@ -61,8 +58,7 @@ package final class HandleFamily: Sendable {
     }
   }
 
-  /// The current key of the file, which can differ from a handle's configuration after a rekey; nil for a file without
-  /// a key.
+  /// The current key of the file; nil without a key. After a rekey, a handle's configuration can have another key.
   package var key: EncryptionKey? { state.withLock { $0.key } }
 
   /// Returns the configuration with the current key of the file. Attached files keep their keys.
@@ -97,7 +93,6 @@ package final class HandleFamily: Sendable {
     if !path.isEmpty { state.withLock { $0.path = path } }
   }
 
-  /// Counts the closing of a member's connection.
   func didClose() { connections.subtract(1, ordering: .relaxed) }
 
   private var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }
@@ -110,7 +105,6 @@ package final class HandleFamily: Sendable {
     }
   }
 
-  /// All handles of the process.
   static var allHandles: [SqliteDatabase] {
     all.withLock { $0.compactMap(\.family) }.flatMap(\.members)
   }
@@ -120,8 +114,7 @@ package final class HandleFamily: Sendable {
   /// True if this thread is inside a closure for which the file is closed, such as the closure of `withClosed`.
   var isClosedHere: Bool { state.withLock { $0.closing?.thread == pthread_self() } }
 
-  /// Registers a call that closes the file, and waits until `end` for an earlier call. Throws `.busy` at `end`, and
-  /// `.misuse` if this thread has already closed the file.
+  /// Registers a call that closes the file, after any earlier call. Throws `.busy` at `end`, `.misuse` when nested.
   package func begin(_ closing: Closing, until end: ContinuousClock.Instant) throws {
     while true {
       let other = state.withLock { state in

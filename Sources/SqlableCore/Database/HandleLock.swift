@@ -1,7 +1,6 @@
 import Glibc
 
-/// A recursive lock. The thread that holds the lock can run statements inside its own transaction closure; other
-/// threads wait.
+/// A recursive lock: its thread can run statements in its own transaction closure while other threads wait.
 @usableFromInline
 final class HandleLock {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -27,7 +26,6 @@ final class HandleLock {
     depth += 1
   }
 
-  /// Takes the lock if no other thread holds the lock; returns true if successful.
   func tryLock() -> Bool {
     guard pthread_mutex_trylock(mutex) == 0 else { return false }
     depth += 1

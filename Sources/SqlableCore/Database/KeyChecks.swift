@@ -35,7 +35,6 @@ extension SqliteDatabase {
   /// The encryption of the file; nil if the file is not encrypted or the database is in memory.
   package var cipher: Cipher? { isInMemory ? nil : Cipher(family.key, configuration.cipher) }
 
-  /// Returns the files of the database at a path, with the key and cipher settings of this handle.
   func files(at path: String) -> DatabaseFiles {
     DatabaseFiles(of: path, key: family.key, cipher: configuration.cipher)
   }

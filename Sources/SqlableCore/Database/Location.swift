@@ -2,7 +2,6 @@ import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
-/// The location of a database, on disk or in memory.
 package enum Location: Sendable {
   case file(String)
   /// A database in memory. ``MemoryFileSystem`` stores the database under this name while a connection is open.
@@ -77,8 +76,7 @@ package enum Location: Sendable {
     try open(configuration, at: nil, creates: true)
   }
 
-  /// Opens another connection to the database of `parent`. Throws `.io` if the file of `parent` is no longer at its
-  /// path.
+  /// Opens another connection to `parent`'s database. Throws `.io` if `parent`'s file is no longer at its path.
   func openChild(of parent: Connection, _ configuration: Configuration) throws -> Connection {
     guard case .file = self else {
       guard Library.sharesMemory else {
@@ -132,8 +130,7 @@ package enum Location: Sendable {
     }
   }
 
-  /// Returns the size of a file in bytes; 0 if the file does not exist. Does not open the file, because closing it
-  /// would drop SQLite's locks.
+  /// Returns a file's size in bytes; 0 without a file. Opening and closing the file would drop SQLite's locks.
   package static func size(ofFileAt path: String) -> Int {
     var info = stat()
     return stat(path, &info) == 0 ? Int(info.st_size) : 0
@@ -144,8 +141,7 @@ package enum Location: Sendable {
       throw SqlError.misuse("the path of a database can't be empty or contain a NUL byte")
     }
     var info = stat()
-    // SQLite can open a directory, and reports the first read as a disk I/O error. Opening a pipe would wait for a
-    // writer.
+    // SQLite opens a directory, and fails at the first read with an I/O error. Opening a pipe would wait for a writer.
     if stat(path, &info) == 0 {
       guard info.st_mode & S_IFMT != S_IFREG else { return }
       let kind = info.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is not a regular file"
@@ -174,7 +170,6 @@ extension Connection {
     try attach(configuration)
   }
 
-  /// Applies the settings of the connection.
   private func apply(_ configuration: Configuration, isInMemory: Bool) throws {
     if !isInMemory { busyWait.touchedFile = GateRecord.path(besideFileAt: absolutePath) }
     setBusyTimeout(milliseconds: Int32(configuration.busyTimeout * 1000))

@@ -73,11 +73,9 @@ public final class MemoryPressureWatch: Sendable {
 private final class PressureWatcher: @unchecked Sendable {
   private let pressure: MemoryPressure
   private let body: @Sendable () -> Void
-  /// The descriptor of the kernel's file, with a trigger. Nil if the kernel refuses triggers and the file is read once
-  /// per window.
+  /// The descriptor of the kernel's file with a trigger; nil if the file is read once per window instead.
   private let trigger: Int32?
-  /// One of two connected sockets; `closing` is the other. Shutting down `closing` wakes the thread that polls
-  /// `ending`.
+  /// One of two connected sockets. Shutting down the other, `closing`, wakes the thread that polls this one.
   private let ending: Int32
   private let closing: LockedValue<Int32?>
   /// The total time that tasks have waited for memory, in microseconds, at the last reading.
@@ -138,8 +136,7 @@ private final class PressureWatcher: @unchecked Sendable {
     return now - total >= Int(pressure.stall / .microseconds(1))
   }
 
-  /// Returns the total time that tasks have waited for memory, in microseconds; nil if the file can't be read. The
-  /// file's first line is `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
+  /// Returns the microseconds that tasks waited for memory. Line 1 is `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
   private static func total(_ path: String) -> Int? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
@@ -152,8 +149,7 @@ private final class PressureWatcher: @unchecked Sendable {
     return words?.last { $0.hasPrefix("total=") }.flatMap { Int($0.dropFirst(6)) }
   }
 
-  /// Opens the file, sets a trigger and returns the descriptor. Nil if the kernel refuses the trigger, or if the file
-  /// is not a kernel file.
+  /// Opens the file and sets a trigger. Nil if the kernel refuses the trigger or the file is not a kernel file.
   private static func trigger(_ pressure: MemoryPressure) -> Int32? {
     let file = open(pressure.path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { return nil }

@@ -11,12 +11,10 @@ package struct StatementRun {
 
   @inlinable package var statement: PreparedStatement { owned.takeUnretainedValue() }
 
-  /// Advances to the next row; returns false at the end.
   @inlinable
   @inline(__always)
   package func step() throws -> Bool { try owned._withUnsafeGuaranteedRef { try $0.step() } }
 
-  /// The current row.
   @inlinable
   @inline(__always)
   package var row: ReadRow { owned._withUnsafeGuaranteedRef { ReadRow($0) } }
@@ -26,8 +24,8 @@ package struct StatementRun {
 }
 
 extension SqliteDatabase {
-  /// Begins to read from the compiled and bound statement that `prepare` returns. `endReading` ends the read. With
-  /// `isLoop`, the caller's code is allowed to end any transaction during the read.
+  /// Reads from the statement that `prepare` returns, until `endReading`. During a loop, the caller may end
+  /// transactions.
   @inline(__always)
   func reading(
     of table: TableInfo? = nil, isLoop: Bool = false, _ prepare: (Connection) throws -> PreparedStatement

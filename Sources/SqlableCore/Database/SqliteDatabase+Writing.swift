@@ -1,12 +1,10 @@
 // The steps before and after a write's statement: a separate transaction, and the recording of changes for observers.
 
 extension SqliteDatabase {
-  /// A write in progress.
   struct Write {
     /// The number of changes recorded before the write; nil outside a transaction, where nothing is observed.
     fileprivate var mark: Int?
-    /// The number of rollbacks before the write, which shows whether a failed write was rolled back. Nil if a failed
-    /// write is always rolled back.
+    /// The number of rollbacks before the write, to detect another one; nil if a failed write is always rolled back.
     fileprivate var watched: Int?
     /// The level of the transaction that the write began; 0 if the write began no transaction.
     fileprivate var level = 0
@@ -96,8 +94,7 @@ extension SqliteDatabase {
     return observation.keeps(write.watched, after: mark)
   }
 
-  /// Returns the error of a statement that ran in a separate transaction inside `levels` other levels. If `levels` is
-  /// 0, the caller has no transaction, so the error reports `.none`.
+  /// Returns the error of a separate transaction inside `levels` other levels. At level 0, the error reports `.none`.
   package func errorOfSeparateTransaction(_ error: any Error, levels: Int) -> any Error {
     guard levels == 0, var error = error as? SqlError else { return error }
     error.transaction = .none

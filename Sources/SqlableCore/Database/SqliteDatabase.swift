@@ -40,22 +40,18 @@ public final class SqliteDatabase: @unchecked Sendable {
   private static let notLent = pthread_t.max
   /// True if the handle is open. Callers can read the flag without the lock.
   private let isConnected = Atomic(true)
-  /// The statements of cursors that were released while another thread held the lock.
   let abandoned = AbandonedStatements()
 
-  /// All handles that descend from the same first handle.
   package let family: HandleFamily
   /// True if the handle is a child. A child must not create the file.
   private let isChild: Bool
-  /// The number of the handle in this process.
   let number = SqliteDatabase.newNumber()
   private static let count = Atomic(0)
 
   /// Returns a number that is unique among the handles and cluster clients of this process.
   package static func newNumber() -> Int { count.add(1, ordering: .relaxed).newValue }
 
-  /// The state of a handle that is not closed. A handle with functions but no connection opens the connection at its
-  /// next use.
+  /// The state of an open handle. A handle with functions but no connection connects at its next use.
   private struct Open {
     var connection: Connection?
     var observation: HandleObservation?
@@ -157,8 +153,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       functions: functions ?? .init(), location.open)
   }
 
-  /// Opens a read-only connection to the same file without waiting for this handle's lock. Reading the handle's
-  /// functions requires the lock, so the connection has no functions.
+  /// Opens a read-only connection without waiting for this handle's lock, and so without the handle's functions.
   package func openApart() throws -> SqliteDatabase {
     var configuration = family.withKey(configuration)
     (configuration.isReadOnly, configuration.opensLazily) = (true, false)
@@ -167,7 +162,6 @@ public final class SqliteDatabase: @unchecked Sendable {
       location.open)
   }
 
-  /// True if the database is in memory.
   package var isInMemory: Bool { if case .memory = location { true } else { false } }
 
   private init(
@@ -262,8 +256,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     return thread != SqliteDatabase.notLent && thread != pthread_self()
   }
 
-  /// Allows only this thread to use a pool's handle; nil allows no thread. Otherwise a closure that keeps the handle
-  /// after its call could join the next call's transaction.
+  /// Lends a pool's handle to one thread or none. A closure that keeps the handle can't join a later transaction.
   package func lend(to thread: pthread_t?) { borrower.store(thread ?? 0, ordering: .relaxed) }
 
   /// Closes the connection, even if a pool owns the handle.
@@ -339,8 +332,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Applies the functions that other handles registered. Throws on a lost connection. Call with the lock held; a
-  /// failure releases the lock.
+  /// Applies other handles' functions. Throws on a lost connection. Call with the lock; a failure releases the lock.
   private func refresh(_ connection: Connection) throws {
     do {
       if let lost = connection.lost {

@@ -29,7 +29,6 @@ extension StatementCacheUse {
 
   package static let none = StatementCacheUse(statements: 0, bytes: 0, hits: 0, misses: 0, evictions: 0)
 
-  /// Returns the sums of the counters.
   package func joined(with other: StatementCacheUse) -> StatementCacheUse {
     StatementCacheUse(
       statements: statements + other.statements, bytes: bytes + other.bytes, hits: hits + other.hits,

@@ -103,8 +103,7 @@ extension SqliteDatabase {
     unlockAndDeliver()
   }
 
-  /// Calls `body`, and traces its statements as part of a call on a pool. `caller` is nil if the pool was not traced
-  /// when the call was made.
+  /// Calls `body`, and traces its statements as part of a pool's call. `caller` is nil if the call was not traced.
   package func traced<Value, Failure: Error>(
     as caller: TraceCaller?, _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {
@@ -116,16 +115,14 @@ extension SqliteDatabase {
 }
 
 extension SqliteDatabase {
-  /// Reports an error that is not part of a statement's event. Call with the handle's lock, before a call throws the
-  /// error.
+  /// Reports an error that belongs to no statement's event. Call with the lock, before the error is thrown.
   @usableFromInline
   func reported(_ error: any Error) -> any Error {
     guard !error.needsNoEvent, let tracer = connection?.tracer, let sqlError = error as? SqlError else { return error }
     return tracer.didFailWithoutStatement(sqlError) ? error.traced : error
   }
 
-  /// Reports an error of a pool, or of a handle without a connection, such as a handle that could not be opened. Call
-  /// without the handle's lock.
+  /// Reports an error of a pool, or of a handle that could not be opened. Call without the handle's lock.
   package func reportedWithoutLock(_ error: any Error) -> any Error {
     guard TraceHub.isAnyActive, !error.needsNoEvent, let sqlError = error as? SqlError, let functions else {
       return error

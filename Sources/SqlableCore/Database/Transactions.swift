@@ -22,8 +22,7 @@ final class TransactionStack {
     let isScoped: Bool
     /// The number of recorded changes when the level began.
     let mark: Int
-    /// A snapshot of the changes to tables that live results read. Nil if no live result reads a table, and for the
-    /// outermost level.
+    /// A snapshot of the changes for live results; nil without live results, and for the outermost level.
     let summarized: ChangeBuffer.Summarized?
   }
 
@@ -37,18 +36,15 @@ final class TransactionStack {
   /// The counts that every statement checks.
   struct Counts {
     fileprivate(set) var levels = 0
-    /// The number of levels that were open when the running statement began. Code that the statement calls must not end
-    /// these levels.
+    /// The number of levels open when the running statement began. User code in the statement must not end them.
     var protectedLevels = 0
   }
 
   @exclusivity(unchecked) var counts = Counts()
-  /// The number of transactions that were committed, and the number that were rolled back.
   @exclusivity(unchecked) var (committed, rolledBack) = (0, 0)
 
   /// The open transaction that holds the write lock. Other threads can read this value.
   let writeMark = LockedValue<WriteMark?>(nil)
-  /// True if `writeMark` is set.
   @exclusivity(unchecked) private(set) var isMarked = false
 
   func mark(_ mark: WriteMark?) {
@@ -134,7 +130,6 @@ extension SqliteDatabase {
     }
   }
 
-  /// Rolls back the shared transaction and everything inside it.
   package func rollBackShared() { lockedAnyway { _ = rollBack(from: 1) } }
 
   func scoped<Value>(
@@ -223,7 +218,6 @@ extension SqliteDatabase {
 // MARK: - Steps with the lock held
 
 extension SqliteDatabase {
-  /// Throws if a transaction inside this level is still open.
   func checkIsInnermost(_ level: Int) throws {
     guard transactions.levels.count == level else {
       throw misuse("the closure left a transaction open")
@@ -239,8 +233,7 @@ extension SqliteDatabase {
     return error
   }
 
-  /// Commits the innermost level, and rolls the level back if the commit fails. A failed commit (for example, because
-  /// of a broken foreign key) can leave the level open, and no other code would end the level.
+  /// Commits the innermost level, or rolls it back if the commit fails: no other code would end the level.
   func commitOrRollBack(_ level: Int) throws {
     do { try commitInnermost() } catch var error as SqlError {
       let isLost = rollBack(from: level) != nil
@@ -250,8 +243,7 @@ extension SqliteDatabase {
   }
 
   func begin(_ kind: TransactionKind, isScoped: Bool, at site: CallSite? = nil) throws -> Int {
-    // User code, such as a struct's `write(to:)`, might have forked the process or lost the handle since the call
-    // began.
+    // User code, such as a struct's `write(to:)`, might have forked the process or lost the handle.
     try checkFork()
     let connection = try openConnection()
     if let lost = connection.lost { throw lost }
@@ -339,8 +331,7 @@ extension SqliteDatabase {
     if transactions.levels.isEmpty { connection.lostTransaction = nil }
   }
 
-  /// Protects the currently open transactions from user code that the running statement calls. Returns the argument for
-  /// `endRun`.
+  /// Protects the open transactions from user code that the statement calls. Returns the argument of `endRun`.
   @usableFromInline
   func beginRun() -> Int {
     let protectedLevels = transactions.counts.protectedLevels
@@ -348,7 +339,6 @@ extension SqliteDatabase {
     return protectedLevels
   }
 
-  /// The number of levels that user code in the running statement must leave open.
   var protectedLevels: Int { transactions.counts.protectedLevels }
 
   @usableFromInline
@@ -370,8 +360,7 @@ extension SqliteDatabase {
     throw error
   }
 
-  /// Throws if the file is no longer at its path. A write to the file would be lost, and a read would not see the file
-  /// at the path.
+  /// Throws if the file is no longer at its path. Writes would be lost, and reads would miss the file at the path.
   package func checkFile(_ connection: Connection, isRead: Bool = false) throws {
     guard !connection.fileHasMoved else {
       throw SqlError(

@@ -10,8 +10,7 @@ extension SqliteDatabase {
   /// }
   /// ```
   public func userVersion() throws -> Int {
-    // Uses an internal statement, because a pool reopens a reader after a PRAGMA from the application. Does not use
-    // `pragma_user_version`, which a table of the same name would hide.
+    // A pool reopens a reader after the application's PRAGMA, and a table can hide `pragma_user_version`.
     try running { Int(try $0.userVersion()) }
   }
 

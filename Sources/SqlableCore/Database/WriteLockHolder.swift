@@ -38,13 +38,11 @@ extension WriteLockHolder: CustomStringConvertible {
 struct WriteMark: Sendable {
   let site: CallSite?
   let since: CoarseInstant
-  /// The connection's interruption, which contains the SQL of a long-running statement; nil for a connection without
-  /// interruption.
+  /// The connection's interruption, which has the SQL of a long-running statement; nil without an interruption.
   let interruption: Interruption?
 }
 
-/// An instant with a precision of some milliseconds. Reading the coarse clock takes a tenth of the time of an exact
-/// reading.
+/// An instant precise to some milliseconds. Reading the coarse clock takes a tenth of the time.
 struct CoarseInstant: Sendable {
   private let time: timespec
 

@@ -1,7 +1,6 @@
 import CSqlableSQLite
 
-/// The authorizer's rules: the tables, columns and functions that a statement is allowed to use. SQLite calls the
-/// authorizer during compilation.
+/// The tables, columns and functions that a statement may use. SQLite's authorizer checks them at compilation.
 package struct AuthorizerRules: Sendable, Hashable {
   /// SQLite's error code for an action that the rules do not allow.
   package static let errorCode = Int(SQLITE_AUTH)
@@ -9,7 +8,6 @@ package struct AuthorizerRules: Sendable, Hashable {
   let rights: AccessRights
   /// The names of common table expressions. SQLite reports these names as tables.
   package var queries: Set<[UInt8]> = []
-  /// Additional functions that a statement is allowed to call.
   package var functions: Set<[UInt8]> = []
   /// True if a statement is allowed to change rows. Then all tables can be read and changed, because triggers and
   /// foreign keys read and change other tables.
@@ -28,8 +26,7 @@ package struct AuthorizerRules: Sendable, Hashable {
     case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE: return allowsChanges
     case SQLITE_READ:
       if allowsChanges { return true }
-      // A read inside a view is allowed if the view is allowed. SQLite also reports a common table expression as a
-      // view.
+      // A read inside a view is allowed if the view is. SQLite also reports a common table expression as a view.
       if let outer, !isQuery(outer.foldedName) {
         let name = outer.foldedName
         return rights.names.columns[name] != nil || rights.names.tables.contains(name)
@@ -96,8 +93,7 @@ package final class AuthorizedCaches {
   fileprivate var isInstalled = false
   /// True if SQLite has connected the virtual table of long lists.
   fileprivate var knowsLists = false
-  /// A statement cache for each list of rules. A cached statement was checked only against the rules under which it was
-  /// compiled.
+  /// A statement cache for each list of rules. A statement was checked only against the rules of its compilation.
   private var caches: [[AuthorizerRules]: StatementCache] = [:]
   private static let maximumCaches = 8
   /// The cache of statements compiled without rules; nil while no rules apply.
@@ -111,7 +107,6 @@ package final class AuthorizedCaches {
     return cache
   }
 
-  /// Removes every statement.
   func removeAll() {
     caches.removeAll()
     unrestricted?.removeAll()
@@ -143,8 +138,7 @@ extension Connection {
     return outer
   }
 
-  /// Calls `body`, and compiles its statements under the rules, if any. A statement throws SQLite's error 23 for an
-  /// action that the rules do not allow.
+  /// Calls `body`, and compiles its statements under the rules. A forbidden action throws SQLite's error 23.
   package func within<Value>(_ rules: AuthorizerRules?, _ body: () throws -> Value) throws -> Value {
     guard let rules else { return try body() }
     // SQLite connects the virtual table of long lists at its first use. No rules allow this action.

@@ -54,8 +54,7 @@ public struct CipherSettings: Sendable, Hashable {
 
   /// Throws `.misuse` for values that SQLCipher would ignore or change.
   package func validate() throws {
-    // SQLCipher reserves up to 80 bytes of a page, and SQLite requires 480 bytes. So a file with pages of 512 bytes
-    // could be written but not read.
+    // SQLCipher reserves up to 80 bytes of a page and SQLite needs 480, so pages of 512 bytes could not be read.
     if let pageSize, !(1_024...65_536).contains(pageSize) || pageSize & (pageSize - 1) != 0 {
       throw SqlError.misuse("the page size of an encrypted file must be a power of two from 1,024 to 65,536")
     }

@@ -17,7 +17,6 @@ package final class Connection {
   let sql = SqlBuffer()
   /// The values to be bound to the statement in `sql`.
   @usableFromInline let parameters = ParameterBuffer()
-  /// The user code that the connection is running.
   package let userCode = UserCode()
   /// The version of the function registry that this connection has applied.
   @exclusivity(unchecked) var functionsVersion = 0
@@ -27,8 +26,7 @@ package final class Connection {
   var lostTransaction: SqlError? {
     didSet { hasLostTransaction = lostTransaction != nil }
   }
-  /// True if `lostTransaction` is set. Every statement checks this flag, because checking the error would copy the
-  /// error.
+  /// True if `lostTransaction` is set. Every statement checks this flag, because copying the error is slower.
   private(set) var hasLostTransaction = false
   /// The error that every call throws after the connection is lost; nil before. A connection is lost if SQLite can't
   /// end a transaction that the owner has ended.
@@ -38,7 +36,6 @@ package final class Connection {
   var shared: SharedState?
   private static let maximumCachedParameters = 4096
   private var kept: [StatementSlot] = []
-  /// The interruption that stops the connection's statements; nil if there is none.
   var interruption: Interruption? {
     didSet { unretainedInterruption = interruption.map(Unmanaged.passUnretained) }
   }
@@ -47,16 +44,13 @@ package final class Connection {
   let busyWait = BusyWait()
   /// A closure that receives every SQLite error that might show a damaged file.
   var didFindDamage: ((SqlError) -> Void)?
-  /// The tracer that measures the connection's statements; nil if no trace exists.
   @exclusivity(unchecked) var tracer: StatementTracer?
-  /// True if delete triggers fire for rows that REPLACE deletes.
   var firesDeleteTriggersOnReplace = false
   /// The key and settings of an encrypted file; nil if the file is not encrypted.
   var cipher: Cipher?
   /// `isKeyProven` is true if the file was read with the key. `isProbing` is true while the connection tests whether an
   /// error means a wrong key.
   var (isKeyProven, isProbing) = (false, false)
-  /// The number of cursors that are not yet finished.
   package var openCursors = 0
   /// True if triggers of an untrusted schema can write to FTS5's tables.
   var allowsFullTextInTriggers = false
@@ -67,8 +61,7 @@ package final class Connection {
   /// The compiled statements that begin and end transactions, by ``Control``; nil for a statement not yet compiled.
   @exclusivity(unchecked) var control: [PreparedStatement?] = []
 
-  /// Opens the file at `path` with the VFS named `fileSystem`, or with the default VFS. A path that starts with `file:`
-  /// is a URI only with `SQLITE_OPEN_URI`.
+  /// Opens a file with this VFS or the default. A path with `file:` is a URI only with `SQLITE_OPEN_URI`.
   package init(
     path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int, cipher: Cipher? = nil
   ) throws {
@@ -117,15 +110,13 @@ package final class Connection {
 
   /// Retains a statement, which remains compiled until its owner abandons the statement.
   func keep(_ statement: StatementSlot) {
-    // Finalizes abandoned statements here. An owner on another thread releases its reference later, and must not
-    // finalize the statement.
+    // An owner on another thread releases its reference later, and must not finalize the statement.
     for statement in kept where statement.isAbandoned { statement.statement = nil }
     kept.removeAll { $0.statement == nil && $0.isAbandoned }
     kept.append(statement)
   }
 
-  /// Discards all compiled statements. Returns the slots of the statements outside the cache, for the connection that
-  /// replaces this connection.
+  /// Discards all compiled statements. Returns the slots outside the cache, for the replacing connection.
   func takeKept() -> [StatementSlot] {
     dropStatements()
     defer { kept = [] }
@@ -267,7 +258,6 @@ package final class Connection {
     return try number(statement)
   }
 
-  /// The number that SQLite stores in the file for the application.
   func userVersion() throws -> Int64 { try number(compile("PRAGMA main.user_version")) }
 
   private func number(_ statement: PreparedStatement) throws -> Int64 {
@@ -275,13 +265,11 @@ package final class Connection {
     return try statement.step() ? sqlite3_column_int64(statement.handle, 0) : 0
   }
 
-  /// Compiles an internal statement of the library.
   func compile(_ text: StaticString) throws -> PreparedStatement {
     try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), isInternal: true)
   }
 
-  /// Runs an internal statement without values, such as a pragma. Returns the first column of the first row as text;
-  /// nil if there is no row.
+  /// Runs an internal statement without values. Returns the first row's first column as text; nil without a row.
   @discardableResult
   package func pragma(_ text: String) throws -> String? {
     try rows(text).first?.first
@@ -297,8 +285,7 @@ package final class Connection {
     return rows
   }
 
-  /// Runs an internal statement that can return many rows. Calls `body` with each row as texts, with an empty text for
-  /// NULL. Binds the values in `parameters`; placeholders are NULL.
+  /// Calls `body` with each row of an internal statement, as texts, empty for NULL. Placeholders are bound as NULL.
   package func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in
@@ -317,7 +304,6 @@ package final class Connection {
 
   // MARK: State
 
-  /// True if no transaction is open in SQLite.
   package var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
 
   /// True if the open transaction might have written.
@@ -341,11 +327,9 @@ package final class Connection {
   /// The number of rows that the latest INSERT, UPDATE or DELETE changed directly, without triggers and cascades.
   package var changes: Int { Int(Library.changes(handle)) }
 
-  /// The number of rows changed since the connection was opened, including triggers and cascades. The number can
-  /// overflow.
+  /// The number of rows changed since opening, with triggers and cascades. The number can overflow.
   package var totalChanges: Int32 { sqlite3_total_changes(handle) }
 
-  /// The path of the file, as resolved by SQLite.
   package var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }
 
   /// True if the file of this connection is no longer at its path.

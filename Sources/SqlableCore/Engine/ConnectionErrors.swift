@@ -29,8 +29,7 @@ extension Connection {
     return error
   }
 
-  /// True if a statement that failed because of damage uses the main database, according to its bytecode. False if the
-  /// statement uses only attached databases.
+  /// True if a statement that failed because of damage uses the main database, according to its bytecode.
   private func concernsMain(_ sql: String?) -> Bool {
     guard let sql, didFindDamage != nil else { return true }
     if Substring(sql).utf8.firstKeywords(1) == ["ATTACH"] { return false }
@@ -54,7 +53,6 @@ extension Connection {
     return !readsOther
   }
 
-  /// True if a database other than `main` and `temp` is attached.
   private var hasAttached: Bool {
     var statement: OpaquePointer?
     defer { sqlite3_finalize(statement) }
@@ -65,7 +63,6 @@ extension Connection {
     return false
   }
 
-  /// Returns the error for SQL that did not compile.
   func compileError(_ code: Int32, _ text: UnsafeBufferPointer<UInt8>) -> SqlError {
     var error = error(code, sql: String(decoding: text, as: UTF8.self))
     if let offset = Library.errorOffset?(handle), offset >= 0 { error.offset = Int(offset) }

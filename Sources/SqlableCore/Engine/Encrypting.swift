@@ -19,7 +19,6 @@ extension Cipher {
     #endif
   }
 
-  /// Throws `.misuse` if keys can't be used.
   package static func check() throws { if let missing { throw SqlError.misuse(missing) } }
 }
 
@@ -64,7 +63,6 @@ extension Connection {
     }
   }
 
-  /// Calls a C function with the bytes of a key and the number of bytes.
   private func give(_ key: EncryptionKey, to function: (UnsafePointer<CChar>?, Int32) -> Int32) throws {
     let code = key.secret?.withBytes { bytes in
       function(bytes.bindMemory(to: CChar.self).baseAddress, Int32(clamping: bytes.count))
@@ -73,8 +71,7 @@ extension Connection {
   }
 
   #if SQLCipher
-  /// Encrypts all pages with another key, in a separate transaction. SQLCipher reports no error. Open the file with the
-  /// new key to find out whether the change succeeded.
+  /// Encrypts all pages with another key. SQLCipher reports no error: open the file with the new key to check.
   func changeKey(to key: EncryptionKey) throws {
     try give(key) { sqlite3_rekey_v2(handle, "main", $0, $1) }
   }
@@ -102,8 +99,7 @@ extension Connection {
     return translated
   }
 
-  /// True if the connection can read a page. After a page that can't be decrypted, SQLCipher reads no page until the
-  /// statement has ended.
+  /// True if the connection can read a page. After a failed decryption, SQLCipher reads none until the statement ends.
   private var readsPages: Bool {
     isProbing = true
     defer { isProbing = false }
@@ -112,7 +108,6 @@ extension Connection {
 
   private static let wrongKeyMessage = "the key or the cipher settings do not match the file"
 
-  /// True if a new connection can read the file with the key.
   private func stillFits(_ cipher: Cipher) -> Bool {
     do {
       let probe = try Connection(
@@ -126,7 +121,6 @@ extension Connection {
     }
   }
 
-  /// True if the file begins with the header of an unencrypted database.
   private var hasPlainHeader: Bool {
     let magic = Array("SQLite format 3\0".utf8)
     var file: UnsafeMutablePointer<sqlite3_file>?

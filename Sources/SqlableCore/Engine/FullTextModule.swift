@@ -23,11 +23,9 @@ enum FullTextModule {
     }
   }
 
-  /// The tokenizers that are built into FTS5.
   static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
 
-  /// Allows a connection's triggers to write to FTS5's tables once the schema is no longer trusted. The connection
-  /// might have used the tables already.
+  /// Lets triggers of a connection, even a used one, write to FTS5's tables once the schema is not trusted.
   static func allowInTriggers(of connection: Connection) throws {
     guard !connection.allowsFullTextInTriggers else { return }
     try connection.withoutRules { try prepareForDistrust(connection) }
@@ -39,8 +37,7 @@ enum FullTextModule {
     }
   }
 
-  /// Replaces FTS5's built-in tokenizers with wrappers that mark the table innocuous and then call the original
-  /// tokenizer.
+  /// Replaces FTS5's built-in tokenizers with wrappers that mark the table innocuous and then call the original.
   static func prepareForDistrust(_ connection: Connection) throws {
     // Without the marks, the connection would later refuse the triggers with a misleading error.
     guard let isToBeAllowed = isToBeAllowed.answer else { throw connection.error(SQLITE_NOMEM, sql: nil) }

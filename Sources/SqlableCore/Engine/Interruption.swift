@@ -29,13 +29,11 @@ package final class Interruption: @unchecked Sendable {
     if wasLong { longStatement.withLock { $0 = nil } }
   }
 
-  /// The SQL of a long-running statement; nil until the statement has run for some time. Other threads can read this
-  /// value.
+  /// The SQL of a long-running statement; nil until it has run for some time. Any thread can read the value.
   package let longStatement = LockedValue<String?>(nil)
   /// The number of virtual machine steps of the call's statements, in thousands.
   @exclusivity(unchecked) fileprivate var steps = 0
-  /// The number of steps, in thousands, after which the running statement is reported. This takes one or two
-  /// milliseconds.
+  /// The number of steps, in thousands, after which a statement is reported: one or two milliseconds.
   fileprivate static let stepsBeforeReporting = 64
 
   /// Stores the SQL of the running statement in `longStatement`. Call on the thread that runs the statement.
@@ -66,7 +64,6 @@ package final class Interruption: @unchecked Sendable {
     }
   }
 
-  /// True if `withBudget` has stopped a statement.
   var isBudgetSpent: Bool { budget.map { $0 < 0 } ?? false }
 
   /// The remaining steps and time of a limited run; nil outside a limited run.
@@ -92,15 +89,13 @@ package final class Interruption: @unchecked Sendable {
   /// The total time that the connection has waited for locks.
   @exclusivity(unchecked) private(set) var waited = Duration.zero
 
-  /// The part of the busy timeout that passed before SQLite was called. The next wait for a lock is shorter by this
-  /// time.
+  /// The part of the busy timeout that passed before SQLite was called. The next wait is shorter by this time.
   @exclusivity(unchecked) package var spent = Duration.zero
 
   /// The connection whose statements are interrupted; nil before `use(_:)`.
   fileprivate var connection: OpaquePointer?
 
-  /// Pauses before SQLite retries to take a lock. Returns false if the busy timeout has passed or the statement must
-  /// stop.
+  /// Pauses before SQLite retries a lock. Returns false if the busy timeout passed or the statement must stop.
   fileprivate func waits(_ attempts: Int32) -> Bool {
     if budget != nil {
       budget = -1
@@ -121,7 +116,6 @@ package final class Interruption: @unchecked Sendable {
 
 /// The remaining steps and time of a limited run.
 package struct RunAllowance {
-  /// The limit that stopped the run.
   package enum Excess {
     case time, steps
   }
@@ -173,8 +167,8 @@ package struct RunAllowance {
 }
 
 extension Connection {
-  /// Throws if an interruption is requested. Every statement begins with this check, because SQLite checks only after a
-  /// thousand steps, which small statements never reach.
+  /// Throws on a requested interruption. SQLite itself checks only after a thousand steps, too late for small
+  /// statements.
   @inline(__always)
   package func checkInterruption() throws {
     guard let interruption = unretainedInterruption, interruption._withUnsafeGuaranteedRef({ $0.isRequested }) else {
@@ -183,8 +177,7 @@ extension Connection {
     throw error(SQLITE_INTERRUPT, sql: nil)
   }
 
-  /// Calls `body`, and stops its statements when they exceed the allowance. Also returns the limit that was exceeded,
-  /// if any.
+  /// Calls `body`, and stops its statements at the allowance. Also returns the exceeded limit, if any.
   package func limited<Value>(
     to allowance: RunAllowance, busyTimeout: Double, _ body: () throws -> Value
   ) -> (result: Result<Value, any Error>, excess: RunAllowance.Excess?) {

@@ -5,14 +5,12 @@ import CSqlableSQLite
 /// Examples are `near "RETURNING": syntax error` and `no such function: sqrt`. The check runs only after a failure, so
 /// a successful statement is not slower. Raw SQL is checked in the same way as the library's statements.
 enum LackingFeature {
-  /// A syntax that a version of SQLite added.
   private struct Form {
     let name: String
     let since: Int
     /// The words at which an older parser reports a syntax error, in upper case; empty for any word.
     let stops: [String]
-    /// A text in upper case that the SQL must also contain. Checking `stops` alone is not enough, because the parser
-    /// can stop at these words for other reasons.
+    /// An upper-case text that the SQL must also contain, because a parser can stop at `stops` for other reasons.
     let sign: String
   }
 
@@ -51,8 +49,7 @@ enum LackingFeature {
     "->", "->>",
   ]
 
-  /// True if UPDATE and DELETE support LIMIT. Tested by running a statement, because SQLite can list the compile option
-  /// without having the grammar.
+  /// True if UPDATE and DELETE support LIMIT. The compile option does not prove that the grammar has LIMIT.
   private static let limitsChanges = Library.Probe<Bool> {
     Library.ask { handle in
       let code = sqlite3_exec(handle, "CREATE TABLE a (b); DELETE FROM a LIMIT 1", nil, nil, nil)
@@ -64,8 +61,7 @@ enum LackingFeature {
   static let noFullText = "full-text tables need an SQLite built with SQLITE_ENABLE_FTS5"
   private static let noJSON = "JSON functions need an SQLite built with JSON support, the default since 3.38"
 
-  /// Returns a message that names the required SQLite version or build option; nil if the statement failed for another
-  /// reason.
+  /// Returns a message with the required SQLite version or build option; nil for any other failure.
   static func reason(of message: String, sql: String?) -> String? {
     if message.begins(with: "no such ") {
       if let name = message.suffix(after: "no such function: ") { return reason(ofFunction: name.asciiLowercased) }
@@ -80,8 +76,7 @@ enum LackingFeature {
     }
     // "malformed database schema (car) - near "STRICT": syntax error" is about the file, not about the statement.
     let isAboutSchema = message.begins(with: "malformed database schema ")
-    // Some builds parse LIMIT after UPDATE and DELETE without supporting it. These builds report `syntax error near
-    // "LIMIT"` or `near "ORDER BY"`.
+    // Some builds parse LIMIT without support for it: `syntax error near "LIMIT"` or `near "ORDER BY"`.
     guard let rest = message.suffix(after: "near \""),
       let stop = (rest.prefix(before: "\": syntax error") ?? rest.prefix(before: " BY\"") ?? rest.prefix(before: "\""))?
         .asciiUppercased

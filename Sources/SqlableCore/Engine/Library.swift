@@ -9,7 +9,6 @@ package enum Library {
   /// The minimum version: the first version that reports the state of a transaction.
   private static let leastVersionNumber = 3_034_000
 
-  /// Throws if this SQLite is too old.
   static func check() throws {
     guard versionNumber < leastVersionNumber else { return }
     throw SqlError.misuse(needed(for: "this library", since: 34))
@@ -25,14 +24,12 @@ package enum Library {
     sqlite3_column_text(row, 0).map { String(cString: $0) }
   }
 
-  /// True if this SQLite supports RETURNING.
   static let hasReturning = versionNumber >= 3_035_000
   /// True if several connections can share an in-memory database without a shared cache.
   static let sharesMemory = versionNumber >= 3_036_000
   /// True if ADD COLUMN checks existing rows against the constraints of the new column.
   package static let checksAddedColumns = versionNumber >= 3_037_000
-  /// True if a DELETE of all rows counts the rows of a WITHOUT ROWID table. SQLite 3.40 counts these rows, 3.34 does
-  /// not.
+  /// True if DELETE of all rows counts the rows of a WITHOUT ROWID table. SQLite 3.40 does, 3.34 does not.
   static let countsClearedRows = versionNumber >= 3_040_000
 
   /// The functions of the pre-update hook; nil if this SQLite was built without the hook.
@@ -103,7 +100,6 @@ package enum Library {
     return body(handle)
   }
 
-  /// Runs a query on a new in-memory database and calls `body` with its first row.
   private static func ask<Answer>(_ sql: String, _ body: (OpaquePointer) -> Answer?) -> Answer? {
     ask { handle in
       var statement: OpaquePointer?

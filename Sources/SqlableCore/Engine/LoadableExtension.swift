@@ -18,7 +18,6 @@ public struct LoadableExtension: Sendable, Hashable {
 
   public init(path: String, entryPoint: String? = nil) { (self.path, self.entryPoint) = (path, entryPoint) }
 
-  /// Throws `.misuse` for an invalid file name or function name.
   func validate() throws {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the path of an extension can't be empty or contain a NUL byte")
@@ -28,7 +27,6 @@ public struct LoadableExtension: Sendable, Hashable {
     }
   }
 
-  /// This extension with an absolute path, which does not depend on the working directory.
   var withAbsolutePath: LoadableExtension {
     guard path.utf8.contains(UInt8(ascii: "/")), !path.begins(with: "/") else { return self }
     return LoadableExtension(path: FileManager.default.currentDirectoryPath + "/" + path, entryPoint: entryPoint)

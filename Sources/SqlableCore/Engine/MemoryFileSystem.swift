@@ -25,8 +25,7 @@ enum MemoryFileSystem {
     let memory: UnsafeMutablePointer<sqlite3_vfs>
     let files: UnsafeMutablePointer<sqlite3_vfs>
 
-    /// Returns the VFS that stores the file. Files without a name are SQLite's temporary files, which are stored in
-    /// memory too.
+    /// Returns the VFS that stores the file. A file without a name is temporary, and stored in memory too.
     func system(of name: UnsafePointer<CChar>?) -> UnsafeMutablePointer<sqlite3_vfs> {
       guard let name, strncmp(name, MemoryFileSystem.prefix, MemoryFileSystem.prefix.utf8.count) != 0 else {
         return memory
@@ -36,14 +35,12 @@ enum MemoryFileSystem {
   }
 
   private static let systems: Systems? = {
-    // Looking up a VFS initializes SQLite. The memory setting must be applied before, and a VFS can be registered only
-    // after.
+    // Looking up a VFS initializes SQLite. The memory setting comes before that, registering a VFS after.
     MemoryStatistics.settle()
     guard let files = sqlite3_vfs_find(nil), let memory = sqlite3_vfs_find("memdb") else { return nil }
     let name = "sqlable-memory"
     let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-    // Copies the other functions of the default VFS, such as the clock and random numbers. These functions do not
-    // depend on the VFS argument.
+    // The other functions of the default VFS, such as the clock, do not depend on the VFS argument.
     vfs.initialize(to: files.pointee)
     vfs.pointee.pNext = nil
     vfs.pointee.zName = UnsafePointer(strdup(name))

@@ -6,8 +6,7 @@ enum MemoryStatistics {
   private static let areKept = Atomic<Bool>(false)
   private static let isSettled = Atomic<Bool>(false)
 
-  /// Enables the statistics. Throws after a connection has been opened, because SQLite accepts the setting only before
-  /// its first use.
+  /// Enables the statistics. Throws after a connection has been opened, because SQLite is then already in use.
   static func keep() throws {
     guard !isSettled.load(ordering: .acquiring) else {
       throw SqlError.misuse("keepMemoryStatistics() must be called before the first handle is opened")
@@ -15,8 +14,7 @@ enum MemoryStatistics {
     areKept.store(true, ordering: .releasing)
   }
 
-  /// Applies the setting. Call before the first call of SQLite. If another library used SQLite first, the setting has
-  /// no effect.
+  /// Applies the setting. Call before the first use of SQLite; later, the setting has no effect.
   static func settle() { settled }
 
   private static let settled: Void = {

@@ -14,8 +14,7 @@ package final class PageCopy {
     handle = sqlite3_backup_init(target.handle, "main", source.handle, database)
     guard handle == nil else { return }
     let code = sqlite3_errcode(target.handle)
-    // SQLite returns this code if the target has an open read transaction, or if the source has no database with this
-    // name.
+    // The target has an open read transaction, or the source has no database with this name.
     guard code == SQLITE_ERROR else { throw target.error(code, sql: nil) }
     throw SqlError.misuse("can't replace the database: \(target.error(code, sql: nil).message)").labelled(target.label)
   }
@@ -49,8 +48,7 @@ extension Connection {
     return connection
   }
 
-  /// Applies the WAL and the journal of a file to the file, and deletes both. Throws `.busy` if another connection has
-  /// the file open.
+  /// Applies a file's WAL and journal, and deletes both. Throws `.busy` if another connection has the file open.
   package static func closeWAL(ofFileAt path: String, label: String?, _ cipher: Cipher?) throws {
     let connection = try Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
@@ -60,8 +58,7 @@ extension Connection {
     guard try connection.pragma("PRAGMA journal_mode = DELETE") == "delete" else {
       throw SqlError(.busy, message: "another connection has the file open", label: label)
     }
-    // Reads the file, so that a journal is rolled back. Setting the mode that the file already has does not read the
-    // file.
+    // Reads the file to roll back a journal. Setting the file's present mode again does not read the file.
     try connection.pragma("PRAGMA schema_version")
   }
 

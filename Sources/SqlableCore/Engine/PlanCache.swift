@@ -2,14 +2,12 @@ import CSqlableSQLite
 
 /// A cache of facts about the plans of a connection's statements, valid until the schema or its statistics change.
 package final class PlanCache {
-  /// The tables that a statement's plan scans completely, by the statement's SQL. The plan does not depend on bound
-  /// values.
+  /// The tables that a plan scans completely, by SQL. The plan does not depend on bound values.
   @exclusivity(unchecked) private var visits: [String: [String]] = [:]
   @exclusivity(unchecked) private var schema: SchemaState?
   private static let maximumCount = 1_000
 
-  /// Returns the tables that `find` returns for this text. Reuses an earlier result while the schema and its statistics
-  /// are unchanged.
+  /// Returns the tables that `find` returns for this text, from the cache while the schema state is unchanged.
   package func visits(of sql: String, in schema: SchemaState, _ find: () throws -> [String]) rethrows -> [String] {
     if self.schema != schema {
       self.schema = schema
@@ -28,8 +26,7 @@ package final class PlanCache {
 package struct SchemaState: Equatable {
   /// A number that changes whenever any connection changes the schema.
   let version: Int64
-  /// The number of times that SQLite has recompiled the statement that reads the schema's version. SQLite recompiles a
-  /// statement after ANALYZE, ATTACH, or a change of a temporary table.
+  /// The recompilation count of the version query, which ANALYZE, ATTACH and changed temporary tables increase.
   let recompilations: Int32
 }
 

@@ -8,13 +8,11 @@ package final class PreparedStatement {
   @usableFromInline let handle: OpaquePointer
   @usableFromInline let row: UnsafeMutablePointer<RowState>
   unowned let connection: Connection
-  /// True if the statement can't change the database.
   let isReadOnly: Bool
   /// The layout of the result's rows; nil if each row is one model.
   private(set) var layout: ResultLayout?
 
-  /// True while a run uses the statement. Then no other run is allowed to reset the statement, and the cache does not
-  /// evict the statement.
+  /// True while a run uses the statement. No other run may then reset it, and the cache does not evict it.
   @exclusivity(unchecked) var isInUse = true
 
   /// The mark of the statement's bound values in the parameter buffer.
@@ -58,8 +56,7 @@ package final class PreparedStatement {
     }
   }
 
-  /// Sets the columns of the rows, by position. The list ends with ``RowState/noColumn``, and its memory must outlive
-  /// the statement's run.
+  /// Sets the rows' columns by position, ending with ``RowState/noColumn``. The memory must outlive the run.
   @usableFromInline
   func expectColumns(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
     row.pointee.expect(columns, count: count)
@@ -70,7 +67,6 @@ package final class PreparedStatement {
   /// Sets the number of columns, without their identities.
   func expectAnyColumns() { expectColumns(RowState.noColumns, count: columnCount) }
 
-  /// Sets the layout of the rows, and retains the layout.
   func expect(_ layout: ResultLayout) {
     if self.layout !== layout { self.layout = layout }
     expectColumns(layout.identities, count: layout.count)
@@ -92,7 +88,6 @@ package final class PreparedStatement {
     return list
   }
 
-  /// Advances to the next row; returns false at the end.
   @inlinable
   package func step() throws -> Bool {
     let code = sqlite3_step(handle)
@@ -145,8 +140,7 @@ package final class PreparedStatement {
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
-  /// Binds a text at a position counted from 1. `encoding` is the number of the text's encoding, as in a database
-  /// header. The bytes are not copied, and must outlive the run.
+  /// Binds a text at a position from 1. `encoding` is as in a database header. The bytes must outlive the run.
   package func bind(text bytes: UnsafePointer<UInt8>, count: Int, encoding: UInt8, at index: Int32) throws {
     let code = bytes.withMemoryRebound(to: CChar.self, capacity: count) {
       sqlite3_bind_text64(handle, index, $0, UInt64(count), nil, encoding)
@@ -154,11 +148,9 @@ package final class PreparedStatement {
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
-  /// Resets the statement for another run with other values.
   package func rewind() { sqlite3_reset(handle) }
 
-  /// Ends the run and releases its locks, even after an error. Values remain bound until they are replaced, but SQLite
-  /// does not read them.
+  /// Ends the run and releases its locks, even after an error. Bound values stay, but SQLite does not read them.
   package func reset() {
     sqlite3_reset(handle)
     row.pointee.end()
@@ -169,7 +161,6 @@ package final class PreparedStatement {
 }
 
 extension Connection {
-  /// Compiles one statement whose text the library wrote.
   package func prepareText(_ text: String) throws -> PreparedStatement {
     var text = text
     return try text.withUTF8 { try compile($0, isInternal: true) }

@@ -11,7 +11,6 @@ package final class RawFile {
   /// The size of the file, in bytes, when the file was opened.
   package let size: Int
 
-  /// Opens the file. Throws `.cannotOpen` for a file that can't be read.
   package init(path: String) throws {
     // Opening a pipe would wait for a writer.
     if let info = FileIdentity.info(path), !info.isRegular {
@@ -38,7 +37,6 @@ package final class RawFile {
 
   deinit { sqlite3_close_v2(handle) }
 
-  /// Returns the file at a path; nil if the file does not exist.
   package static func ifExists(_ path: String) throws -> RawFile? {
     FileManager.default.fileExists(atPath: path) ? try RawFile(path: path) : nil
   }
@@ -46,8 +44,7 @@ package final class RawFile {
   /// True if the file begins with a database header, and does not look like an encrypted file with a plaintext header.
   package var isPlain: Bool { bytes(at: 0, count: 16) == Array("SQLite format 3\0".utf8) && !looksEncrypted }
 
-  /// True if the bytes are as evenly distributed as in an encrypted or compressed file, in every sampled part of the
-  /// file.
+  /// True if the bytes of every sampled part are as evenly distributed as in an encrypted or compressed file.
   package var looksEncrypted: Bool {
     // Samples begin after a plaintext header. For 1,024 random bytes, chi-squared exceeds 450 in one of a trillion
     // files.

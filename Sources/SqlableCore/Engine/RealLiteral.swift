@@ -1,8 +1,7 @@
 import CSqlableSQLite
 import Glibc
 
-// REAL literals in SQL text. SQLite does not parse every literal exactly: about one random number in a hundred differs
-// by one unit in the last place.
+// REAL literals. SQLite parses about one random number in a hundred wrongly, by one unit in the last place.
 
 extension Connection {
   /// Returns a literal that this SQLite reads as exactly this number.
@@ -23,7 +22,6 @@ extension Connection {
     return real.product
   }
 
-  /// Returns the number that SQLite reads from a literal.
   private func number(_ literal: String) throws -> Double {
     var text = "SELECT \(literal)"
     return try text.withUTF8 { text in
@@ -67,8 +65,7 @@ extension Double {
     return String(decoding: buffer.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// An expression that multiplies or divides an integer by powers of two. Every step is exact: `(4503599627370497 *
-  /// 1.0 / 1024)`.
+  /// An integer, multiplied or divided exactly by powers of two: `(4503599627370497 * 1.0 / 1024)`.
   fileprivate var product: String {
     // The significand as an integer. The significand of a subnormal number has fewer bits.
     var exponent = Int(self.exponent) - 52

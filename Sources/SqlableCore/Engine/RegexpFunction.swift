@@ -6,7 +6,6 @@ import Glibc
 /// The function is registered on a connection when a statement first fails because the function is missing. So opening
 /// a connection is not slower, and a function `regexp` that the application has registered takes precedence.
 enum RegexpFunction {
-  /// True if SQLite's message reports that the function `regexp` is missing.
   static func isMissing(_ message: UnsafePointer<CChar>?) -> Bool {
     guard let message else { return false }
     return sqlite3_stricmp(message, "no such function: regexp") == 0
@@ -61,8 +60,7 @@ extension Connection {
     throw SqlError.nulInText.labelled(label)
   }
 
-  /// Compiles the first statement of a text. Returns SQLite's result code, and sets `used` to the number of bytes of
-  /// that statement.
+  /// Compiles the first statement of a text. Returns SQLite's code, and the statement's length in `used`.
   func prepare(
     _ text: UnsafePointer<UInt8>, _ count: Int32, _ statement: inout OpaquePointer?, _ used: inout Int
   ) -> Int32 {

@@ -1,8 +1,6 @@
 /// A column of a result: the column's identity, and the type of its values if known.
 package struct ResultColumn {
-  /// The identity by which the column is read.
   package let identity: UnsafeRawPointer
-  /// The type in which the column's values are stored; nil if unknown.
   package let type: ColumnType?
 }
 
@@ -41,8 +39,7 @@ package final class ResultLayout: @unchecked Sendable {
 }
 
 extension ResultLayout {
-  /// Returns the layout of a result with `count` columns. This layout describes the first columns, and `column`
-  /// describes the remaining columns.
+  /// Returns a layout of `count` columns: these columns, then `column` for each remaining column.
   func extended(to count: Int, by column: ResultColumn) -> ResultLayout {
     guard count > self.count else { return self }
     let described = (0..<self.count).map { ResultColumn(identity: identities[$0], type: types[$0]) }
@@ -62,14 +59,12 @@ extension ResultLayout {
 }
 
 extension PreparedStatement {
-  /// Throws if the result has fewer columns than will be read.
   func check(_ layout: ResultLayout) throws {
     try checkColumns { count in
       guard count >= layout.count else { throw ResultLayout.mismatch(count, layout.count) }
     }
   }
 
-  /// Calls `check` with the number of columns, and adds the SQL to the error.
   func checkColumns(_ check: (Int) throws -> Void) throws {
     do { try check(columnCount) } catch var error as SqlError {
       error.sql = sql

@@ -17,8 +17,7 @@ final class RollbackDetector {
   private var isRegistered = false
   private var join: PreparedStatement?
 
-  /// The number of rolled-back savepoints. SQLite's virtual tables share the counter, and exist as long as the
-  /// connection.
+  /// The number of rolled-back savepoints. The virtual tables share the counter as long as the connection exists.
   final class Counter {
     @exclusivity(unchecked) fileprivate var rollbacks = 0
 
@@ -26,7 +25,6 @@ final class RollbackDetector {
 
   init(_ connection: Connection) { self.connection = connection }
 
-  /// The number of savepoints rolled back in transactions that the detector joined.
   var rollbacks: Int { counter.rollbacks }
 
   /// Joins the open transaction. One call per transaction is enough. Returns false if the write lock is not available.
@@ -63,8 +61,7 @@ final class RollbackDetector {
     var counter: Unmanaged<Counter>?
   }
 
-  // `nonisolated(unsafe)` is sound: the module is written once, and SQLite only reads it. The address must remain valid
-  // while any connection is open.
+  // `nonisolated(unsafe)` is sound: the module is written once, then only read. The module outlives all connections.
   nonisolated(unsafe) private static let module: UnsafePointer<sqlite3_module> = {
     var module = sqlite3_module()
     // Version 2 supports savepoints. Without xCreate the module is eponymous-only.

@@ -17,7 +17,6 @@ struct RowState: ~Copyable {
   @usableFromInline let generation = Atomic<UInt64>(0)
   /// The position of the column that is expected to be read next.
   @usableFromInline var next = 0
-  /// The number of columns of the row.
   @usableFromInline var count = 0
   /// The positions of the columns of the model that is being read.
   @usableFromInline var window = 0..<0
@@ -31,14 +30,12 @@ struct RowState: ~Copyable {
   /// The statement, which is used only for errors and for finding columns by name.
   var statement: Unmanaged<PreparedStatement>?
   #if DEBUG
-  /// The columns that the model has read, while its use of columns is checked. `window` is then empty, so that every
-  /// read takes the slower path, which records the read.
+  /// The columns that the model has read, if checked. `window` is then empty, so that each read takes the slow path.
   private var tracked: (window: Range<Int>, columns: Set<UnsafeRawPointer>)?
   #endif
 
   init() {}
 
-  /// The positions to search for a column of the model.
   var searched: Range<Int> {
     #if DEBUG
     tracked?.window ?? window
@@ -72,7 +69,6 @@ struct RowState: ~Copyable {
   }
   #endif
 
-  /// SQLite's value at a position of the row.
   @inlinable
   @inline(__always)
   func value(at position: Int) -> OpaquePointer? {
@@ -114,11 +110,9 @@ extension RowState {
     free.withLock { $0.append(state) }
   }
 
-  /// The generation of the current row.
   @inlinable
   var current: UInt64 { generation.load(ordering: .relaxed) }
 
-  /// True if the row of this generation is the current row.
   @inlinable
   func isCurrent(_ row: UInt64) -> Bool { generation.load(ordering: .relaxed) == row }
 
@@ -128,8 +122,7 @@ extension RowState {
     generation.store(generation.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
 
-  /// The identities of a row whose columns are unknown. `nonisolated(unsafe)` is sound, because the memory is written
-  /// only here.
+  /// The identities of unknown columns. `nonisolated(unsafe)` is sound: the memory is written only here.
   nonisolated(unsafe) static let noColumns: UnsafePointer<UnsafeRawPointer> = {
     let none = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: 1)
     none.initialize(to: noColumn)
@@ -146,7 +139,6 @@ extension RowState {
     firstValue = nil
   }
 
-  /// Starts a new row.
   @inlinable
   mutating func begin() throws {
     nextGeneration()
@@ -155,8 +147,7 @@ extension RowState {
     if firstValue == nil || firstValue != UnsafeRawPointer(sqlite3_column_value(handle, 0)) { try findValues() }
   }
 
-  /// Sets `firstValue` if the row's values are stored in one array. Throws if the result has fewer columns than will be
-  /// read.
+  /// Sets `firstValue` if the row's values form one array. Throws if the result has too few columns.
   @usableFromInline
   mutating func findValues() throws {
     firstValue = nil

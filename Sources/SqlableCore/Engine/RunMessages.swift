@@ -6,8 +6,7 @@ import CSqlableSQLite
 /// compiling the statement again produces the same message, because the compiler has no values. Any other message is
 /// cut off before the value, or replaced by the text of the result code if its beginning is unknown.
 package enum RunMessage {
-  /// Returns the message if it certainly quotes no value. Returns nil for an unknown message, and for a message that
-  /// might come from compiling the statement.
+  /// Returns the message if it certainly quotes no value; nil if it is unknown or might be a compile error.
   static func known(_ message: String, code: Int32, extendedCode: Int32) -> String? {
     if isCodeText(message, code) || isCodeText(message, extendedCode) || fixed.contains(message) { return message }
     if code == SQLITE_CONSTRAINT, isBuiltFromSchema(message, extendedCode) { return message }
@@ -28,8 +27,7 @@ package enum RunMessage {
   package static func ofRemote(_ message: String, code: Int32, extendedCode: Int32, sql: String?) -> String {
     guard known(message, code: code, extendedCode: extendedCode) == nil else { return message }
     for (beginning, words) in shortenings where message.begins(with: beginning) {
-      // In a compile error, SQLite quotes a name from the statement. In a full-text search, SQLite quotes a word of the
-      // searched text.
+      // SQLite quotes a name of the statement in a compile error, but a word of the text in a full-text search.
       let isAboutName = beginning.begins(with: "no such ") || beginning.begins(with: "unable to use function ")
       if isAboutName, sql?.uppercased().contains("MATCH") != true { return message }
       let rest = message.dropFirst(beginning.count).filter { $0 != "\"" }
@@ -50,8 +48,7 @@ package enum RunMessage {
       case .notNull: "NOT NULL constraint failed: "
       case .unique, .primaryKey, .rowId: "UNIQUE constraint failed: "
       case .dataType: "cannot store "
-      // A foreign key's message is in `fixed`. Newer versions allow RAISE with an expression, whose text can begin in
-      // the same way.
+      // A foreign key's message is in `fixed`. A RAISE with an expression can begin in the same way.
       case .foreignKey, .trigger: nil
       // The message of R*Tree contains the names of a table and two columns.
       case .other: "rtree constraint failed: "
@@ -189,8 +186,7 @@ extension Connection {
     return sqlite3_errmsg(handle).map { Connection.withoutAdvice(String(cString: $0)) }
   }
 
-  /// Returns the texts that triggers pass to RAISE. Omits RAISE with an expression, which newer versions allow, because
-  /// the expression can contain a value.
+  /// Returns the texts that triggers pass to RAISE, without expressions, which can contain a value.
   private func raisedMessages() -> Set<String> {
     let databases = (try? rows("PRAGMA database_list").map { $0[1] }) ?? []
     var messages: Set<String> = []

@@ -1,19 +1,15 @@
-/// The initial state of a connection that a pool lends to several callers in turn. No caller is allowed to leave the
-/// connection in another state.
+/// The initial state of a connection that a pool lends to several callers, who must not change the state.
 struct SharedState {
-  /// True if compiled SQL might have changed settings or attached files. Compiling can suffice, because SQLite runs
-  /// some pragmas while compiling.
+  /// True if compiled SQL might have changed settings or attached files. SQLite runs some pragmas while compiling.
   private(set) var hasOtherSettings = false
   /// True if compiled SQL might have created or dropped temporary objects.
   fileprivate var mayHaveOtherObjects = false
-  /// The temporary objects that existed when the sharing began.
   fileprivate let objects: [[String]]
 
   /// Records the effects that a text can have. Call before compiling, because SQLite runs many pragmas while compiling,
   /// even after EXPLAIN and even if the rest of the text is invalid.
   mutating func note(_ text: UnsafeBufferPointer<UInt8>) {
-    // Checks four words, because of EXPLAIN QUERY PLAN PRAGMA. SQLite does not report whether a pragma reads or sets a
-    // value.
+    // Four words, as in EXPLAIN QUERY PLAN PRAGMA. SQLite does not report whether a pragma reads or sets.
     let words = text[...].firstKeywords(4)
     if words.contains(where: ["PRAGMA", "ATTACH", "DETACH"].contains) { hasOtherSettings = true }
     // Does not check for TEMP, because a schema name can also make an object temporary: CREATE VIEW temp.bicycle.
@@ -29,8 +25,7 @@ extension Connection {
     shared = SharedState(objects: try temporaryObjects())
   }
 
-  /// True if a caller might have changed the settings, attached files or temporary objects of a shared connection. A
-  /// temporary object hides a table of the same name.
+  /// True if a caller might have changed settings, attached files, or temporary objects, which hide tables.
   package var hasOtherState: Bool {
     guard let shared else { return false }
     if shared.hasOtherSettings { return true }

@@ -26,10 +26,8 @@ package final class SqlBuffer {
   var count: Int { state.count }
   var buffer: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: bytes, count: count) }
 
-  /// The text written so far.
   package var text: String { String(decoding: buffer, as: UTF8.self) }
 
-  /// True if the buffer contains a key, false for a text.
   var isKey: Bool { state.isKey }
 
   /// True if the statement can be found by its key, because every part of the statement can be written into a key.
@@ -42,13 +40,11 @@ package final class SqlBuffer {
     set { state.qualifiesColumns = newValue }
   }
 
-  /// Starts a text.
   func begin() {
     state.count = 0
     state.isKey = false
   }
 
-  /// Starts a key of this kind.
   func begin(key kind: KeyKind) {
     state.count = 0
     state.isKey = true
@@ -67,7 +63,6 @@ package final class SqlBuffer {
   /// Marks the statement as having no key. Then a cache lookup uses the text.
   func refuseKey() { state.hasKey = false }
 
-  /// Removes all bytes after the first `count` bytes.
   func truncate(to count: Int) {
     state.count = count
   }
@@ -132,8 +127,7 @@ package final class SqlBuffer {
     state.capacity = capacity
   }
 
-  /// A hash of the bytes, which processes eight bytes at a time. The bytes contain identifiers but no values, so
-  /// external input can't force collisions.
+  /// A hash of eight bytes at a time. The bytes contain no values, so external input can't force collisions.
   var hash: UInt64 {
     let (bytes, count) = (bytes, count)
     var hash = 0x9E37_79B9_7F4A_7C15 ^ UInt64(truncatingIfNeeded: count)

@@ -52,7 +52,6 @@ package final class StatementCache {
   var size: Int { state.size }
   var hits: Int { state.hits }
   var misses: Int { state.misses }
-  /// The number of evicted statements.
   var evictions: Int { state.evictions }
 
   /// Returns the statement with this key, marked as in use; nil if the statement is not cached or is already in use.
@@ -68,13 +67,11 @@ package final class StatementCache {
     return entry.statement
   }
 
-  /// Caches a newly compiled statement, unless the statement alone exceeds the capacity. Replaces a statement with the
-  /// same hash, unless that statement is in use.
+  /// Caches a new statement, unless it exceeds the capacity. Replaces an unused statement with the same hash.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
     if let entry = state.entries[hash] {
-      // A statement in use is not replaced. Such a statement has the same text and runs further up the call stack, or
-      // has another text with the same hash.
+      // A statement in use runs the same text further up the call stack, or has another text with the same hash.
       guard !entry.statement.isInUse else { return }
       evict(hash)
     }
@@ -95,8 +92,7 @@ package final class StatementCache {
     state.evictions += 1
   }
 
-  /// Evicts the least recently used statements. A large cache evicts an eighth of its capacity in one call, because
-  /// finding these statements scans all entries.
+  /// Evicts the least recently used statements, an eighth of the capacity at once: each search scans all entries.
   private func makeRoom(for size: Int) {
     guard self.size > capacity - size else { return }
     let room = max(size, count > 64 ? capacity / 8 : 0)

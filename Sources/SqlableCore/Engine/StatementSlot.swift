@@ -1,7 +1,6 @@
 import Synchronization
 
-/// A slot for a compiled statement outside the cache, such as the statement of a ``Prepared``. The connection owns the
-/// statement and can discard it; then `statement` is nil.
+/// A slot for a statement outside the cache, such as a ``Prepared``'s. `statement` is nil after it is discarded.
 final class StatementSlot {
   /// Accessed only with the handle's lock held.
   @exclusivity(unchecked) var statement: PreparedStatement?

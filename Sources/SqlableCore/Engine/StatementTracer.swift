@@ -4,7 +4,6 @@ import Synchronization
 
 /// The measurements of one run of a statement, or an error that occurred without a statement.
 package struct MeasuredRun: Sendable {
-  /// A transaction that a run ended.
   struct EndedTransaction: Sendable {
     enum Outcome: Sendable {
       case committed, rolledBack
@@ -20,7 +19,6 @@ package struct MeasuredRun: Sendable {
 
   package var sql: String
   var isReadOnly: Bool
-  /// True if the run reused a compiled statement.
   var isCached = true
   /// The wait for other connections' locks.
   var waiting = Duration.zero
@@ -38,22 +36,18 @@ package struct MeasuredRun: Sendable {
   var ended: EndedTransaction?
   /// The call that ran the statement; nil for an internal statement.
   var caller: TraceCaller?
-  /// The call site of the prepared statement or cursor. For other statements, the call site of `caller`; nil if there
-  /// is no caller.
+  /// The call site of the prepared statement or cursor, otherwise of `caller`; nil without a caller.
   var site: CallSite?
-  /// The statement's text with its values as literals. Nil if values were not requested, the statement has no
-  /// parameters, or the text is too long.
+  /// The text with its values as literals; nil if not requested, without parameters, or too long.
   var expandedSql: String?
   /// The task-local values of the task that ran the statement; nil if no values were captured.
   package var task: TaskLocalSnapshot?
-  /// The time at which the run ended.
   var end: ContinuousClock.Instant
 
   var duration: Duration { waiting + compiling + stepping + committing }
 }
 
 extension MeasuredRun {
-  /// Creates a run for an error that occurred without a statement.
   init(_ error: SqlError) {
     self.init(sql: error.sql ?? "", isReadOnly: true, isCached: false, end: .now)
     self.error = error
@@ -66,7 +60,7 @@ package final class TraceCaller: Sendable {
   let site: CallSite
   let context: String?
   let task: TaskLocalSnapshot?
-  /// True if a trace closure made the call. Then the call's statements are not reported.
+  /// True if a trace closure made the call, whose statements are then not traced.
   let isReceiver: Bool
 
   package init(site: CallSite, context: String?, task: TaskLocalSnapshot?, isReceiver: Bool) {
@@ -95,13 +89,11 @@ final class StatementTracer {
   private let measured = LockedValue(Measured())
   /// A closure that is called when the first run is stored after `take()`.
   private let didMeasure: () -> Void
-  /// Returns true if a trace requests values.
   private let wantsValues: () -> Bool
   /// The maximum length of a stored text with values, in bytes.
   private static let maximumExpanded = 16_384
   /// True while the library runs internal queries about other statements. These queries are not measured.
   fileprivate var isPaused = false
-  /// The call that runs the next statements.
   private(set) var caller: TraceCaller?
   /// The callers to restore when nested calls end, outermost first.
   private var outerCallers: [TraceCaller?] = []
@@ -160,7 +152,6 @@ final class StatementTracer {
     if !connection.isAutocommit { transaction = (.now, 0, connection.totalChanges, nil) }
   }
 
-  /// Ends the measurement.
   func remove() {
     sqlite3_trace_v2(connection.handle, 0, nil, nil)
     sqlite3_commit_hook(connection.handle, nil, nil)
@@ -168,8 +159,7 @@ final class StatementTracer {
     connection.stopUsingInterruption(busyTimeout: connection.busyTimeout)
   }
 
-  /// Returns the runs that have ended since the last call, and the number of runs above `maximumKept`, which were
-  /// dropped. Callable from any thread.
+  /// Returns the runs since the last call, and the number of dropped runs. Callable from any thread.
   func take() -> (runs: [MeasuredRun], dropped: Int) {
     measured.withLock { measured in
       defer { measured = Measured() }
@@ -194,13 +184,11 @@ final class StatementTracer {
 
   // MARK: Measuring
 
-  /// Records the time of compiling a statement.
   func didCompile(_ statement: OpaquePointer, since begin: ContinuousClock.Instant) {
     sites[statement] = nil
     if !isPaused { compiled = (statement, begin.duration(to: .now)) }
   }
 
-  /// Records a text that can't be compiled.
   func didFailToCompile(_ text: String, since begin: ContinuousClock.Instant, _ error: SqlError) {
     guard !isPaused else { return }
     let now = ContinuousClock.now
@@ -213,8 +201,7 @@ final class StatementTracer {
   /// Records the error of a failed statement. Call after the statement's end was measured.
   func didFail(_ error: SqlError) {
     guard !isPaused else { return }
-    // A pool first tries a short read on the caller's thread. If the read takes too long, the read is retried elsewhere
-    // and has not failed.
+    // A short read on the caller's thread that takes too long is retried elsewhere, and has not failed.
     let runsAgain = interruption?.isBudgetSpent == true
     measured.withLock { [caller] measured in
       guard let last = measured.runs.indices.last else { return }
@@ -237,8 +224,7 @@ final class StatementTracer {
   /// Records that the row was read successfully despite an earlier `didFailToRead`.
   func didRead(_ statement: OpaquePointer) { running[statement]?.error = nil }
 
-  /// Records an error without a statement that a call is about to throw. Returns true if an event will report the
-  /// error.
+  /// Records an error that no statement caused, before a call throws it. Returns true if an event reports the error.
   func didFailWithoutStatement(_ error: SqlError) -> Bool {
     guard !isPaused, interruption?.isBudgetSpent != true else { return false }
     var run = MeasuredRun(error)
@@ -333,8 +319,7 @@ final class StatementTracer {
 }
 
 extension Connection {
-  /// Starts to measure all statements, and returns the tracer. `didMeasure` is called with the handle's lock held when
-  /// runs are available.
+  /// Starts to measure. `didMeasure` is called with the handle's lock held when runs are available.
   func startTracing(
     wantsValues: @escaping () -> Bool, didMeasure: @escaping () -> Void
   ) -> StatementTracer {
@@ -348,7 +333,6 @@ extension Connection {
     tracer = nil
   }
 
-  /// Calls `body` without measuring its statements.
   func withoutTracing<Value>(_ body: (Connection) throws -> Value) rethrows -> Value {
     let (tracer, wasPaused) = (tracer, tracer?.isPaused)
     tracer?.isPaused = true

@@ -1,7 +1,6 @@
 import CSqlableSQLite
 
 extension Connection {
-  /// The statements that begin and end transactions.
   package enum Control: Int, CaseIterable {
     case beginDeferred, beginImmediate, beginExclusive, commit, rollback, savepoint, release, rollbackTo
 
@@ -39,8 +38,7 @@ extension Connection {
     _ = try statement.step()
   }
 
-  /// Returns the compiled statement. For a BEGIN or SAVEPOINT, first compiles the statements that end it, because
-  /// compiling a ROLLBACK later could fail if memory runs out.
+  /// Returns the compiled statement. BEGIN and SAVEPOINT compile their ends first: later, memory might run out.
   private func statement(of kind: Control) throws -> PreparedStatement {
     if !control.isEmpty, let statement = control[kind.rawValue] { return statement }
     if control.isEmpty { control = Array(repeating: nil, count: Control.allCases.count) }
@@ -50,8 +48,7 @@ extension Connection {
     return statement
   }
 
-  /// Compiles a control statement. Locks and damaged files can't cause an error, because these statements do not read
-  /// the schema. The compilation is not traced, because it happens once for all transactions.
+  /// Compiles a control statement, untraced. No schema is read, so locks and damage can't cause an error.
   private func compile(_ kind: Control) throws -> PreparedStatement {
     var statement: OpaquePointer?
     var used = 0

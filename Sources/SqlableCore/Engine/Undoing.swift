@@ -16,8 +16,7 @@ extension Connection {
   /// transaction.
   func undoSavepoint() -> SqlError? {
     guard !hasLostTransaction else { return lostTransaction }
-    // Releases the savepoint only after the rollback. All savepoints have the same name, so a savepoint that remained
-    // would be mistaken for the outer savepoint.
+    // Releases only after the rollback: all savepoints share a name, so a leftover would pass for the outer one.
     guard let cause = repeated(.rollbackTo) ?? repeated(.release) else { return nil }
     loseTransaction(because: cause)
     // Ends the transaction now, so that other connections can write. The owner's rollback later has nothing to do.
@@ -25,8 +24,7 @@ extension Connection {
     return lostTransaction
   }
 
-  /// Marks the open transaction as lost. None of its changes are stored, and every statement throws until the owner
-  /// ends the transaction.
+  /// Marks the open transaction as lost: nothing is stored, and statements throw until the owner ends it.
   func loseTransaction(because cause: SqlError) {
     guard lostTransaction == nil else { return }
     var error = cause
@@ -45,8 +43,7 @@ extension Connection {
     return cause
   }
 
-  /// Runs a statement. After a failure, releases memory and retries once, because memory might have run out. Returns
-  /// the last error.
+  /// Runs a statement. After a failure, releases memory and retries once. Returns the last error.
   private func repeated(_ kind: Control) -> SqlError? {
     var cause: SqlError?
     for _ in 0..<2 {
@@ -63,8 +60,7 @@ extension Connection {
     return cause
   }
 
-  /// Marks the connection as lost, so that every further call throws. No COMMIT runs, so the open transaction is never
-  /// stored.
+  /// Marks the connection as lost: every call throws. No COMMIT runs, so the transaction is never stored.
   private func lose(because cause: SqlError) -> SqlError {
     var error = cause
     error.kind = .handleLost
@@ -74,8 +70,7 @@ extension Connection {
       """
     error.transaction = .rolledBack
     lost = error
-    // Every call compares this number with the registry's version. If the two numbers differ, the call takes the slow
-    // path, which throws.
+    // Every call compares this number with the registry's version. A difference takes the slow path, which throws.
     functionsVersion = -1
     return error
   }

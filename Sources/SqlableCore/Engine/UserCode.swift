@@ -8,7 +8,6 @@ package final class UserCode {
   private var count = 0
   @exclusivity(unchecked) private var calls = 0
 
-  /// True if user code is running inside a statement.
   package var isRunning: Bool { calls > 0 }
 
   func enter() { calls += 1 }
@@ -30,8 +29,7 @@ package final class UserCode {
     return UserCode.codeMarker | Int32(count & 0xFFFF) << 8
   }
 
-  /// Returns the user's error that SQLite's error identifies. Removes that error, and all later errors, which were
-  /// thrown during cleanup.
+  /// Returns the user's error that SQLite's error identifies. Removes that error and later errors from cleanup.
   func take(_ error: SqlError) -> (any Error)? {
     guard !thrown.isEmpty, let index = thrown.firstIndex(where: { error.stands(forNumber: $0.number) }) else {
       return nil

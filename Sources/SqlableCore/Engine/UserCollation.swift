@@ -8,8 +8,7 @@ struct UserCollation: Sendable {
 }
 
 extension Connection {
-  /// Registers a collation, and replaces a collation with the same name. Returns SQLite's result code, which is
-  /// SQLITE_BUSY if a collation would be replaced while a statement runs.
+  /// Registers or replaces a collation. Returns SQLITE_BUSY if a collation would be replaced while a statement runs.
   func register(_ collation: UserCollation) -> Int32 {
     let context = Unmanaged.passRetained(CollationContext(collation, userCode))
     let code = sqlite3_create_collation_v2(

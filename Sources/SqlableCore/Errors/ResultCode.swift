@@ -71,8 +71,7 @@ extension SqlError {
 }
 
 extension SqlError {
-  /// Returns the part that a view, a trigger or a table's definition is not allowed to use, according to the message.
-  /// Returns nil for any other message.
+  /// Returns the part that a view, trigger or table's definition must not use, by the message; otherwise nil.
   static func unsafePart(ofMessage message: String) -> String? {
     let beginning = "unsafe use of "
     if message.begins(with: beginning) { return message.suffix(after: beginning) }
@@ -99,7 +98,6 @@ extension SqlError.Constraint {
 }
 
 extension String {
-  /// Returns the text after the first occurrence of `marker`; nil if there is no occurrence.
   package func suffix(after marker: String) -> String? {
     guard let first = marker.utf8.first else { return self }
     var rest = utf8[...]

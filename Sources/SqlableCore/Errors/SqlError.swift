@@ -39,7 +39,6 @@ public struct SqlError: Error, Sendable, Hashable {
   public var transaction: TransactionFate
   /// The label in the handle's `Configuration`.
   public var label: String?
-  /// True if a trace event has reported the error.
   var isTraced = TracedMark()
 
   public init(
@@ -215,8 +214,7 @@ extension SqlError: CustomStringConvertible {
     return text
   }
 
-  /// Returns at most 1,000 bytes of a statement, around the location of the failure. `sql` contains the whole
-  /// statement.
+  /// Returns at most 1,000 bytes of a statement around the failure; `sql` has the whole statement.
   private static func shortened(_ sql: String, around offset: Int?) -> String {
     let (bytes, longest) = (sql.utf8, 1000)
     guard bytes.count > longest else { return sql }
@@ -299,8 +297,7 @@ extension SqlError {
     return error
   }
 
-  /// Returns an error with the fate `.untouched` if a transaction is open. An error that already has a fate, and
-  /// `.handleLost`, are returned unchanged.
+  /// Returns the error with `.untouched` if a transaction is open, unless the error has a fate or is `.handleLost`.
   func inTransaction(_ isOpen: Bool) -> SqlError {
     guard isOpen, transaction == .none, kind != .handleLost else { return self }
     var error = self

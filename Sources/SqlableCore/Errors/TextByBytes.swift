@@ -2,13 +2,10 @@
 // accent are one character, and both forms of é are equal.
 
 extension String {
-  /// Returns true if the string starts with the bytes of `text`.
   package func begins(with text: String) -> Bool { utf8.starts(with: text.utf8) }
 
-  /// Returns true if the string ends with the bytes of `text`.
   package func ends(with text: String) -> Bool { utf8.suffix(text.utf8.count).elementsEqual(text.utf8) }
 
-  /// Returns the text before the first occurrence of `marker`; nil if there is no occurrence.
   package func prefix(before marker: String) -> String? {
     suffix(after: marker).map { String(decoding: utf8.dropLast($0.utf8.count + marker.utf8.count), as: UTF8.self) }
   }

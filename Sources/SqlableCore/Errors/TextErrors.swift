@@ -1,8 +1,7 @@
 // Errors of SQL text with interpolated values.
 
 extension SqlError {
-  /// The maximum number of values of a list in SQL text. The number exceeds every limit of SQLite, and stops an
-  /// infinite sequence.
+  /// The maximum length of a list in SQL text: above every limit of SQLite, and an end for infinite sequences.
   static let maximumListInText = 1_000_000
 
   static var longListInText: SqlError {

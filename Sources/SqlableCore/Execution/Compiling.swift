@@ -7,8 +7,7 @@ extension Connection {
     try runToEnd(prepared(tree, table: table))
   }
 
-  /// Runs a statement about one struct. An insert returns the row's id, and an update or delete returns the number of
-  /// rows changed.
+  /// Runs a statement about one struct. An insert returns the row's id, others the number of rows changed.
   func change(_ tree: StatementTree, of table: TableInfo, _ row: RowValues) throws -> Int {
     let statement = try prepared(tree, table: table, row: row)
     guard case .insert(let query) = tree else { return try runToEnd(statement) }
@@ -87,8 +86,7 @@ extension Connection {
     return (statement, hasKey)
   }
 
-  /// Returns the compiled statement for a struct, with the struct's values bound. The values must stay valid until the
-  /// run ends.
+  /// Returns a struct's compiled and bound statement. The values must stay valid until the run ends.
   func prepared(_ tree: StatementTree, table: TableInfo, row: RowValues) throws -> PreparedStatement {
     guard let plain = tree.plainChange, let shape = row.shape, plain.isInsert || row.holdsKey(of: table) else {
       return try prepared(.statement) { try write(tree, table, row) }.statement
@@ -121,8 +119,7 @@ extension Connection {
 }
 
 extension Connection {
-  /// Returns the compiled statement that inserts this number of structs, without a conflict policy and with nothing
-  /// bound. All structs must set the same columns.
+  /// Returns the unbound insert of this number of structs, which set the same columns, without conflict policy.
   func preparedInsert(_ query: InsertQuery, of rows: Int, setting shape: UInt64) throws -> PreparedStatement {
     let (table, mark) = (query.table, parameters.mark)
     defer { parameters.release(to: mark) }
@@ -144,8 +141,7 @@ extension Connection {
     }
   }
 
-  /// Throws if the statement would leave a full-text index stale. The index's triggers do not fire for rows that
-  /// REPLACE deletes.
+  /// Throws if the statement would leave a full-text index stale: its triggers do not fire for REPLACE's deletes.
   func check(_ tree: StatementTree, _ table: TableInfo) throws {
     guard tree.conflict == .replace, !firesDeleteTriggersOnReplace, case .external = table.fullText?.content else {
       return
@@ -172,8 +168,7 @@ extension Connection {
     }
     var nullable: Set<[UInt8]> = []
     var isAssigned = true
-    // The table decides, not the model. SQL that created the table might have declared a default expression, or an
-    // INTEGER key, which SQLite assigns.
+    // The table decides, not the model: its SQL might declare a default, or an INTEGER key, which SQLite assigns.
     let pragma = "table_xinfo".quotedName(inDatabase: database)
     let isRowid = try omitted.isSingle && !hasKeyIndex(of: table, in: database)
     for row in try rows("PRAGMA \(pragma)(\(table.quotedName))") {

@@ -109,8 +109,7 @@ package final class CursorCore {
     guard let owned = statement.map(Unmanaged.passRetained) else { return }
     // From here on, another thread can use and finalize the statement.
     statement = nil
-    // Waiting for the lock could deadlock: a pool's closure holds the lock until its end, and might wait for this
-    // thread.
+    // Waiting could deadlock: a pool's closure holds the lock until its end, and might wait for this thread.
     db.abandon(owned, with: parameters)
   }
 

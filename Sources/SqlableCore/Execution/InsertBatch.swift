@@ -5,8 +5,7 @@ struct InsertBatch {
   private let connection: Connection
   /// True if the caller chose the columns. A statement then binds values other than the row's, in another order.
   private let hasChosenColumns: Bool
-  /// The compiled statements by the columns that they bind, latest first. Several statements are kept because rows with
-  /// and without an optional value alternate.
+  /// The compiled statements by their columns, latest first: rows with and without an optional value alternate.
   private var shapes: [(columns: UInt64, statement: PreparedStatement)] = []
   private static let maximumShapes = 8
 
@@ -17,7 +16,6 @@ struct InsertBatch {
     hasChosenColumns = !query.rest.isDefault && query.rest.value.columns != nil
   }
 
-  /// Inserts one row and returns its id.
   mutating func insert(_ row: RowValues) throws -> Int {
     try connection.checkInterruption()
     let statement = try statement(for: row)
@@ -57,7 +55,6 @@ struct InsertBatch {
     return statement
   }
 
-  /// Finishes the statements.
   mutating func finish() {
     for (_, statement) in shapes { connection.finish(statement) }
     shapes = []
@@ -65,8 +62,7 @@ struct InsertBatch {
 }
 
 extension Connection {
-  /// Runs an insert whose values are bound and returns the row's id. The id is the key if the key is one integer, or
-  /// else the rowid. Returns 0 if nothing was inserted, or if the table has neither kind of id.
+  /// Runs a bound insert. Returns an integer key, or else the rowid; 0 if nothing was inserted or no id exists.
   func insert(
     _ statement: PreparedStatement, _ query: InsertQuery, row: RowValues
   ) throws -> Int {
@@ -98,8 +94,7 @@ extension Connection {
 }
 
 extension InsertQuery {
-  /// The integer key that the insert stores; nil if the struct does not set one integer key. In a table created by SQL,
-  /// the key might not be the rowid, even if the model declares a rowid key.
+  /// The integer key that the insert stores, if any. In a table created by SQL, the key might not be the rowid.
   func integerKey(of row: RowValues) -> Int? {
     guard table.key.count == 1, case .integer(let key) = row[table.key[0]] else { return nil }
     guard !rest.isDefault, let columns = rest.value.columns else { return Int(key) }

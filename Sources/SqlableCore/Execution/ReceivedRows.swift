@@ -8,7 +8,6 @@ package struct ReceivedRows {
     (self.answer, self.sql) = (answer, sql)
   }
 
-  /// Calls `body` with each row.
   package func forEach(_ columns: ExpectedColumns, _ body: (ReadRow) throws -> Void) throws {
     do { try read(columns, body) } catch var error as SqlError {
       error.sql = sql
@@ -16,7 +15,6 @@ package struct ReceivedRows {
     }
   }
 
-  /// Returns the result of `body` for each row.
   func map<Row>(_ columns: ExpectedColumns, _ body: (ReadRow) throws -> Row) throws -> [Row] {
     var rows: [Row] = []
     rows.reserveCapacity(answer.rows.count)

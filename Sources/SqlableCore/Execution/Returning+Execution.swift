@@ -1,5 +1,3 @@
-// Changes that return rows.
-
 extension Statement {
   @usableFromInline
   func returned(_ db: SqliteDatabase, _ table: TableInfo) throws -> [Model] {
@@ -28,8 +26,7 @@ extension Statement {
 }
 
 extension SqliteDatabase {
-  /// Runs a change as one write, and calls `read` for each returned row. For a statement about structs, `take` writes
-  /// the values of one struct and returns false after the last struct.
+  /// Runs a change as one write, and calls `read` for each returned row. `take` writes structs until it returns false.
   fileprivate func change(
     _ tree: StatementTree, of table: TableInfo, isBatch: Bool, expect: (PreparedStatement) -> Void,
     read: (PreparedStatement) throws -> Void, take: (inout RowWriter) throws -> Bool
@@ -40,8 +37,7 @@ extension SqliteDatabase {
           try connection.read(connection.prepared(tree, table: table, row: row), expect, read)
         }
       }
-      // RETURNING changes all rows before it returns the first row. If a row does not fit the struct, all changes must
-      // be rolled back.
+      // RETURNING changes all rows before it returns the first. A row that does not fit must roll back all changes.
       try writing(on: connection, atomically: false) {
         try connection.read(connection.prepared(tree, table: table), expect, read)
       }
@@ -61,7 +57,6 @@ extension Connection {
 }
 
 extension Returning {
-  /// The layout of the rows.
   var layout: ResultLayout {
     ResultLayout(terms.map { ResultColumn(type: $0.columnDefinition?.type) })
   }

@@ -44,7 +44,6 @@ struct RowGroup {
     if mark == nil { mark = connection.parameters.mark }
   }
 
-  /// Discards the waiting rows.
   mutating func clear() {
     if let mark { connection.parameters.release(to: mark) }
     (mark, count) = (nil, 0)
@@ -118,7 +117,6 @@ struct RowGroup {
     }
   }
 
-  /// Finishes the statement.
   mutating func finish() {
     if let statement { connection.finish(statement.compiled) }
     statement = nil

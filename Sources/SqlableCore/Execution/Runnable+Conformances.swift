@@ -1,5 +1,3 @@
-// Conformances of statements, queries and changes, for handles, pools and remote databases.
-
 extension Statement {
   /// True if the statement changes nothing.
   public var isReadOnly: Bool { !tree.changesRows }
@@ -46,7 +44,6 @@ extension Statement {
     }
   }
 
-  /// The layout of the model's rows.
   var layout: ResultLayout {
     get throws { ResultLayout(try tree.table.columns.map { ResultColumn($0) }) }
   }
@@ -85,7 +82,6 @@ extension Select: Runnable {
     return try rows(of: ReceivedRows(answer: try await transport.answer(to: request), sql: request.sql))
   }
 
-  /// Decodes the rows of an answer.
   package func rows(of received: ReceivedRows) throws -> [Row] {
     let layout = ResultLayout(query.clauses.columns)
     return try received.map(.positioned(layout)) { row in
@@ -95,7 +91,6 @@ extension Select: Runnable {
   }
 }
 
-/// A query that counts the rows of another query.
 struct RowCount<Row>: Runnable {
   let query: Select<Row>
 

@@ -1,5 +1,4 @@
-// Running queries. The loops over rows are inlinable, so that they are specialized in the caller's module and make no
-// dynamic calls.
+// Running queries. Inlinable loops over rows are specialized in the caller's module and make no dynamic calls.
 
 extension Select {
   /// Runs the query on a handle; the compiler warns if the result is not used.
@@ -88,20 +87,17 @@ package struct SelectReading {
     self.types = types
   }
 
-  /// Returns the next row, or nil after the last.
   @inlinable
   package func next<Row>(_ read: (inout ResultRow) throws -> Row) throws -> Row? {
     try rows.step() ? try current(read) : nil
   }
 
-  /// Returns the current row.
   @inlinable
   func current<Row>(_ read: (inout ResultRow) throws -> Row) throws -> Row {
     var row = ResultRow(rows.row, types: types)
     return try read(&row)
   }
 
-  /// Returns the remaining rows.
   @inlinable
   func all<Row>(_ read: (inout ResultRow) throws -> Row) throws -> [Row] {
     var all: [Row] = []
@@ -119,7 +115,6 @@ package struct SelectReading {
 }
 
 extension SqliteDatabase {
-  /// Starts a read: compiles the query and binds its values.
   @usableFromInline
   package func beginReading(_ query: SelectQuery, isLoop: Bool = false) throws -> SelectReading {
     var types: UnsafePointer<ColumnType?>?

@@ -9,8 +9,7 @@ public struct SqlRows<Row>: Runnable {
   package let text: SQL
   /// Reads all rows on a handle.
   let all: @Sendable (SQL, SqliteDatabase) throws -> [Row]
-  /// Returns a function that decodes rows from a remote database. Throws before anything is sent if the type can't be
-  /// decoded.
+  /// Returns a decoder of remote rows. Throws before anything is sent if the type can't be decoded.
   let received: @Sendable () throws -> (ReceivedRows) throws -> [Row]
 
   public var sql: String { text.text }
@@ -90,8 +89,7 @@ extension SQL {
     return SqlRequest(sql: text, values: bindings, isReadOnly: isRead)
   }
 
-  /// True if the SQL is a query that changes nothing, judging by its keywords. If the result is uncertain, a pool uses
-  /// the writer.
+  /// True if the keywords show a query that changes nothing. If uncertain, a pool uses the writer.
   package var isRead: Bool {
     var text = text
     return switch text.withUTF8(\.verb) {

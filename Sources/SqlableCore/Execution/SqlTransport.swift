@@ -23,7 +23,6 @@ extension SqlTransport {
     try await work.run(over: self)
   }
 
-  /// Returns the answer to one request.
   package func answer(to request: SqlRequest) async throws -> SqlAnswer {
     guard let answer = try await answers(to: [request]).first else { throw SqlError.withoutAnswer }
     return answer
@@ -39,8 +38,8 @@ package protocol CheckingTransport: SqlTransport {
 }
 
 extension SqlTransport {
-  /// Runs the requests of a change, and passes the answers to `check`. If `check` throws, the change is undone, if the
-  /// transport supports that.
+  /// Runs the requests of a change, and passes the answers to `check`. An error of `check` undoes the change if
+  /// possible.
   func answers(
     to requests: [SqlRequest], of change: some Runnable, check: @escaping @Sendable ([SqlAnswer]) throws -> Void
   ) async throws -> [SqlAnswer] {
@@ -61,7 +60,6 @@ public struct SqlRequest: Sendable, Hashable, Codable {
   public var isReadOnly: Bool
   /// The name of a ``Parameter`` in the statement that has no value.
   package private(set) var parameter: String?
-  /// True if the inserted rows have rowids.
   package var hasRowId = true
   /// The part of the key that the insert leaves to the table. The table must not store NULL in that part.
   var omittedKey: OmittedKey?

@@ -1,5 +1,4 @@
-// Running statements. The loops over rows are inlinable, so that they are specialized for the model and make no dynamic
-// calls.
+// Running statements. Inlinable loops over rows are specialized for the model and make no dynamic calls.
 
 extension Statement where Output == [Model] {
   /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.
@@ -13,7 +12,7 @@ extension Statement where Output == [Model] {
   ///
   /// `body` can run other statements on the handle, and this statement too. Changes made meanwhile might or might not
   /// appear in later rows. Other threads that use this handle wait.
-  // Disfavored because a closure of several lines without a return would be ambiguous.
+  // Disfavored: otherwise a closure of several statements without a return would match both overloads.
   @_disfavoredOverload
   @inlinable
   public func forEach(
@@ -136,8 +135,7 @@ extension Statement: Runnable {
   }
 }
 
-/// Casts a value to the type that the caller has checked at run time. The value is consumed because copying a model
-/// takes 400 instructions.
+/// Casts a value to a type that the caller has checked. Copying the model would take 400 instructions.
 @inlinable
 func identical<Value, Output>(_ value: consuming Value, as type: Output.Type = Output.self) throws -> Output {
   guard Value.self == Output.self else { throw SqlError.withoutResult(of: Output.self) }
@@ -154,8 +152,7 @@ extension SqlError {
 // The closures below are inlined, because passing a closure on would copy the statement.
 
 extension SqliteDatabase {
-  /// Starts a read: compiles the statement and binds its values. With `isLoop`, the caller's code can end a transaction
-  /// during the read.
+  /// Starts a read: compiles and binds the statement. With `isLoop`, the caller may end a transaction meanwhile.
   @usableFromInline
   func beginReading(_ tree: StatementTree, isLoop: Bool = false) throws -> StatementRun {
     guard case .select(let query) = tree else {
@@ -175,7 +172,6 @@ extension SqliteDatabase {
     }
   }
 
-  /// Returns the integer that a query selects.
   package func integer(of query: SelectQuery) throws -> Int {
     let reading = try beginReading(modelsOf: query)
     defer { endReading(reading) }
@@ -192,8 +188,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Runs a statement about one struct, whose values `take` writes. An insert returns the row's id, and an update or
-  /// delete returns the number of rows changed.
+  /// Runs a statement about the struct that `take` writes. Returns an insert's row id, otherwise the rows changed.
   @usableFromInline
   func runRow(_ tree: StatementTree, take: (inout RowWriter) throws -> Bool) throws -> Int {
     let table = try tree.table
@@ -211,8 +206,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Inserts structs until `take` returns false. `take` writes the values of one struct, and `note` receives each row's
-  /// id. Returns the number of rows inserted.
+  /// Inserts the structs that `take` writes until it returns false. Passes each id to `note`; returns the number.
   @discardableResult
   @usableFromInline
   func insert(
@@ -230,8 +224,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Inserts `count` structs. `take` writes the values of one struct, and `note` receives each row's id. One statement
-  /// inserts several rows if the result is identical.
+  /// Inserts `count` structs that `take` writes, several per statement if possible. Passes each id to `note`.
   @usableFromInline
   func insert(
     _ query: InsertQuery, count: Int, note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
@@ -260,7 +253,6 @@ extension SqliteDatabase {
     let parameters = connection.parameters
     var writer = RowWriter(table: query.table, buffer: parameters)
     defer { writer.finish(parameters) }
-    // The index of the next row in the batch.
     var index = 0
     func insertWaitingRows() throws {
       try checkTransactionIsAlive(connection)
@@ -320,8 +312,7 @@ extension SqliteDatabase {
 }
 
 extension RowWriter {
-  /// Calls `body` with the values that `take` writes, and then discards the values. Returns nil if `take` returns
-  /// false.
+  /// Calls `body` with the values that `take` writes, then discards them. Returns nil if `take` returns false.
   @inline(__always)
   fileprivate mutating func withRow<Value>(
     in parameters: ParameterBuffer, _ take: (inout RowWriter) throws -> Bool, _ body: (RowValues) throws -> Value

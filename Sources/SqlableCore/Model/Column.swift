@@ -29,8 +29,7 @@ public struct Column: Sendable {
   /// The placeholder for a result column that belongs to no model.
   static let unknown = Column("", .blob)
 
-  /// The address of the definition, which all copies of the column share. After ``ColumnDefinition/keep()`` the address
-  /// is unique.
+  /// The definition's address, shared by all copies. After ``ColumnDefinition/keep()`` the address is unique.
   @usableFromInline
   var identity: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(definition).toOpaque()) }
 }
@@ -41,17 +40,14 @@ package final class ColumnDefinition: Sendable {
   package let name: String
   @usableFromInline package let type: ColumnType
   package let options: ColumnOptions
-  /// The quoted name, as UTF-8.
   let quotedName: [UInt8]
   /// A hash of the name. Comparisons check the hash before the name.
   @usableFromInline let nameHash: UInt32
-  /// True if a `TableInfo` retains the definition. A `TableInfo` is never freed, so the definition's address is never
-  /// reused.
+  /// True if a `TableInfo`, which is never freed, retains the definition. The address is then never reused.
   private let keeping = Atomic<Bool>(false)
   private let file: StaticString
   private let line: UInt
 
-  /// The file and line of the declaration.
   var declaration: String { "\(file):\(line)" }
 
   init(name: String, type: ColumnType, options: [any ColumnOption], file: StaticString, line: UInt) {
@@ -82,8 +78,7 @@ package final class ColumnDefinition: Sendable {
   var isKept: Bool { keeping.load(ordering: .relaxed) }
   func keep() { keeping.store(true, ordering: .relaxed) }
 
-  /// True if both definitions come from the same declaration. Swift evaluates a `static let` once, but a `static var`
-  /// or a property of a generic type on each use.
+  /// True if both come from the same declaration: a `static var` or generic property is evaluated on each use.
   func isSame(as other: ColumnDefinition) -> Bool {
     self === other
       || (line == other.line && name.isExactly(other.name) && type == other.type
@@ -106,8 +101,7 @@ extension Column: Hashable {
   /// Lets `switch column { case Bicycle.id: … }` compare columns.
   @inlinable
   public static func ~= (pattern: Column, column: Column) -> Bool {
-    // Compares addresses first to be fast: valueForColumn(_:) compares every column of every row with each case of a
-    // switch.
+    // Compares addresses first, for speed: valueForColumn(_:) compares every column of every row with each case.
     pattern.definition === column.definition
       || (pattern.definition.nameHash == column.definition.nameHash && pattern.isSame(as: column))
   }

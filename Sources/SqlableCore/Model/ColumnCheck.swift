@@ -79,7 +79,6 @@ extension TableInfo {
 #endif
 
 extension RowWriter {
-  /// Records that a column was deliberately left out.
   func noteSkipped(_ position: Int) {
     #if DEBUG
     storage.skipped.insert(position)

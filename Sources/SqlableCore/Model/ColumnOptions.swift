@@ -102,8 +102,7 @@ public struct NotNull: ColumnOption, Hashable {
 /// The model's first use throws `.encoding` if the column's type can't store the value. A default is a constant: SQL
 /// expressions such as the time of the insert can't be defaults.
 public struct Default: ColumnOption {
-  /// The value, converted to every column type. The original value can't be stored here, because the value's type is
-  /// not always `Sendable`.
+  /// The value in the form of every column type. The original's type is not always `Sendable`.
   private var forms: [ColumnType.Base: Result<DatabaseValue, SqlError>]
 
   public init(_ value: any SqlValue) {
@@ -297,8 +296,7 @@ public struct ForeignKey<Target: Sqlable>: ColumnOption {
   public func apply(to options: inout ColumnOptions) { options.foreignKeys.append(reference) }
 }
 
-/// A reference to another table. The reference reads the other model's properties on first use, not on declaration.
-/// Otherwise two models that reference each other would deadlock when Swift initializes their static properties.
+/// A reference to another model, read on first use. Otherwise two models that reference each other would deadlock.
 package struct ForeignKeyReference: Sendable {
   /// Returns the other model's declarations, unchecked.
   let target: @Sendable () -> TableInfo

@@ -39,11 +39,9 @@ extension DeclaredExpression: Hashable {
 /// A term in a declaration. The term is created on first use, because a column's declaration can contain a term that
 /// refers to the column.
 package protocol DeclaredTerm: Sendable {
-  /// Returns the SQL, with literals in place of values. Throws for a term that a declaration of the table can't
-  /// contain.
+  /// Returns the SQL, with literals for values. Throws for a term that a declaration can't contain.
   func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String
 
-  /// The names of the term's columns and functions.
   var words: [String] { get }
 
   /// The value that equality and hashing of terms use.

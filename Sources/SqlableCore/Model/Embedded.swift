@@ -83,8 +83,7 @@ public struct Embedded<Model: Sqlable, Value: SqlEmbedded>: Sendable {
     TypedColumn(column(of: field.column))
   }
 
-  /// Returns the table's column for a field. If `fields` does not list the field, a statement that uses the column
-  /// throws `.schema`.
+  /// Returns the table's column for a field. If `fields` lacks the field, statements with the column throw `.schema`.
   fileprivate func column(of field: Column) -> Column {
     fields.position(of: field.definition).map { columns[$0] } ?? field
   }
@@ -186,8 +185,7 @@ public struct EmbeddedWriter {
   /// Leaves a field out: an insert stores the column's default, an update keeps the stored value.
   public mutating func skip<Owner, Value>(_ field: Field<Owner, Value>) { row.skip(column(of: field)) }
 
-  /// Returns the table's column for a field. If `fields` does not list the field, returns the field's own column, which
-  /// the row rejects.
+  /// Returns the table's column for a field. If `fields` lacks the field, returns its own column, which rows reject.
   private func column<Owner, Value>(of field: Field<Owner, Value>) -> Column {
     fields.position(of: field.column.definition).map { columns[$0] } ?? field.column
   }

@@ -52,8 +52,7 @@ extension SqlError {
     return error
   }
 
-  /// True if the error code is FTS5's code for an insert with an existing rowid. For tables without stored text, see
-  /// `FullTextWriting.swift`.
+  /// True for FTS5's code of an insert with an existing rowid. Without stored text, see `FullTextWriting.swift`.
   private func isTakenRowid(in info: TableInfo) -> Bool {
     switch info.fullText?.content {
     // SQLITE_CONSTRAINT: the rowid is the table's only constraint.

@@ -100,7 +100,6 @@ package struct FullTextTable: Sendable {
 
   static let rowid = "rowid"
 
-  /// True if the full-text table is a separate index of the model's table.
   package var isExternal: Bool {
     if case .external = content { true } else { false }
   }
@@ -110,8 +109,7 @@ package struct FullTextTable: Sendable {
     if case .external(_, let key) = content { key } else { FullTextTable.rowid }
   }
 
-  /// The name in FROM and similar clauses: `"note"`, or `"archive"."note"` for an attached database. In front of a
-  /// column, SQL uses only `name`.
+  /// The name in FROM: `"note"`, or `"archive"."note"` if attached. In front of a column, SQL uses only `name`.
   package var quotedName: String { name.quotedName(inDatabase: database) }
 
   /// Returns the position of an indexed column. Throws for a column that is not indexed.

@@ -6,7 +6,6 @@ public struct ReadRow {
   @usableFromInline let state: UnsafeMutablePointer<RowState>
   @usableFromInline let generation: UInt64
 
-  /// Makes the statement's current row.
   @inlinable
   package init(_ statement: PreparedStatement) {
     state = statement.row
@@ -79,7 +78,6 @@ public struct ReadRow {
 
   // MARK: Several models and values in one result
 
-  /// The number of columns in the result.
   var count: Int { state.pointee.count }
 
   /// Returns the value at a position. Reads the value as a column of this type stores it.
@@ -109,14 +107,12 @@ public struct ReadRow {
     ReadCell(value: state.pointee.value(at: position), state: state, generation: generation, type: .blob).isNull
   }
 
-  /// Sets the window of columns for the next model.
   @usableFromInline
   package func beginModel(at position: Int, count: Int) {
     state.pointee.next = position
     state.pointee.window = position..<min(position + count, state.pointee.count)
   }
 
-  /// Reads the model from the columns of the current window.
   @inlinable
   @inline(__always)
   package func model<Model: Sqlable>(_ type: Model.Type = Model.self) throws -> Model {

@@ -1,7 +1,4 @@
-// Methods that read values and models from the columns of a result.
-
 extension ResultColumn {
-  /// Makes a column of a model.
   init(_ column: Column) { self.init(identity: column.identity, type: column.type) }
 
   /// Makes a column that is a single value, not part of a model.
@@ -38,14 +35,12 @@ extension ResultRow {
 
   @inlinable var row: ReadRow { ReadRow(self) }
 
-  /// Reads the value of the next column.
   @inlinable
   mutating func value<Value: SqlValue>() throws -> Value {
     defer { position += 1 }
     return try row.value(at: position, type: types[position] ?? Value.columnType)
   }
 
-  /// Reads a model from the next columns.
   @inlinable
   mutating func model<Model: Sqlable>() throws -> Model {
     let count = try TableInfo.of(Model.self).count

@@ -176,7 +176,6 @@ public struct RowWriter {
     leaveOut(at: position)
   }
 
-  /// Returns the column's position; tries the next position first.
   private mutating func predicted(_ column: Column) -> Int? {
     guard cells[next].identity == column.identity else { return search(for: column) }
     next += 1
@@ -256,7 +255,6 @@ public struct RowWriter {
     if isKnownUniquelyReferenced(&storage) { buffer.giveBack(storage) }
   }
 
-  /// Prepares for the next row.
   @usableFromInline
   package mutating func clear() {
     if RowValues.isWide(slots.count) { slots.update(repeating: .unset) }
@@ -270,7 +268,6 @@ public struct RowWriter {
     scope = bytes.pointee.current
   }
 
-  /// Writes the values of a model. Throws if a value does not fit its column.
   @inlinable
   package mutating func take(_ model: borrowing some Sqlable) throws {
     clear()

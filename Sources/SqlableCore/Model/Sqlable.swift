@@ -112,8 +112,7 @@ extension Sqlable {
   }
 }
 
-/// The result of the default `valueForColumn(_:)`: a value that throws when a statement stores it. The result can't be
-/// nil, because nil leaves the column out without an error.
+/// The default of `valueForColumn(_:)`, which throws when stored. Nil would silently leave the column out.
 struct UnwrittenValue: SqlValue {
   static var columnType: ColumnType { .blob }
   var databaseValue: DatabaseValue {

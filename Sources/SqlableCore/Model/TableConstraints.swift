@@ -125,7 +125,6 @@ public struct IndexColumn: Sendable, Hashable {
   /// The column's name; for a term, the term's words joined by underscores.
   @ByteComparedName private var text: String?
   package let isDescending: Bool
-  /// The term; nil for a column.
   package let term: DeclaredExpression?
 
   package var name: String { text ?? "" }
@@ -268,7 +267,6 @@ public enum TableOption: Sendable, Hashable {
 }
 
 extension [TableOption] {
-  /// The view's definition; nil if the table is not a view.
   var view: View? {
     for case .view(let view) in self { return view }
     return nil

@@ -1,7 +1,6 @@
 // Checks for contradictions in a model's declarations, and between a foreign key and the referenced model.
 
 extension TableInfo {
-  /// Returns the first contradiction; nil if the declarations are consistent.
   func findDefect() -> SqlError? {
     do throws(SqlError) {
       try checkNames()
@@ -183,8 +182,7 @@ extension TableInfo {
     }
   }
 
-  /// True if these columns are a primary key or unique. SQLite requires this of the columns that a foreign key
-  /// references.
+  /// True if these columns are a primary key or unique, as SQLite requires of referenced columns.
   private func hasUniqueKey(of names: [String]) -> Bool {
     func isSame(_ other: [String]) -> Bool {
       other.count == names.count && other.allSatisfy { name in names.contains(where: name.isSameName) }

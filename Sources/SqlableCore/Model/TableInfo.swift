@@ -8,13 +8,10 @@ package final class TableInfo: Sendable {
   package let name: String
   /// The attached database that contains the table; nil if SQLite searches all databases for the table.
   package let database: String?
-  /// The table name that the model declares.
   package let modelName: String
   @usableFromInline package let columns: [Column]
-  /// The number of columns.
   @usableFromInline package let count: Int
-  /// The identities of the columns in order. Reading a row uses the identities to predict the next column. The array
-  /// ends with ``RowState/noColumn``.
+  /// The columns' identities in order, to predict the next column of a row. Ends with ``RowState/noColumn``.
   @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
   /// The cells of the columns in order, for writing. The array ends with a cell for no column.
   @usableFromInline package nonisolated(unsafe) let cells: UnsafePointer<Cell>
@@ -26,13 +23,11 @@ package final class TableInfo: Sendable {
   /// True if the key is a single integer column, even if the column is not the rowid.
   var hasIntegerKey: Bool { key.count == 1 && columns[key[0]].type.storageClass == .integer }
   package let constraints: TableConstraints
-  /// True if a constraint has the conflict policy IGNORE or REPLACE.
   package let ignoresOrReplaces: Bool
   /// The known structure of a table without a model; nil for a table that has a model.
   let untyped: UntypedTable?
   package let indexes: [Index]
   package let options: [TableOption]
-  /// The definition of the view; nil for a table.
   package let view: View?
   /// The full-text table, if this table is a full-text table; otherwise the table's full-text index, if any.
   package let fullText: FullTextTable?
@@ -42,16 +37,14 @@ package final class TableInfo: Sendable {
   let selectAll: [UInt8]
   /// True if a check found no contradiction in the model's declarations.
   private let isSound = Atomic<Bool>(false)
-  /// The columns by coding key, for a model that `Codable` reads and writes; nil before the first use. Sound: the
-  /// object behind the pointer is never freed.
+  /// The columns by coding key of a `Codable` model; nil before the first use. Sound: the object is never freed.
   nonisolated(unsafe) let keyedColumns = Atomic<UnsafeRawPointer?>(nil)
   #if DEBUG
   /// Checks that the model has read and written a row with every column.
   let (isReadChecked, isWriteChecked) = (ColumnCheck(), ColumnCheck())
   #endif
 
-  /// The properties of a column that writing a value needs. The struct contains no references, so writing retains no
-  /// object.
+  /// The properties of a column that writing needs, without references, so that writing retains no object.
   @usableFromInline
   package struct Cell {
     /// The column's identity; ``RowState/noColumn`` for a generated column, because it is never written.
@@ -60,7 +53,6 @@ package final class TableInfo: Sendable {
     /// The storage classes that the column accepts without a further check; see ``ColumnType/accepted``.
     @usableFromInline let accepted: UInt8
     package let isGenerated: Bool
-    /// True if the column belongs to the primary key.
     @usableFromInline let isKey: Bool
 
     fileprivate init(_ definition: ColumnDefinition, isKey: Bool) {
@@ -185,8 +177,7 @@ package final class TableInfo: Sendable {
     }
   }
 
-  /// Returns the columns of a query without a model, with the types that a document names. Throws `.misuse` when
-  /// documents have used too many layouts, because a layout is never freed.
+  /// Returns columns with a document's types. Throws `.misuse` after too many layouts, which are never freed.
   package static func decodedColumns(of types: [ColumnType]) throws -> TableInfo {
     let isNew = unnamed.withLock {
       $0.tables[types] == nil && ($0.tables.count >= maximumLayouts || $0.columns + types.count > maximumColumns)
@@ -201,7 +192,6 @@ package final class TableInfo: Sendable {
   /// The maximum number of columns in all layouts together.
   private static let maximumColumns = 200_000
 
-  /// Creates the information on another table with the same layout.
   private init(_ original: TableInfo, name: String, database: String?) {
     (model, modelType) = (original.model, original.modelType)
     (self.name, self.database, modelName) = (name, database, original.modelName)
@@ -254,8 +244,7 @@ package final class TableInfo: Sendable {
     return info
   }
 
-  /// Returns the information on a table with a model's layout. Throws `.misuse` if the model's declarations are
-  /// inconsistent.
+  /// Returns a table with a model's layout. Throws `.misuse` if the model's declarations are inconsistent.
   package static func of(_ model: (some Sqlable).Type, named name: String) throws -> TableInfo {
     let info = unchecked(model).named(name)
     if let defect = info.defect { throw defect }
@@ -265,14 +254,11 @@ package final class TableInfo: Sendable {
   /// True if the model declares this table's name, and the table is not in an attached database.
   package var isNamedByModel: Bool { database == nil && name.isExactly(modelName) }
 
-  /// True if both tables have the same model.
   package func hasSameModel(as other: TableInfo) -> Bool { model == other.model }
 
-  /// Returns the information on another table with the same layout, in the same database.
   package func named(_ name: String) -> TableInfo { named(name, in: database) }
 
-  /// Returns the information on another table with the same layout, in an attached database. The returned object is
-  /// never freed.
+  /// Returns another table with the same layout, in an attached database. The object is never freed.
   package func named(_ name: String, in database: String?) -> TableInfo {
     // Compare names by bytes, as SQLite does: == equates the two encodings of an é.
     guard !name.isExactly(self.name) || !database.isExactly(self.database) else { return self }
@@ -295,7 +281,6 @@ package final class TableInfo: Sendable {
 
   private static let otherTables = LockedValue<[OtherTable: TableInfo]>([:])
 
-  /// Returns the information on a model that the program has used.
   package static func known(_ model: ObjectIdentifier) -> TableInfo? { known.withLock { $0[model] } }
 
   /// Returns the information on a model without a check. Running a statement throws the defect.
@@ -315,8 +300,7 @@ package final class TableInfo: Sendable {
     return info
   }
 
-  /// Returns the information on a model from the cache of recently used tables. The cache contains only models without
-  /// a defect.
+  /// Returns a model's information from the cache of recent tables, which has only models without a defect.
   @usableFromInline
   static func recent(_ id: ObjectIdentifier) -> TableInfo? {
     guard let address = slot(id).pointee.load(ordering: .acquiring) else { return nil }
@@ -329,8 +313,7 @@ package final class TableInfo: Sendable {
     recent + Int((UInt(bitPattern: id) >> 4) % UInt(recentCount))
   }
 
-  /// Returns the information on a model. Reads only this model's declarations, not the models that its foreign keys
-  /// reference.
+  /// Returns a model's information, from this model's declarations only, not from referenced models.
   static func declared(_ model: (some Sqlable).Type) -> TableInfo {
     let id = ObjectIdentifier(model)
     if let info = known.withLock({ $0[id] }) { return info }
@@ -358,8 +341,7 @@ package final class TableInfo: Sendable {
 }
 
 extension [Column] {
-  /// Returns the position of a column. Compares identities first, then declarations: a computed property creates a new
-  /// object on each use.
+  /// Returns a column's position. Compares identities, then declarations: a computed property creates new objects.
   func position(of definition: ColumnDefinition) -> Int? {
     firstIndex { $0.definition === definition } ?? firstIndex { $0.definition.isSame(as: definition) }
   }

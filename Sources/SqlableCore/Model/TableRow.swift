@@ -88,7 +88,6 @@ extension TableRow: Hashable, CustomStringConvertible, ExpressibleByDictionaryLi
 }
 
 extension ReadRow {
-  /// Returns the values of the model's columns with the columns' names.
   fileprivate func dynamic() throws -> DynamicRow {
     let (names, range) = (try columnNames, state.pointee.named)
     return DynamicRow(

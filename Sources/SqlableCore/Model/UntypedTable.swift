@@ -1,7 +1,6 @@
 /// The known structure of a table without a model.
 package struct UntypedTable: Sendable {
   let name: String
-  /// The attached database that contains the table; nil if SQLite searches all databases for the table.
   var database: String? = nil
   let columns: [UntypedColumn]
   var isWithoutRowid = false
@@ -15,8 +14,7 @@ package struct UntypedTable: Sendable {
     columns.indices.filter { columns[$0].keyPosition > 0 }.sorted { columns[$0].keyPosition < columns[$1].keyPosition }
   }
 
-  /// The columns in the form of a model's declarations. Two columns are equal if the column names and the table names
-  /// are equal.
+  /// The columns as a model's declarations. Two columns are equal if their names and table names are equal.
   var declarations: [Column] {
     columns.map { column in
       Column(
@@ -25,17 +23,14 @@ package struct UntypedTable: Sendable {
     }
   }
 
-  /// Returns a table with the same columns and another name.
   func named(_ name: String, in database: String?) -> UntypedTable {
     UntypedTable(name: name, database: database, columns: columns, isWithoutRowid: isWithoutRowid)
   }
 
   // MARK: Known tables
 
-  /// The maximum number of tables. Tables are never freed, so a program that reads table names from data would leak
-  /// memory.
+  /// The maximum number of tables. Tables are never freed, so table names from data would leak memory.
   static let maximumCount = 20_000
-  /// The maximum number of columns in all tables together.
   static let maximumColumns = 200_000
 
   private struct Known {

@@ -9,9 +9,7 @@ final class ChangeBuffer: ChangeSink {
     let key: KeyShape
     /// The table's name in the database.
     let nameInDatabase: String
-    /// True if changed rows are recorded.
     let keepsRows: Bool
-    /// True if changed rows are recorded with their values.
     let keepsValues: Bool
     /// The columns that live results read. `wantsImages` is true if live results request the changed rows. Nil if no
     /// live result reads the table.
@@ -55,7 +53,6 @@ final class ChangeBuffer: ChangeSink {
 
   private var changes: [RowChange] { state.changes }
 
-  /// The tables to record.
   var tables: [Table] {
     get { state.tables }
     set {
@@ -89,8 +86,7 @@ final class ChangeBuffer: ChangeSink {
     return Summarized(tables: state.tables, latest: latest, earlier: state.earlier)
   }
 
-  /// Removes the changes since a snapshot. If the tables were looked up again since the snapshot, earlier rows are
-  /// treated as unknown.
+  /// Removes the changes since a snapshot. If the tables were looked up again, earlier rows become unknown.
   func goBack(to summarized: Summarized) {
     let (indices, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
     state.earlier = summarized.earlier
@@ -191,8 +187,7 @@ final class ChangeBuffer: ChangeSink {
       case .delete: key = previousKey
       }
     }
-    // A key of a single integer is the id, even if the rowid differs. The rowid that SQLite reports for a WITHOUT ROWID
-    // table is meaningless.
+    // A single integer key is the id, even if the rowid differs. WITHOUT ROWID tables report a meaningless rowid.
     let hasRowid = !table.key.isWithoutRowid
     let id = integer(key) ?? (hasRowid ? Int(change == .delete ? row.oldId : row.newId) : nil)
     let previousId = integer(previousKey) ?? (hasRowid ? Int(change == .insert ? row.newId : row.oldId) : nil)
@@ -235,7 +230,6 @@ final class ChangeBuffer: ChangeSink {
     if self.count > count { state.changes.removeLast(self.count - count) }
   }
 
-  /// True if no changes are recorded.
   var isEmpty: Bool {
     state.changes.isEmpty && state.earlier.isEmpty && !state.summaries.contains { $0 != nil }
   }

@@ -22,8 +22,7 @@ package struct CommittedChanges: Sendable {
   package var tables: [[UInt8]: TableChanges] = [:]
   /// True if there might be more changes, because another connection has committed or the schema has changed.
   package var isUnknown = false
-  /// The count of observer changes when the transaction read the interests. For subscribers that were added later,
-  /// there might be more changes.
+  /// The count of observer changes when the transaction read the interests. Later subscribers might miss changes.
   var recordedSince = Int.max
 
   package init(
@@ -51,8 +50,7 @@ package struct TableChanges: Sendable {
   package private(set) var images: [RowImages]? = []
   package private(set) var bytes = 0
 
-  /// Adds a changed row. Discards all rows if there are too many rows, or if `row` returns nil because its values are
-  /// unknown.
+  /// Adds a changed row. Discards all rows if there are too many, or if `row` returns nil for unknown values.
   mutating func add(_ row: () -> RowImages?) {
     guard let count = images?.count else { return }
     guard count < TableChanges.maximumImages, let row = row() else { return forgetImages() }
@@ -69,8 +67,7 @@ package struct TableChanges: Sendable {
     return changes
   }
 
-  /// Restores an earlier state. `before` contains no images; `imageCount` is their number, or nil if there were too
-  /// many.
+  /// Restores an earlier state. `before` has no images; `imageCount` is their number, nil for too many.
   mutating func goBack(to before: TableChanges, imageCount: Int?) {
     (isMembershipChanged, columns) = (before.isMembershipChanged, before.columns)
     guard let imageCount, let count = images?.count, count >= imageCount else { return forgetImages() }
@@ -92,7 +89,6 @@ package struct ObservedTables: Sendable, Equatable {
   package struct TableInterest: Sendable, Equatable {
     /// The columns that live results read, by folded name.
     var columns: Set<[UInt8]>
-    /// True if live results request the changed rows.
     var wantsImages: Bool
 
     package init(columns: Set<[UInt8]>, wantsImages: Bool) {
@@ -134,7 +130,6 @@ package struct ObservedTables: Sendable, Equatable {
     for (table, reading) in other.read { read(table, reading) }
   }
 
-  /// Adds the part of a table that a live result depends on.
   mutating func read(_ table: [UInt8], _ reading: TableInterest) {
     var known = read[table] ?? reading
     known.columns.formUnion(reading.columns)

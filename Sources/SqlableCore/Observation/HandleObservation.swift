@@ -20,31 +20,24 @@ package final class HandleObservation {
   private var mayBeOutdated = false
   /// True if the keys were looked up inside the open transaction, whose schema changes might be rolled back.
   private var isLookupUncommitted = false
-  /// The count of observer changes when the open transaction began. For observers that were added later, earlier writes
-  /// of the transaction are not recorded.
+  /// The count of observer changes when the transaction began. Observers added later miss its earlier writes.
   private var changesAtBegin = -1
-  /// The schema version at the start of the open transaction, which is used to report a schema change to sinks. Nil if
-  /// the version was not read.
+  /// The schema version when the transaction began, to report schema changes to sinks; nil if it was not read.
   private var schemaAtBegin: Int64?
-  /// SQLite's `data_version` at the last check for other connections' commits. Nil before the first check; some handles
-  /// never check.
+  /// SQLite's `data_version` at the last check for other connections' commits; nil before the first check.
   private var dataVersion: Int64?
   /// Commits that are not yet delivered to the handle's own observers.
   private let pending = LockedValue<[ObserverRegistry.Recipients]>([])
   /// The number of pending commits, which is checked after every statement without a lock.
   private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
-  /// The tracer of the handle's statements; nil if no trace exists.
   private let tracer = LockedValue<StatementTracer?>(nil)
   /// True if the tracer has stored runs.
   private let hasTraced = Atomic(false)
-  /// The receivers of the handle's trace events.
   let traces: TraceHub
-  /// The number of the handle.
   let number: Int
   /// True if the schema can make a failed statement keep its changes.
   private var mayKeepFailedRows = false
-  /// True if `mayKeepFailedRows` is known for the current schema.
   private var isFailureKnown = false
   private let witness: RollbackDetector
   /// True if the detector has joined the open transaction.
@@ -88,7 +81,6 @@ package final class HandleObservation {
     }
   }
 
-  /// The interests of all observers of this handle's changes.
   private var wanted: ObservedTables {
     var wanted = registry.interest
     for ancestor in ancestors { wanted.formUnion(ancestor.interest) }
@@ -124,7 +116,6 @@ package final class HandleObservation {
     isLookupUncommitted = !isBeginning
   }
 
-  /// Checks whether another connection has committed since the last check.
   package func detectOtherCommits() throws {
     // Notifies before the check, because an ambiguity that arises during the check requires another check. The first
     // check has no earlier version to compare with, so it resolves no ambiguity.
@@ -151,8 +142,7 @@ package final class HandleObservation {
   /// the schema of `temp` or attached a database.
   func otherSchemasDidChange() { (mayBeOutdated, isFailureKnown) = (true, false) }
 
-  /// Makes the next transaction look up the keys again. Call after registering a collation, because the keys might have
-  /// been looked up without it, or with an earlier collation of the same name.
+  /// Makes the next transaction look up the keys. Call after registering a collation that the keys might use.
   func collationsDidChange() { schemaVersion = nil }
 
   // MARK: The open transaction
@@ -199,8 +189,7 @@ package final class HandleObservation {
   /// A snapshot of the changes to tables that live results read, for `undo`. Nil if no live result reads a table.
   var summarized: ChangeBuffer.Summarized? { interest.read.isEmpty ? nil : buffer.summarized }
 
-  /// Removes the changes of a rolled-back savepoint or transaction. `mark` and `summarized` are from the beginning of
-  /// the savepoint or transaction.
+  /// Removes the changes of a rolled-back savepoint or transaction, at whose start `mark` and `summarized` were read.
   func undo(after mark: Int, to summarized: ChangeBuffer.Summarized?) {
     forget(after: mark)
     if let summarized { buffer.goBack(to: summarized) }
@@ -230,8 +219,7 @@ package final class HandleObservation {
     notifyLatecomers()
   }
 
-  /// Calls `commit` for an unrecorded change that can affect all tables, such as a restored backup, and notifies the
-  /// sinks. `commit` returns true if it has committed.
+  /// Calls `commit` for an unrecorded change of any table, such as a restore. Notifies the sinks if it returns true.
   package func commitUnrecorded(_ commit: () throws -> Bool) throws {
     let sinks = ancestors.compactMap(\.sink)
     try order.lock.withLock { _ in
@@ -260,8 +248,7 @@ package final class HandleObservation {
     }
   }
 
-  /// Reports the commit to subscribers that were added after `interest` was last read. Such a subscriber might have
-  /// read the database before the commit.
+  /// Reports the commit to subscribers added after `interest` was read. Such a subscriber might have read old rows.
   private func notifyLatecomers() {
     guard ObserverRegistry.changes != seenChanges, wanted != interest else { return }
     for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(recordedSince: changesAtBegin)) }
@@ -295,7 +282,6 @@ package final class HandleObservation {
 
   // MARK: Tracing
 
-  /// Starts or stops measuring the handle's statements.
   func trace(_ isTraced: Bool) {
     guard isTraced != (connection.tracer != nil) else { return }
     connection.stopTracing()

@@ -8,7 +8,6 @@ package struct KeyComparison: Sendable {
   let affinity: KeyShape.Affinity
   let collation: Collation
 
-  /// The comparison of integer keys.
   static let ofIds = KeyComparison(affinity: .integer, collation: .binary)
 
   func matches(_ key: DatabaseValue, _ value: DatabaseValue) -> Bool {
@@ -31,8 +30,7 @@ package struct KeyComparison: Sendable {
     }
   }
 
-  /// Returns the value, and the values to which SQLite can convert it before a comparison, depending on the column's
-  /// affinity.
+  /// Returns the value and all values to which SQLite can convert it for a comparison, by the column's affinity.
   package static func forms(of value: DatabaseValue) -> [DatabaseValue] {
     switch value {
     case .text(let text): [value] + (number(text).map { [$0] } ?? [])

@@ -13,8 +13,7 @@ package struct KeyShape {
 
   /// The declared positions of the key's columns; empty if the key is the rowid or no key exists.
   package var columns: [Int] = []
-  /// The positions of the key's columns in the numbering of this SQLite: among the old values, the values of an
-  /// inserted row, and the new values of an update.
+  /// The positions of the key's columns among the old values, an inserted row's values, and an update's new values.
   var old: [Int] = []
   var inserted: [Int] = []
   var updated: [Int] = []
@@ -39,15 +38,12 @@ package struct RowShape {
     /// The positions of the column's value; nil for a column that is not stored.
     var positions: Positions?
     let affinity: KeyShape.Affinity
-    /// True if an old NULL might mean the column's default, because this SQLite reports NULL for rows that are older
-    /// than the column.
+    /// True if an old NULL might mean the default: this SQLite reports NULL for rows older than the column.
     let mayHideDefault: Bool
   }
 
-  /// The columns, in declaration order.
   var columns: [Column] = []
 
-  /// The names of the columns.
   package var names: [String] { columns.map(\.name) }
   /// True if SQLite reports the values of all columns.
   var isWhole: Bool { columns.allSatisfy { $0.positions != nil } }

@@ -71,8 +71,7 @@ package final class ObserverRegistry: Sendable {
   func idleToken() -> ObserverToken { ObserverRegistry.newToken() }
 
   func remove(_ token: ObserverToken) {
-    // Releases the observer here, outside the lock, because the deinit of an object that the observer retains can call
-    // this registry.
+    // Released outside the lock: the deinit of an object that the observer retains can call this registry.
     _ = change { state in
       let removed = state.observers.filter { $0.token == token }
       state.observers.removeAll { $0.token == token }
@@ -124,7 +123,6 @@ package final class ObserverRegistry: Sendable {
     set { state.withLock { $0.queue = newValue } }
   }
 
-  /// The tables that are observed.
   var interest: ObservedTables {
     let (observed, sink) = state.withLock { state in
       (ObservedTables(all: state.didUpdate != nil, named: Set(state.observers.map(\.table))), state.sink)
@@ -152,8 +150,7 @@ package final class ObserverRegistry: Sendable {
   ///
   /// Call at the commit, because observers that are registered later do not receive earlier changes.
   package func recipients(for rows: [RowChange]) -> Recipients? {
-    // Reads the version first. If an observer is removed between the two reads, the version differs, and `deliver()`
-    // does not call that observer.
+    // The version is read first: if an observer is removed in between, `deliver()` does not call that observer.
     let version = version
     let (observers, didUpdate, token) = state.withLock { ($0.observers, $0.didUpdate, $0.didUpdateToken) }
     guard didUpdate != nil || !observers.isEmpty else { return nil }
@@ -184,8 +181,7 @@ package final class ObserverRegistry: Sendable {
       }
     }
 
-    /// True if an observer is still registered. An observer can be removed or replaced during the delivery, even by the
-    /// previous observer.
+    /// True if an observer is still registered. The previous observer can remove or replace it during delivery.
     private func isStillRegistered(_ token: ObserverToken) -> Bool {
       registry.version == version || registry.isRegistered(token)
     }

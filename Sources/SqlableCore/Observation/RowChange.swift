@@ -22,7 +22,6 @@ public struct RowChange: Sendable, Hashable {
   package let hasId: Bool
   /// The keys; nil for most rows. Stored in one object, because row changes are copied often.
   private let keys: Keys?
-  /// True if the key is the id.
   private let isKeyedById: Bool
   /// All values of the row; nil if no observer requests the values.
   package var images: RowImages?
@@ -65,7 +64,6 @@ public struct RowChange: Sendable, Hashable {
     (hasId, isKeyedById, keys, images) = (change.hasId, change.isKeyedById, change.keys, change.images)
   }
 
-  /// True if the row's key has a custom collation.
   package var hasCustomCollation: Bool {
     if case .custom = keys?.comparison?.collation { true } else { false }
   }
@@ -101,7 +99,6 @@ extension RowChange: CustomStringConvertible {
 
 /// A row's values before and after a change.
 package final class RowImages: Sendable, Hashable {
-  /// The names of the table's columns.
   package let columns: [String]
   /// The values before the change, in the order of `columns`; nil for an insert. NULL for a column that is not stored.
   package let old: [DatabaseValue]?
@@ -140,7 +137,6 @@ package final class RowImages: Sendable, Hashable {
     self.isNewWhole = isNewWhole
   }
 
-  /// The columns whose values an update changed.
   fileprivate var changedColumns: [String] {
     guard let old, let new else { return [] }
     return columns.indices.filter { $0 < old.count && $0 < new.count && old[$0] != new[$0] }.map { columns[$0] }

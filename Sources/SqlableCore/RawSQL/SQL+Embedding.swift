@@ -1,5 +1,3 @@
-// Statements, queries, terms and column values in SQL text.
-
 extension SQL.StringInterpolation {
   /// Embeds a query's SQL, with its values bound. Write the parentheses of a subquery in the text.
   ///

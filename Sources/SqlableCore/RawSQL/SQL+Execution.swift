@@ -1,5 +1,3 @@
-// Execution of handwritten SQL with bound values.
-
 extension SqliteDatabase {
   /// Runs SQL and ignores its rows. The SQL can contain several statements, separated by `;`.
   ///
@@ -175,16 +173,14 @@ extension SqliteDatabase {
       func readRows() throws {
         do {
           var isAtRow = try statement.step()
-          // Checked after the first step, which detects schema changes by other processes. If the check throws, the
-          // changes of the step are rolled back.
+          // Checked after the first step, which detects other processes' schema changes. An error rolls the step back.
           try statement.expect(columns, isAtRow: isAtRow)
           note?(statement.readColumnNames())
           while isAtRow {
             try body(ReadRow(statement))
             isAtRow = try statement.step()
           }
-          // The EXPLAIN of a write counts as a write until the statement is reset, and a savepoint can't end before the
-          // reset.
+          // The EXPLAIN of a write counts as a write until the reset, and a savepoint can't end before.
           if !statement.isReadOnly { statement.rewind() }
         } catch {
           // A savepoint can't end while the statement writes.
@@ -274,8 +270,7 @@ extension SqliteDatabase {
 }
 
 extension PreparedStatement {
-  /// Throws unless every parameter is a plain `?` with a value. A handwritten parameter would be bound to another
-  /// parameter's value, or to NULL.
+  /// Throws unless every parameter is a plain `?` with a value. Another parameter would get a wrong value or NULL.
   func checkParameters(count: Int) throws {
     guard parameterCount == count, !namesParameters else { throw SqlError.parameterInText }
   }
@@ -286,16 +281,14 @@ extension PreparedStatement {
     return ["CREATE", "DROP", "ALTER", "ATTACH", "DETACH"].contains(keyword)
   }
 
-  /// True if the statement runs without a transaction: it is read-only, fails inside a transaction, or makes no change
-  /// that observers are notified of.
+  /// True if the statement needs no transaction: it only reads, fails inside one, or notifies no observer.
   fileprivate var standsAlone: Bool {
     isReadOnly || ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(firstKeyword)
   }
 
   /// The first word, if the statement starts or ends a transaction or savepoint.
   fileprivate var controlKeyword: String? {
-    // None of these statements returns rows. SQLite's read-only flag does not help, because BEGIN IMMEDIATE is not
-    // read-only.
+    // None of these statements returns rows. The read-only flag does not help: BEGIN IMMEDIATE is not read-only.
     guard columnCount == 0, let keyword = firstKeyword,
       ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"].contains(keyword)
     else { return nil }
@@ -333,7 +326,6 @@ package enum ExpectedColumns {
   case named(TableInfo)
   case positioned(ResultLayout)
 
-  /// Throws if a result with `columnCount` columns does not match the expectation.
   func check(_ columnCount: Int) throws {
     switch self {
     case .unknown: break

@@ -1,5 +1,3 @@
-// Names of models and columns in SQL text.
-
 extension SQL.StringInterpolation {
   /// Writes the quoted name of a column.
   public mutating func appendInterpolation(_ column: Column) { appendIdentifier(column.name) }

@@ -68,7 +68,6 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     var failure: SqlError?
     /// The offset of the text after the last value or name.
     private var literalStart = 0
-    /// True if a value or name was written last.
     private var isAfterInterpolation = false
 
     public init(literalCapacity: Int, interpolationCount: Int) {

@@ -28,18 +28,14 @@ package struct RegularExpression: Sendable {
 
   let steps: [Step]
   let ignoresCase: Bool
-  /// True if the expression can match only at the start of the text.
   let isAnchored: Bool
 
-  /// The maximum number of steps of a pattern.
   static let maximumSteps = 2_000
   /// The maximum number in a repetition, such as `a{2,5}`.
   static let maximumCount = 1_000
-  /// The maximum nesting depth of groups.
   static let maximumDepth = 50
 
-  /// Parses a regular expression. Throws `.invalidStatement` if the expression is invalid, not supported or too large.
-  /// The error contains the position, but not the pattern.
+  /// Parses an expression. Throws `.invalidStatement`, with the position but not the pattern, if it is unsupported.
   package init(_ text: String) throws(SqlError) {
     var parser = RegularExpressionParser(text)
     let tree = try parser.expression()

@@ -1,13 +1,11 @@
 extension RegularExpression {
-  /// Returns true if a part of the text matches.
   func matches(in text: String) -> Bool {
     var run = RegularExpressionRun(self)
     return run.finds(in: text.unicodeScalars)
   }
 }
 
-/// The program positions that the match has reached. Each position is listed once, so a character takes at most as many
-/// operations as the program has steps.
+/// The reached program positions, each listed once: a character takes at most one operation per step.
 private struct RegularExpressionRun {
   private let expression: RegularExpression
   private var current: [Int] = []
@@ -40,8 +38,7 @@ private struct RegularExpressionRun {
     }
   }
 
-  /// Adds a position, and all positions that are reachable without reading a character. Returns true if the match is
-  /// complete.
+  /// Adds a position and all that are reachable without a character. Returns true if the match is complete.
   private mutating func add(_ position: Int, _ previous: Unicode.Scalar?, _ next: Unicode.Scalar?) -> Bool {
     pending.append(position)
     while let position = pending.popLast() {

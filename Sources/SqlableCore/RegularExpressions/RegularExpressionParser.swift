@@ -1,4 +1,3 @@
-/// The syntax tree of a regular expression.
 indirect enum RegularExpressionTree {
   case step(RegularExpression.Step)
   case sequence([RegularExpressionTree])
@@ -18,7 +17,6 @@ indirect enum RegularExpressionTree {
   }
 }
 
-/// A parser of regular expressions.
 struct RegularExpressionParser {
   private let scalars: [Unicode.Scalar]
   private var position = 0
@@ -46,7 +44,6 @@ struct RegularExpressionParser {
     return true
   }
 
-  /// Parses the whole expression.
   mutating func expression() throws(SqlError) -> RegularExpressionTree {
     // A longer expression has more than the maximum number of steps.
     guard scalars.count <= 4 * RegularExpression.maximumSteps else { throw RegularExpression.tooLarge }
@@ -189,7 +186,6 @@ struct RegularExpressionParser {
     return characterClass
   }
 
-  /// Parses the character that follows a backslash.
   private mutating func escapedScalar(from start: Int) throws(SqlError) -> Unicode.Scalar {
     guard let scalar = next else { throw failure("nothing after the backslash", at: start) }
     position += 1
@@ -246,7 +242,6 @@ struct RegularExpressionParser {
     return set
   }
 
-  /// Parses a character of a set.
   private mutating func member() throws(SqlError) -> Unicode.Scalar {
     let start = position
     guard let scalar = next else { throw failure("the [ has no matching ]") }

@@ -3,7 +3,6 @@
 // SQLite matches a query's expressions with those of an index by their text, and a parameter matches nothing. An index
 // on `json_extract("doc", '$.kind')` is used only for a statement that contains the path as a literal.
 
-/// A constant written as a literal.
 enum Constant {
   case text(String)
   case integer(Int64)
@@ -24,7 +23,6 @@ extension SqlExpression.BinaryOperator {
 }
 
 extension Renderer {
-  /// Writes a constant argument.
   func write(constant term: SqlExpression, within strength: Precedence, stack: Int) throws {
     switch Constant(term) {
     case .text(let text): try write(literal: text)

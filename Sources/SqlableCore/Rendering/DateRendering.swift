@@ -1,7 +1,6 @@
 // Date terms, written in the storage format of their columns.
 
 extension Renderer {
-  /// The storage format of a term's dates.
   private func dateFormat(of terms: [SqlExpression], _ wanted: String) throws -> ColumnType.DateFormat {
     let column = try terms.first.flatMap(column(of:))
     // The storage class of a value shows whether the value is a date, but a key does not contain values.
@@ -162,11 +161,9 @@ extension DateUnit {
   /// The unit's name in a modifier of SQLite's date functions, and the number of those units.
   fileprivate var modifier: (count: Int, name: String) { self == .week ? (7, "days") : (1, rawValue + "s") }
 
-  /// True if a period can start within a day.
   fileprivate var startsWithinDay: Bool { self == .second || self == .minute || self == .hour }
 
-  /// The `strftime` pattern for the first moment of the period that contains a date. The pattern of a week expects its
-  /// Monday.
+  /// The `strftime` pattern for the first moment of a date's period. The pattern of a week expects its Monday.
   fileprivate var startPattern: String {
     switch self {
     case .second: "%Y-%m-%dT%H:%M:%S.000"

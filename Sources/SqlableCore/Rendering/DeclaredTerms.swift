@@ -165,7 +165,6 @@ extension SqlExpression {
     for term in node.terms { try term.checkStandsInDeclaration() }
   }
 
-  /// The names of the term's columns and functions, in order.
   fileprivate var words: [String] {
     if case .special(let special) = node, case .fragment(let fragment) = special.form {
       return fragment.words(special.terms) { $0.words }

@@ -1,5 +1,3 @@
-// Terms of full-text search.
-
 extension Renderer {
   func write(_ term: FullTextTerm, _ terms: [SqlExpression], stack: Int) throws {
     // The SQL depends on the tables in scope, and a key does not contain these tables.
@@ -50,7 +48,6 @@ extension Renderer {
     }
   }
 
-  /// Writes the join of a table with its full-text index.
   func writeIndex(of source: SelectQuery.Source) {
     guard let index = source.table.fullText, index.isExternal else { return }
     sql.append(text: " JOIN \(index.quotedName) ON \(index.name.quotedName).\"rowid\" = ")

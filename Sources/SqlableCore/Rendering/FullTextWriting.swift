@@ -1,5 +1,3 @@
-// Writing to full-text tables.
-
 extension StatementWriter {
   /// Throws for changes to a full-text table that SQLite can't make, or that SQLite makes incorrectly without an error.
   func checkFullText(_ query: InsertQuery) throws {
@@ -25,13 +23,11 @@ extension StatementWriter {
     if isUsed { throw SqlError.invalidStatement("a full-text table does not support \(feature)").at(table: table.name) }
   }
 
-  /// Writes the `?` for a column of a new row.
   func writePlaceholder(of position: Int, at index: Int) {
     guard let fullText = table.fullText, fullText.content == .none, table.key.contains(position) else {
       return sql.append("?")
     }
-    // FTS5 would accept a second row with the same rowid, and would then return wrong results for both rows. '' makes
-    // the insert fail with SQLITE_MISMATCH.
+    // FTS5 would accept a second row with the same rowid, and misread both. '' causes SQLITE_MISMATCH instead.
     let rows = "\(table.name)_docsize".quotedName(inDatabase: table.database)
     let value = "?\(index + 1)"
     sql.append(text: "CASE WHEN EXISTS (SELECT 1 FROM \(rows) WHERE \"id\" = \(value)) THEN '' ELSE \(value) END")

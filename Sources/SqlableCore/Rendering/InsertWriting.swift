@@ -1,5 +1,3 @@
-// Inserts and upserts.
-
 extension StatementWriter {
   func writeInsert(_ query: InsertQuery, _ row: RowValues) throws {
     let chosen = try query.rest.value.columns.map { try chosenColumns($0) }

@@ -56,7 +56,6 @@ extension SelectQuery {
   }
 }
 
-/// A statement's SQL and its bound values.
 package struct StatementWithValues {
   package let sql: String
   package let parameters: ParameterBuffer

@@ -1,8 +1,5 @@
-// Updates that use values from other tables.
-
 extension StatementWriter {
-  /// Writes an update that joins other tables. The join conditions become part of WHERE, because the first joined table
-  /// has no ON.
+  /// Writes an update that joins other tables. Join conditions go into WHERE, because the first table has no ON.
   func writeJoinedAssign(_ query: UpdateQuery) throws {
     try query.checkJoins()
     let clauses = SelectQuery.Clauses(sources: query.tables, results: [])
@@ -25,7 +22,6 @@ extension StatementWriter {
 }
 
 extension UpdateQuery {
-  /// Throws for clauses that an update from other tables can't have.
   fileprivate func checkJoins() throws {
     guard selection.rest.isDefault else {
       throw SqlError.invalidStatement("an update that joins other tables can't have an order or limit").at(

@@ -17,7 +17,7 @@ extension Renderer {
       write(.text(text))
       sql.append("))")
     case .unpadded where parameters.lists != .pointers:
-      // In ORDER BY, SQLite treats an empty list as a column's position. A declaration can't contain a subquery.
+      // In ORDER BY, `IN ()` would be a column's position, so an empty list is a subquery, except in declarations.
       let isQuery = values.isEmpty && parameters.lists == .expanded
       sql.append(isQuery ? " IN (SELECT 0 WHERE 0" : " IN (")
       for (index, value) in values.enumerated() {
@@ -41,8 +41,7 @@ extension Renderer {
   }
 }
 
-/// Returns the values as a JSON array. Returns nil if a value has no exact JSON form in SQLite: a blob, a number with a
-/// fraction, or a text with a NUL byte.
+/// Returns a JSON array; nil if a value has no exact JSON form in SQLite: a blob, a fraction, or text with NUL.
 private func jsonArray(of values: [DatabaseValue]) -> String? {
   var elements: [JSON] = []
   for value in values {
@@ -58,8 +57,7 @@ private func jsonArray(of values: [DatabaseValue]) -> String? {
 
 /// The form in which an IN list binds its values.
 enum ListForm {
-  /// One parameter for each value. The last value is repeated up to this size, so that lists of similar lengths share a
-  /// compiled statement.
+  /// One parameter for each value, padded with the last value, so that similar lengths share a statement.
   case padded(Int)
   /// All values in a single parameter.
   case unpadded

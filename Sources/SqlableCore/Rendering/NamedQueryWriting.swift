@@ -63,8 +63,7 @@ extension SelectWriter {
     return defined + names
   }
 
-  /// Throws if a named query hides a different query with the same name in an enclosing query. The queries' columns can
-  /// have the same names and would be confused.
+  /// Throws if a named query hides an outer query of that name: columns with equal names would be confused.
   func checkHidesNone(_ sources: [SelectQuery.Source]) throws {
     for source in sources {
       guard case .defined = source.kind, let name = source.definedName else { continue }

@@ -6,7 +6,6 @@ package struct OmittedKey: Sendable, Hashable, Codable {
   let columns: [String]
   /// The column that the model declares as the rowid.
   let rowid: String?
-  /// True if the key has one column.
   let isSingle: Bool
   /// True if the key is an integer in a table with rowids.
   let isInteger: Bool

@@ -1,8 +1,5 @@
-// Order and limit.
-
 extension Renderer {
-  /// Writes an ORDER BY if there are terms. `position` returns the position, from 1, of the result column that a term
-  /// refers to.
+  /// Writes an ORDER BY, if there are terms. `position` returns the position, from 1, of a term's result column.
   func write(_ order: [OrderTerm], stack: Int, position: (SqlExpression) throws -> Int? = { _ in nil }) throws {
     if order.isEmpty { return }
     var renderer = self
@@ -12,15 +9,13 @@ extension Renderer {
       if let position = try position(term.expression) {
         sql.append(text: "\(position)")
       } else {
-        // SQLite would treat a literal number as a column's position. A bound number has no effect on the order, as
-        // intended.
+        // SQLite would treat a literal number as a position. A bound number has no effect on the order, as intended.
         try renderer.write(term.expression, within: .any, stack: stack)
       }
       sql.append(term.direction.sql)
     }
   }
 
-  /// Writes the ORDER BY of a whole query.
   func write(_ order: [OrderTerm], position: (SqlExpression) throws -> Int? = { _ in nil }) throws {
     if order.isEmpty { return }
     sql.append(" ")
@@ -36,7 +31,6 @@ extension Renderer {
     if !sql.isKey { sql.truncate(to: end) }
   }
 
-  /// Writes the LIMIT of a whole query.
   func write(limit: Int?, offset: Int?) throws {
     try write(limit: limit.map { .number($0) }, offset: offset.map { .number($0) } as SelectQuery.RowCount?)
   }

@@ -9,14 +9,12 @@ package struct Renderer {
   /// The tables whose columns are allowed. Writing a key needs no tables.
   private let tables: Scope?
   var scope: Scope { tables ?? .none }
-  /// The names of the queries that enclosing queries define.
   let defined: [String]
   let sql: SqlBuffer
   let parameters: ParameterBuffer
   /// The number of symbols on the parser's stack before each expression.
   var baseStack = 0
-  /// True if terms of ORDER BY or GROUP BY are written. SQLite's parser turns `x IN ()` into 0, and would treat that as
-  /// a column's position.
+  /// True in ORDER BY and GROUP BY: the parser turns `x IN ()` into 0, which would be a column's position.
   var isOrdering = false
 
   /// SQLite's parser has a stack of 100 symbols. The statement around an expression uses at most 26 of these symbols.
@@ -39,8 +37,7 @@ package struct Renderer {
     self.baseStack = baseStack
   }
 
-  /// Returns a renderer for terms in a subquery of SQL text. Columns are qualified by their tables, because SQLite
-  /// would otherwise prefer columns of the subquery's own tables.
+  /// Returns a renderer for a subquery of SQL text. Without a qualifier, SQLite prefers the subquery's own columns.
   func insideSubquery() throws -> Renderer {
     var renderer = Renderer(
       table: table, try Scope([], outer: scope, named: scope.named), defined: defined, sql: sql, parameters: parameters,
@@ -78,8 +75,7 @@ package struct Renderer {
       try checkDecimals(expression)
     }
     if isOpen { sql.append("(") }
-    // Each case has its own function, because the temporaries of all cases in one frame would use too much stack per
-    // level.
+    // One function per case: the temporaries of all cases in one frame would use too much stack per level.
     switch expression.node {
     case .column, .qualified, .value, .parameter, .invalid: try writeLeaf(expression)
     case .all, .any: try writeChain(expression, stack: stack)
@@ -188,8 +184,7 @@ package struct Renderer {
     try write(right, opposite: left, operation, within: strength, stack: stack + 2)
   }
 
-  /// Writes one operand of an operator. A parameter that is compared with a column is bound in the column's stored
-  /// form.
+  /// Writes an operand. A parameter that is compared with a column is bound in the column's stored form.
   private func write(
     _ term: SqlExpression, opposite other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
     within strength: Precedence, stack: Int
@@ -322,14 +317,12 @@ package struct Renderer {
     parameters.append(value)
   }
 
-  /// Writes a `?` for a value that is bound when the statement runs.
   private func write(_ placeholder: () throws -> Placeholder) throws {
     if GivenParameters.current == nil { sql.refuseKey() }
     sql.append("?")
     try parameters.append(try placeholder())
   }
 
-  /// Writes the right side of an assignment.
   func write(_ expression: SqlExpression, settingColumn position: Int) throws {
     guard case .parameter(let name) = expression.node else { return try write(expression) }
     try write { Placeholder(name: name, storedIn: table.columns[position].definition) }
@@ -337,7 +330,6 @@ package struct Renderer {
 
   // MARK: Columns
 
-  /// Returns the position of a column in the table. Throws for a column of another table.
   func position(of reference: ColumnReference) throws -> Int {
     guard let position = table.position(of: reference) else { throw scope.missing(reference) }
     return position
@@ -346,7 +338,6 @@ package struct Renderer {
   /// Writes the name of a column where only a column of the statement's table is allowed.
   func writeColumn(_ position: Int) { sql.append(table.columns[position].definition) }
 
-  /// Writes a column as a term of a statement with a single table.
   func writeStored(_ position: Int) {
     if sql.qualifiesColumns, !sql.isKey { writeName(scope.sources[0].name) }
     writeColumn(position)

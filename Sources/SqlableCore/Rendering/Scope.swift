@@ -8,7 +8,6 @@ package final class Scope: Sendable {
   package let isFree: Bool
   /// True if the scope is inside SQL text, whose tables are unknown.
   let isInText: Bool
-  /// The names of the queries that this query and the enclosing queries define.
   let named: [String]
 
   /// Creates the scope of a statement with one table. `outer` contains the rows of a trigger.
@@ -24,7 +23,6 @@ package final class Scope: Sendable {
   /// The scope for writing a key, which looks up no columns.
   static let none = Scope(TableInfo.none)
 
-  /// Creates the scope of SQL text.
   package init() {
     sources = []
     outer = nil
@@ -70,8 +68,7 @@ package final class Scope: Sendable {
     try self.init(sources, outer: nil)
   }
 
-  /// Returns the scope for the ORDER BY of a query with this scope. Literal rows use the scope of the first combined
-  /// query with tables.
+  /// Returns the scope for ORDER BY. Literal rows use the first combined query that has tables.
   package func forOrder(of clauses: SelectQuery.Clauses) throws -> Scope {
     guard clauses.sources.isEmpty, let first = clauses.compounds.first(where: { !$0.query.clauses.sources.isEmpty })
     else { return self }
@@ -81,7 +78,6 @@ package final class Scope: Sendable {
   /// The first table, for errors without a column.
   package var table: TableInfo { sources.first?.table ?? .none }
 
-  /// A column and its qualifier.
   package struct ResolvedColumn {
     /// The name of the column's table, if the SQL must contain the name.
     package let qualifier: String?
@@ -90,8 +86,7 @@ package final class Scope: Sendable {
     package var aliasedTable: TableInfo? = nil
   }
 
-  /// Finds a column without an alias. Tables without an alias are searched first, then tables with an alias; both from
-  /// the innermost query outward.
+  /// Finds a column without an alias: first in tables without an alias, then with one, from the inner query outward.
   package func find(_ reference: ColumnReference) throws -> ResolvedColumn {
     if let resolved = try find(
       reference, at: { source, definition in source.table.columns.firstIndex { $0.definition === definition } })
@@ -263,8 +258,7 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Returns the name of the table that contains a column, in this query or an enclosing query; nil if there is no such
-  /// table.
+  /// Returns the name of the table with a column, in this or an enclosing query; nil if there is none.
   package func tableName(of reference: ColumnReference) -> String? {
     var scope: Scope? = self
     while let current = scope {

@@ -7,18 +7,15 @@ struct SelectWriter {
   var outer: Scope?
   /// The names of the queries that enclosing queries define.
   var defined: [String] = []
-  /// The number of symbols on the parser's stack before the query.
   var baseStack = 0
   /// True if the query is part of a term. A query in a statement's own clauses is not part of a term.
   var isNested = false
   /// The names of the queries that this query and its sibling definitions define.
   var named: [String] = []
-  /// True if the query is part of SQL text.
   var isInText = false
   /// The named queries that this query can use: those of enclosing queries and sibling definitions.
   var visible: [SelectQuery.Source] = []
 
-  /// Writes a query that is a whole statement.
   func write(statement query: SelectQuery) throws {
     if query.isPlain { return try writePlain(query) }
     switch query.form {
@@ -57,8 +54,7 @@ struct SelectWriter {
     if form == .exists || (form == .count && limit != nil) { sql.append(")") }
   }
 
-  /// Writes the count of a query's rows. A subquery is counted, unless the result contains exactly the rows of its
-  /// tables.
+  /// Writes the count of a query's rows. Counts a subquery unless the result has exactly the rows of the tables.
   func write(countOf query: SelectQuery) throws {
     var clauses = query.clauses
     if let defect = clauses.defect { throw defect }
@@ -76,7 +72,6 @@ struct SelectWriter {
     if !order.isEmpty { try renderer(clauses, definesQueries: clauses.definesQueries).check(order) }
   }
 
-  /// Writes the query. Throws if the query's number of columns differs from `columns`.
   func write(_ query: SelectQuery, columns: Int? = nil) throws { try write(query.clauses, columns: columns) }
 
   /// Writes a query for which only the existence or number of rows matters.
@@ -90,7 +85,6 @@ struct SelectWriter {
     try write(clauses, columns: nil, results: clauses.results.isEmpty ? .one : .selected)
   }
 
-  /// The columns between SELECT and FROM.
   private enum Results {
     case selected
     /// `1`, if only the existence or number of rows matters.
@@ -118,8 +112,7 @@ struct SelectWriter {
     // All parts use these values, which are derived from all parts.
     let names = names(of: query)
     let (columns, count) = sql.isKey ? ([], 0) : (query.columns, query.columnCount)
-    // The writer for a part that is itself combined, ordered or limited. Such a part becomes a subquery, because SQLite
-    // allows no parentheses around a part.
+    // The writer for a combined, ordered or limited part, which becomes a subquery: SQLite allows no parentheses.
     var nested = self
     nested.baseStack += 8
     nested.named = names
@@ -143,8 +136,7 @@ struct SelectWriter {
     }
   }
 
-  /// Returns the position in the result of a term that uses a column of an enclosing query; nil for any other term.
-  /// SQLite does not resolve such a column in ORDER BY and GROUP BY.
+  /// Returns the position of a term with an outer column, which SQLite does not resolve in ORDER BY and GROUP BY.
   private func position(
     ofOuter term: SqlExpression, in query: SelectQuery.Clauses, _ renderer: Renderer
   ) throws -> Int? {
@@ -164,8 +156,7 @@ struct SelectWriter {
     }
   }
 
-  /// Throws if the number of columns differs, or if corresponding columns have different date formats or decimal
-  /// scales.
+  /// Throws if the numbers of columns differ, or the date formats or decimal scales of corresponding columns.
   private func check(
     _ columns: [ResultColumn], _ count: Int, canBeCombinedWith other: SelectQuery.Clauses
   ) throws {
@@ -278,8 +269,7 @@ struct SelectWriter {
     }
   }
 
-  /// Writes a table, its alias and its join condition. The scope of `joined` contains the tables up to this table.
-  /// Throws for a table whose name refers to a query in `hidden`.
+  /// Writes a table, alias and join condition. `joined` has the tables up to this one. Throws for names in `hidden`.
   private func write(
     _ source: borrowing SelectQuery.Source, _ renderer: Renderer, _ joined: Renderer, hidden: [String]
   ) throws {
@@ -324,8 +314,7 @@ struct SelectWriter {
         throw SqlError.invalidStatement("a searched table can only be joined by an inner or cross join").at(
           table: table.name)
       }
-      // The join of the index is followed by the table's join condition, because a separate condition would need
-      // parentheses.
+      // The table's join condition follows the index's join: a separate condition would need parentheses.
       renderer.writeIndex(of: copy source)
       guard let condition = source.condition else { return }
       sql.append(" AND ")

@@ -44,7 +44,6 @@ extension Renderer {
     sql.append(")")
   }
 
-  /// Returns the precedence of a term of this form.
   func strength(of form: SqlExpression.SyntaxTerm.Form) -> Precedence {
     switch form {
     case .inverted: .unary

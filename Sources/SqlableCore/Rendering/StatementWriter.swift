@@ -1,7 +1,6 @@
 /// A writer of whole statements and their row, as SQL or as a cache key.
 package struct StatementWriter {
   let renderer: Renderer
-  /// True if the statement is part of SQL text.
   private let isInText: Bool
   var table: TableInfo { renderer.table }
   var sql: SqlBuffer { renderer.sql }
@@ -38,7 +37,6 @@ package struct StatementWriter {
     }
   }
 
-  /// Writes the RETURNING clause.
   private func write(_ returned: Returned?) throws {
     guard let returned else { return }
     sql.append(" RETURNING ")
@@ -55,8 +53,7 @@ package struct StatementWriter {
 
   // MARK: Rows to change
 
-  /// Writes the condition of an update or delete. A limit becomes a subquery of row identities, because UPDATE … LIMIT
-  /// needs a compile-time option of SQLite.
+  /// Writes the condition of an update or delete. A limit becomes a subquery: UPDATE … LIMIT needs a compile option.
   private func write(_ selection: RowSelection, _ hint: IndexHint?) throws {
     guard selection.isLimited else {
       if !selection.rest.isDefault { try renderer.check(selection.rest.value.order) }
@@ -137,7 +134,6 @@ package struct StatementWriter {
     try write(query.selection, hint)
   }
 
-  /// Writes the assignments of a SET clause.
   func write(_ assignments: [Assignment], with renderer: Renderer) throws {
     for (index, assignment) in assignments.enumerated() {
       if index > 0 { sql.append(", ") }
@@ -172,7 +168,6 @@ package struct StatementWriter {
     try writeKey(of: row, and: query.selection.filter)
   }
 
-  /// Writes the condition that selects the struct's row.
   private func writeKey(of row: RowValues, and filter: SqlExpression?) throws {
     try requireKey()
     for (index, position) in table.key.enumerated() {

@@ -57,7 +57,6 @@ public struct ColumnType: Sendable, Hashable {
   /// with such a decimal works.
   public static func decimal(scale: Int) -> ColumnType { ColumnType(.decimal(scale: scale)) }
 
-  /// The scales that a decimal can have.
   static let scales = 0...18
 
   /// The scale of a decimal column; nil for any other column.
@@ -83,7 +82,6 @@ public struct ColumnType: Sendable, Hashable {
     case iso8601
   }
 
-  /// The storage class of values in this column.
   @usableFromInline
   package var storageClass: StorageClass {
     switch base {
@@ -164,7 +162,6 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// Returns the error for a value that this column can't store.
   package func mismatch(_ storageClass: StorageClass) -> SqlError {
     if scale != nil { return .encoding(expected: name, found: "\(storageClass)") }
     let declared = self.storageClass
@@ -177,8 +174,7 @@ public struct ColumnType: Sendable, Hashable {
     return .encoding(expected: name, found: actual)
   }
 
-  /// True if values of this storage class can be compared with the column. INTEGER and REAL can be compared with each
-  /// other.
+  /// True if values of this class can be compared with the column. INTEGER and REAL can be compared with each other.
   package func compares(with storageClass: StorageClass) -> Bool {
     if base == .any { return true }
     return switch (self.storageClass, storageClass) {

@@ -58,8 +58,7 @@ extension DatabaseValue: Hashable {
   }
 }
 
-/// Encoded as `{"integer":3}`, `{"text":"red"}`, `{"blob":"AQI="}` or `{"null":true}`. JSON has no infinity, so
-/// infinity is encoded as `{"real":"inf"}`.
+/// Encoded as `{"integer":3}`, `{"text":"red"}`, `{"blob":"AQI="}`, `{"null":true}` or `{"real":"inf"}`.
 extension DatabaseValue: Codable {
   private enum Key: String, CodingKey {
     case null, integer, real, text, blob

@@ -1,4 +1,3 @@
-/// The file and line of a call.
 @usableFromInline
 package struct CallSite: Sendable, CustomStringConvertible {
   let file: StaticString
@@ -9,7 +8,6 @@ package struct CallSite: Sendable, CustomStringConvertible {
 
   @usableFromInline package var description: String { "\(file):\(line)" }
 
-  /// The modules of the library.
   static let modules: Set = [
     "Sqlable", "SqlableBackup", "SqlableCluster", "SqlableCore", "SqlableDocuments", "SqlableIntegrations",
     "SqlablePool", "SqlableQueries", "SqlableRecovery", "SqlableSchema", "SqlableSealing",

@@ -1,5 +1,4 @@
-/// A box for a value that is usually the default. The default is stored as nil, and any other value in one object.
-/// Statements are copied at every step of building and running, so statements must be small.
+/// A box for a value that is usually the default, stored as nil. Statements are copied often and must be small.
 @usableFromInline
 package struct CopyOnWriteBox<Value: DefaultConstructible>: Sendable, Hashable {
   private var box: Box?
@@ -14,7 +13,6 @@ package struct CopyOnWriteBox<Value: DefaultConstructible>: Sendable, Hashable {
   @usableFromInline
   init() {}
 
-  /// True if the value was never changed.
   package var isDefault: Bool { box == nil }
 
   package var value: Value {
@@ -40,7 +38,6 @@ package struct CopyOnWriteBox<Value: DefaultConstructible>: Sendable, Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
-/// A type with a default value.
 @usableFromInline
 package protocol DefaultConstructible: Sendable, Hashable {
   init()

@@ -8,8 +8,7 @@ extension Duration {
     return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
   }
 
-  /// The number of whole microseconds. Limited to about ten thousand years, because a longer duration can overflow an
-  /// integer.
+  /// The whole microseconds, limited to about ten thousand years, so that an integer can't overflow.
   package var wholeMicroseconds: Int {
     let most = Duration.seconds(300_000_000_000)
     let (seconds, attoseconds) = min(max(self, .zero - most), most).components

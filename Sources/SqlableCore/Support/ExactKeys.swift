@@ -19,12 +19,11 @@ extension Decoder {
 }
 
 extension KeyedDecodingContainer<AnyKey> {
-  /// Throws `.invalidStatement` unless the container has exactly these keys.
   func check(are keys: some Collection<some CodingKey>) throws {
     let (actual, needed) = (Set(allKeys.map(\.stringValue)), keys.map(\.stringValue))
     guard actual == Set(needed) else {
       throw SqlError.invalidStatement(
-        "a part of the statement must have exactly the keys \(needed.joined(separator: ", "))")
+        "an object in the statement must have exactly the keys \(needed.joined(separator: ", "))")
     }
   }
 }

@@ -1,14 +1,12 @@
 import Glibc
 
-/// The identity of a file, by device and inode. The file is not opened, because closing a descriptor of a database file
-/// drops SQLite's locks in this process.
+/// A file's device and inode, without opening the file: closing it would drop SQLite's locks in this process.
 package struct FileIdentity: Equatable {
   private let device: dev_t
   private let inode: ino_t
 
   package init(_ info: stat) { (device, inode) = (info.st_dev, info.st_ino) }
 
-  /// Reads the identity of the file at a path; nil if the file does not exist.
   package init?(_ path: String) {
     guard let info = FileIdentity.info(path) else { return nil }
     self.init(info)
@@ -20,8 +18,7 @@ package struct FileIdentity: Equatable {
     return stat(path, &info) == 0 ? info : nil
   }
 
-  /// Returns the absolute path of a file without symbolic links; nil if the file does not exist. SQLite creates the WAL
-  /// beside this path.
+  /// Returns a file's absolute path without symbolic links, beside which SQLite creates the WAL; nil without a file.
   package static func resolved(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }

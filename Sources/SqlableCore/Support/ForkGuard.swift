@@ -7,8 +7,7 @@ import Glibc
 /// statement would be too slow, because glibc makes a system call. Reading a counter that a fork handler increments
 /// takes one load.
 package enum ForkGuard {
-  // `nonisolated(unsafe)` is sound: only the fork handler writes the counter, and at that time the forked process has
-  // one thread.
+  // `nonisolated(unsafe)` is sound: only the fork handler writes, when the forked process has one thread.
   nonisolated(unsafe) private static let counter: UnsafeMutablePointer<Int> = {
     let counter = UnsafeMutablePointer<Int>.allocate(capacity: 1)
     counter.initialize(to: 0)

@@ -2,8 +2,7 @@ import Glibc
 
 /// A lock on a range of bytes of a file.
 package struct KernelLock: Hashable {
-  /// The process that holds the lock. 0 for the lock of an open file description, such as a pool's lock file, because
-  /// the kernel reports no process.
+  /// The process that holds the lock; 0 for an open file description's lock, for which the kernel reports none.
   package let process: Int
   package let inode: UInt64
   package let bytes: ClosedRange<Int>
@@ -24,8 +23,7 @@ package struct KernelLock: Hashable {
 
 /// The kernel's list of file locks.
 package enum KernelLocks {
-  /// All locks. The kernel returns the list in parts, and locks change between two parts. So one reading can miss some
-  /// locks.
+  /// All locks. One reading can miss some, because the list comes in parts and locks change in between.
   package static var all: [KernelLock] {
     (text(ofFileAt: "/proc/locks", upTo: 1 << 22) ?? "").split(separator: "\n").compactMap { KernelLock($0) }
   }
@@ -41,8 +39,7 @@ package enum KernelLocks {
     }?.process
   }
 
-  /// Returns another process that has the database open in WAL mode, or is reading or writing in another journal mode.
-  /// Nil if no such process is known.
+  /// Returns another process that has a WAL database open, or reads or writes in another mode; nil if unknown.
   static func otherProcess(withFileAt path: String) -> Int? {
     let inodes = [path, path + "-shm"].compactMap { FileIdentity.info($0) }.map { UInt64($0.st_ino) }
     guard !inodes.isEmpty else { return nil }
@@ -50,8 +47,7 @@ package enum KernelLocks {
     return all.first { lock in lock.process > 0 && lock.process != thisProcess && inodes.contains(lock.inode) }?.process
   }
 
-  /// Returns the text of a kernel file, up to `limit` bytes; nil if the file can't be read. Reads repeatedly, because
-  /// the kernel returns one page per call.
+  /// Returns up to `limit` bytes of a kernel file, which the kernel returns page by page; nil if unreadable.
   package static func text(ofFileAt path: String, upTo limit: Int) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }

@@ -30,8 +30,7 @@ extension String {
   /// The form in which SQLite compares names: the letters A to Z in lower case, and all other bytes unchanged.
   package var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
 
-  /// True if both strings have the same bytes. `==` treats the two Unicode forms of an é as equal, but SQLite has two
-  /// different names.
+  /// True if both strings have the same bytes. `==` equates the two forms of an é, but SQLite has two names.
   package func isExactly(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
   /// True if SQLite treats both strings as the same name.
@@ -81,7 +80,6 @@ package struct ByteComparedName: Sendable, Hashable {
 }
 
 extension String? {
-  /// True if both strings have the same bytes, or if both are nil.
   package func isExactly(_ other: String?) -> Bool {
     guard let self, let other else { return self == nil && other == nil }
     return self.isExactly(other)
@@ -89,7 +87,6 @@ extension String? {
 }
 
 extension UInt8 {
-  /// The lower-case letter for A to Z; any other byte unchanged.
   package var foldedLetter: UInt8 { (65...90).contains(self) ? self + 32 : self }
 
   /// True if SQLite's `isspace` accepts the byte: a space, or a byte from tab to carriage return.
@@ -97,7 +94,6 @@ extension UInt8 {
 }
 
 extension Substring.UTF8View {
-  /// The bytes without leading and trailing whitespace.
   var trimmed: Self {
     var rest = drop(while: \.isBlank)
     while rest.last?.isBlank == true { rest.removeLast() }

@@ -48,8 +48,7 @@ package func onOwnThread<Value: Sendable>(
   }
 }
 
-/// Runs closures one after another on a thread. The thread starts with the first closure, and ends after two idle
-/// seconds or when this object is deallocated.
+/// Runs closures one after another on a thread, which ends after two idle seconds or with this object.
 package final class WorkerThread: Sendable {
 
   package init() {}

@@ -1,6 +1,5 @@
 import Glibc
 
-/// The start times of processes, as reported by the kernel.
 enum ProcessStart {
   /// Returns the start time of a process, in nanoseconds of CLOCK_BOOTTIME; nil if the kernel reports no time.
   static func time(of process: Int) -> Int64? {

@@ -10,8 +10,7 @@ struct SQLStatements: Sequence, IteratorProtocol {
   mutating func next() -> Range<Int>? {
     var head = Head.start
     var range: Range<Int>?
-    // `depth` counts open parentheses. The flags are true if the previous token is `;`, or if the previous two tokens
-    // are `;` and `END`.
+    // `depth` counts open parentheses. The flags are true after the token `;`, or after the tokens `;` and `END`.
     var (depth, isAfterSemicolon, isAfterEnd) = (0, false, false)
     while let token = tokens.next() {
       if token.isSymbol(";") {
@@ -50,7 +49,6 @@ struct SQLStatements: Sequence, IteratorProtocol {
 }
 
 extension String {
-  /// The statements of SQL text, without the semicolons between them.
   package var statementTexts: [String] {
     var text = self
     return text.withUTF8 { bytes in
@@ -58,7 +56,6 @@ extension String {
     }
   }
 
-  /// The byte ranges of the statements in the text.
   package var statementRanges: [Range<Int>] {
     var text = self
     return text.withUTF8 { Array(SQLStatements($0)) }
@@ -96,8 +93,7 @@ extension UnsafeBufferPointer<UInt8> {
   /// True if this SQL contains anything except whitespace, comments and semicolons.
   var holdsStatement: Bool { SQLTokenizer(self).contains { !$0.isSymbol(";") } }
 
-  /// The verb of the first statement, in upper case: the first word, or for WITH, the first word after the common table
-  /// expressions. Nil if there is no verb.
+  /// The first statement's verb in upper case: the first word, or after WITH, the first one after the queries.
   package var verb: String? {
     var tokens = SQLTokenizer(self)
     var first = tokens.next()

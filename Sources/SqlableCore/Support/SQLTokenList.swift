@@ -27,10 +27,8 @@ package struct SQLTokenList {
     tokens.indices.contains(position) ? tokens[position].kind : nil
   }
 
-  /// True if the token is a name in double quotes, backticks or square brackets.
   package func isQuotedName(_ position: Int) -> Bool { kind(position) == .name }
 
-  /// True if the token is a keyword or an unquoted name.
   package func isWord(_ position: Int) -> Bool { kind(position) == .word }
 
   /// True if the token is this unquoted word. `word` must be in lower case.
@@ -56,13 +54,10 @@ package struct SQLTokenList {
     return bytes.withUnsafeBufferPointer { $0[tokens[position].range].uppercasedWord }
   }
 
-  /// True if SQLite refuses the token.
   package func isIllegal(_ position: Int) -> Bool { kind(position) == .illegal }
 
-  /// Returns the byte range of the token in the text.
   package func range(_ position: Int) -> Range<Int> { tokens[position].range }
 
-  /// Returns the token as written in the text.
   package func text(_ position: Int) -> String { String(decoding: bytes[tokens[position].range], as: UTF8.self) }
 
   /// Returns the original text of the tokens at these positions.
@@ -81,8 +76,7 @@ package struct SQLTokenList {
     }
   }
 
-  /// Returns the tokens in a form for comparison: separated by one space, with words and names in lower case and
-  /// without quotes.
+  /// Returns the tokens for comparison: with one space in between, in lower case, names without quotes.
   package func compared(_ range: Range<Int>) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(range.count * 6)

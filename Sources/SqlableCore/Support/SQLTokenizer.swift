@@ -1,4 +1,3 @@
-/// A token of SQL text.
 package struct SQLToken {
   package enum Kind: UInt8, Sendable {
     /// A keyword, or a name without quotes.
@@ -25,12 +24,10 @@ package struct SQLToken {
   }
 
   let kind: Kind
-  /// The bytes of the token in the text.
   let bytes: Slice<UnsafeBufferPointer<UInt8>>
 
   var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// The unquoted word in upper case; empty for any other token.
   var keyword: String { kind == .word ? bytes.uppercasedWord : "" }
 
   func isSymbol(_ byte: Unicode.Scalar) -> Bool {
@@ -78,7 +75,6 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
     return SQLToken(kind: kind, bytes: bytes[start..<position])
   }
 
-  /// True if a text ends inside quotes or a comment.
   static func endsOpen(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
     // Most texts contain no byte of `opening`, so the check is fast.
     guard text.contains(where: { $0 < 0x80 && opening & (1 << UInt128($0)) != 0 }) else { return false }
@@ -147,7 +143,6 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
 
   private mutating func skipWord() { while byte().isWordByte { position += 1 } }
 
-  /// Skips the closing quote.
   private mutating func close(_ kind: SQLToken.Kind) -> SQLToken.Kind {
     guard position < bytes.count else {
       isOpen = true
@@ -277,14 +272,12 @@ extension UInt8 {
 
   fileprivate var isHexDigit: Bool { isDigit || (97...102).contains(foldedLetter) }
 
-  /// True if the byte can be part of an unquoted name or a keyword: a letter, a digit, `_`, `$`, or a byte that is not
-  /// ASCII.
+  /// True if the byte can be part of a name or keyword: a letter, a digit, `_`, `$`, or a non-ASCII byte.
   package var isWordByte: Bool {
     self >= 0x80 || (97...122).contains(foldedLetter) || isDigit || self == UInt8(ascii: "_")
       || self == UInt8(ascii: "$")
   }
 
-  /// True if this byte, directly after an interpolation, would become part of the interpolated token. `?` followed by
-  /// `1` is the parameter `?1`, and `"a"` followed by `"b"` is one name.
+  /// True if this byte would extend an interpolated token: `?` and `1` are `?1`, `"a"` and `"b"` are one name.
   var joinsInterpolation: Bool { isWordByte || self == UInt8(ascii: "\"") }
 }

@@ -27,8 +27,7 @@ package final class SecretBytes: @unchecked Sendable {
     try self.init(count: bytes.count) { memory in memory.copyBytes(from: bytes) }
   }
 
-  /// Reads at most `limit` bytes from the beginning of a key file. Throws `.cannotOpen` or `.io` if the file can't be
-  /// read.
+  /// Reads at most `limit` bytes of a key file. Throws `.cannotOpen` or `.io` if the file can't be read.
   package convenience init(ofFileAt path: String, limit: Int) throws {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SqlError.system("open the key file", path, errno) }

@@ -1,7 +1,6 @@
 import Glibc
 
 extension SqlError {
-  /// Returns the error for a failed system call on a file.
   package static func system(_ action: String, _ path: String, _ code: Int32) -> SqlError {
     let kind: Kind =
       switch code {

@@ -4,7 +4,6 @@ package enum WALFormat {
   package static let frameHeaderSize = 24
 }
 
-/// The running checksum of a WAL.
 package struct WALChecksum: Equatable {
   let isBigEndian: Bool
   package var first: UInt32 = 0
@@ -14,7 +13,6 @@ package struct WALChecksum: Equatable {
     (self.isBigEndian, self.first, self.second) = (isBigEndian, first, second)
   }
 
-  /// Both halves of the checksum as one number.
   package var value: UInt64 { UInt64(first) << 32 | UInt64(second) }
 
   /// - Parameter bytes: A multiple of eight of them.

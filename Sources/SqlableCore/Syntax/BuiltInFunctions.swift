@@ -37,7 +37,6 @@ extension SqlExpression.Call {
     case pi, pow, radians, sign, sin, sinh, sqrt, tan, tanh, trunc
     case scalarMin, scalarMax
 
-    /// The name in SQL.
     package var name: String {
       switch self {
       case .scalarMin: "min"
@@ -49,7 +48,6 @@ extension SqlExpression.Call {
 }
 
 extension SqlExpression.Call.BuiltIn {
-  /// The properties of the function.
   package var facts: Facts {
     switch self {
     case .count: .init(.aggregate, 1...1, .integer, .never, [.neverThrows, .takesDecimals])
@@ -124,8 +122,7 @@ extension SqlExpression.Call.BuiltIn {
       case scaled
       /// One of the arguments.
       case ofArguments
-      /// The first argument, evaluated in some row, or else the third argument. The second argument is a number of
-      /// rows.
+      /// The first argument in some row, or else the third argument. The second argument is a number of rows.
       case ofRow
     }
 
@@ -141,7 +138,6 @@ extension SqlExpression.Call.BuiltIn {
     /// The arguments that configure the function. They are written into the SQL as literals.
     package enum Constants {
       case nothing, format
-      /// All arguments except the first.
       case allButFirst
       /// All arguments except the first. These arguments are paths within JSON.
       case paths
@@ -169,8 +165,7 @@ extension SqlExpression.Call.BuiltIn {
       package static var multipliesLengths: Traits { Traits(rawValue: 64) }
       /// The function can return a different result each time.
       package static var varies: Traits { Traits(rawValue: 128) }
-      /// A function of one argument that every version of SQLite supports. A filter with this function can be evaluated
-      /// from a row's values alone.
+      /// A function of one argument in every SQLite version. A filter with this function needs only a row's values.
       static var isElementary: Traits { Traits(rawValue: 256) }
     }
 

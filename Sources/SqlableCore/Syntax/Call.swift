@@ -6,7 +6,6 @@ extension SqlExpression {
     package var isDistinct = false
     /// The order in which an aggregate processes its rows.
     package var order: [OrderTerm] = []
-    /// The FILTER clause of an aggregate.
     package var filter: SqlExpression?
     package var window: WindowClause?
 
@@ -26,7 +25,6 @@ extension SqlExpression {
     package enum Function: Sendable, Hashable {
       /// `count(*)`
       case countRows
-      /// A function built into SQLite.
       case builtIn(BuiltIn)
       /// A function registered by the program. The SQL contains the quoted name.
       case named(String)
@@ -51,7 +49,6 @@ extension SqlExpression {
       }
     }
 
-    /// The properties of a built-in function; nil for a registered function.
     package var facts: BuiltIn.Facts? { if case .builtIn(let function) = function { function.facts } else { nil } }
 
     /// True if the call combines many rows into one value. A registered function counts as an aggregate only if the
@@ -111,7 +108,6 @@ extension SqlExpression {
     /// True if the last path has no value.
     package var lacksValue: Bool { facts?.constants == .pathsOfValues && arguments.count.isMultiple(of: 2) }
 
-    /// All terms of the call.
     var terms: [SqlExpression] {
       var terms = arguments + order.map(\.expression)
       if let filter { terms.append(filter) }

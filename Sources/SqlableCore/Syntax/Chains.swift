@@ -21,6 +21,5 @@ extension SqlExpression {
 }
 
 extension SqlExpression? {
-  /// Adds a condition with AND.
   package mutating func and(_ condition: SqlExpression) { self = self?.and(condition) ?? condition }
 }

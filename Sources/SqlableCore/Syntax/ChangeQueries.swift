@@ -3,13 +3,10 @@
 package struct InsertQuery: Sendable, Hashable {
   @usableFromInline
   package enum Form: Sendable, Hashable {
-    /// One struct.
     case row
-    /// Any number of structs.
     case rows
     /// One struct, which updates the existing row with the same key.
     case save
-    /// The rows of a query.
     case query
   }
 
@@ -19,7 +16,6 @@ package struct InsertQuery: Sendable, Hashable {
     package var columns: [ColumnReference]?
     /// The conflict clauses, in the order in which SQLite tries them.
     package var upserts: [Upsert] = []
-    /// The query whose rows are inserted.
     package var source: SelectQuery?
     package var returned: Returned?
     var defect: SqlError?
@@ -57,7 +53,6 @@ package struct UpdateQuery: Sendable, Hashable {
   package struct Clauses: DefaultConstructible {
     /// The columns of a struct to write; nil for all columns.
     package var columns: [ColumnReference]?
-    /// Assignments to columns.
     package var assignments: [Assignment] = []
     /// Joined tables whose rows provide values, each with its join condition.
     package var sources: [SelectQuery.Source] = []
@@ -102,7 +97,6 @@ package struct UpdateQuery: Sendable, Hashable {
 package struct DeleteQuery: Sendable, Hashable {
   @usableFromInline
   package struct Clauses: DefaultConstructible {
-    /// The index that SQLite must use for the table.
     package var indexHint: IndexHint?
     package var returned: Returned?
     var defect: SqlError?
@@ -122,7 +116,6 @@ package struct DeleteQuery: Sendable, Hashable {
     self.extent = extent
   }
 
-  /// True if the delete removes the one row with a struct's key.
   @usableFromInline package var isRowLevel: Bool { extent == .row }
 }
 
@@ -133,7 +126,6 @@ package enum ChangeExtent: Sendable, Hashable {
   case row
   /// The rows that a filter or limit selects. Running the change throws if there is neither a filter nor a limit.
   case selected
-  /// Every row of the table.
   case all
 }
 
@@ -163,8 +155,7 @@ package struct RowSelection: Sendable, Hashable {
     return rest.isDefault
   }
 
-  /// Throws `.misuse` if the extent and the clauses conflict. A change of selected rows needs a filter or limit,
-  /// because it would change all rows. A change of all rows must not have a filter, order or limit.
+  /// Throws `.misuse` if extent and clauses conflict: selected rows need a filter or limit, all rows must have none.
   func check(_ extent: ChangeExtent, of table: TableInfo, _ change: String, _ all: String) throws {
     switch extent {
     case .row: return
@@ -186,14 +177,12 @@ package struct RowSelection: Sendable, Hashable {
 
 /// The values that a change returns for each changed row.
 package enum Returned: Sendable, Hashable {
-  /// All columns.
   case rows
   case terms([SqlExpression])
 }
 
 extension SqlExpression {
-  /// Throws for an aggregate or a window function outside a subquery, because RETURNING evaluates its terms for one
-  /// row. SQLite checks registered functions.
+  /// Throws for an aggregate or window function outside a subquery: RETURNING evaluates its terms for one row.
   func checkUsesOneRow() throws {
     if case .call(let call) = node, let name = call.nameOverRows {
       throw SqlError.invalidStatement(
@@ -204,7 +193,6 @@ extension SqlExpression {
 }
 
 extension StatementTree {
-  /// The columns that the statement writes of a struct.
   var writtenColumns: WrittenColumns {
     switch self {
     case .insert(let query) where !query.rest.isDefault:

@@ -1,5 +1,4 @@
-/// A column in an expression. Two references are equal if they refer to the same declaration. A decoded reference is
-/// compared by name.
+/// A column in an expression. References are equal by declaration, decoded references by name.
 package enum ColumnReference: Sendable, Hashable {
   case declared(ColumnDefinition)
   /// A column in a decoded statement.
@@ -14,7 +13,6 @@ package enum ColumnReference: Sendable, Hashable {
     }
   }
 
-  /// The column's declaration; nil if unknown.
   package var definition: ColumnDefinition? {
     switch self {
     case .declared(let definition): definition

@@ -4,7 +4,6 @@ package struct Upsert: Sendable, Hashable {
   package var target: [ColumnReference]?
   /// The columns to update with the new values; nil for all columns except the conflicting columns.
   package var columns: [ColumnReference]?
-  /// Assignments to other columns.
   package var assignments: [Assignment] = []
   /// The condition for updating the existing row. Rows that do not meet the condition are left unchanged.
   package var condition: SqlExpression?

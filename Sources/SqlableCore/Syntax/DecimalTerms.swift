@@ -1,5 +1,4 @@
-// Terms of decimals, which are stored as numbers of units. A term that keeps the scale is exact; any other term is
-// rejected.
+// Terms of decimals, which are stored as numbers of units. A term that does not keep the scale is rejected.
 
 extension SqlExpression {
   /// Returns the declaration of a column that a decoded term names.
@@ -186,8 +185,7 @@ extension SqlExpression.BinaryOperator {
     }
   }
 
-  /// The direction in which the comparison rounds a right operand that the column can't store; nil if the operator does
-  /// not compare.
+  /// The direction in which the comparison rounds an operand that the column can't store; nil without a comparison.
   var side: RoundingSide? {
     switch self {
     case .equal, .notEqual, .isSame, .isNotSame: .equal
@@ -197,7 +195,6 @@ extension SqlExpression.BinaryOperator {
     }
   }
 
-  /// The comparison with its operands swapped.
   var flipped: Self {
     switch self {
     case .less: .greater

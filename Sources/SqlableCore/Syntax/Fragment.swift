@@ -1,5 +1,4 @@
 extension SqlExpression {
-  /// SQL text with embedded terms.
   package struct Fragment: Sendable, Hashable {
     /// The texts before, between and after the terms. Stored as UTF-8, which SQLite reads.
     package var texts: [[UInt8]]

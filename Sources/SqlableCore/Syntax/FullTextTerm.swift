@@ -1,4 +1,3 @@
-/// A term of full-text search.
 package struct FullTextTerm: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     /// `"id" IN (SELECT "rowid" FROM … WHERE … MATCH ?)`, for the table with this alias, or without an alias.

@@ -26,8 +26,7 @@ extension SqlExpression {
     }
   }
 
-  /// The column whose values this term returns; nil for other terms. Values that are compared with the term are
-  /// converted to the column's type.
+  /// The column of the term's values; nil for other terms. Compared values are converted to the column's type.
   package var columnDefinition: ColumnDefinition? {
     switch columnTerm.node {
     case .column(let reference), .qualified(_, let reference): reference.definition
@@ -91,8 +90,7 @@ extension SqlExpression {
     return nil
   }
 
-  /// Returns an error if a number without a column is compared with a date in milliseconds, because the number would be
-  /// a date in seconds.
+  /// Returns an error if a number without a column, in seconds, is compared with a date in milliseconds.
   private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
     guard case .value(.real) = value.node, case .date(.unixMilliseconds) = other.columnDefinition?.type.base else {
       return nil

@@ -55,7 +55,6 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// True if the query defines named queries.
   var definesQueries: Bool {
     sources.contains(where: \.isDefined)
       || compounds.contains { !$0.query.clauses.isNested && $0.query.clauses.sources.contains(where: \.isDefined) }
@@ -100,8 +99,7 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Returns the join that can leave the table at this position without a row, for an error; nil if there is no such
-  /// join.
+  /// Returns the join that can leave the table at this position without a row, for an error; otherwise nil.
   func joinMissing(_ index: Int) -> String? {
     if sources[index].join.keepsEarlier { return "a \(sources[index].join.rawValue) join" }
     return sources[(index + 1)...].first(where: \.join.keepsJoined).map { "a \($0.join.rawValue) join" }
@@ -131,7 +129,6 @@ extension SelectQuery.Clauses {
     sources[0].table = first.table.named(first.table.name, in: database)
   }
 
-  /// Sets the index that SQLite must use for the first table.
   mutating func hint(_ hint: IndexHint) {
     guard !sources.isEmpty else { return note(.invalidStatement("literal rows can't use an index")) }
     sources[0].indexHint = hint
@@ -170,7 +167,6 @@ extension SelectQuery.Clauses {
     return term.kind == .exists || term.kind == .count ? term : nil
   }
 
-  /// The number of columns in the result.
   var columnCount: Int {
     guard rows.isEmpty else { return rows[0].count }
     return results.reduce(0) { count, result in
@@ -208,8 +204,7 @@ extension SelectQuery.Clauses {
     return nil
   }
 
-  /// Returns the position of a column in the queries that are combined with literal rows. The literal rows' own columns
-  /// have no names.
+  /// Returns a column's position in the queries combined with literal rows, whose own columns have no names.
   private func positionInParts(_ term: SqlExpression) -> Int? {
     for compound in compounds {
       let part = compound.query.clauses
@@ -259,9 +254,8 @@ extension TableInfo: Hashable {
 }
 
 extension SelectQuery.Clauses {
-  /// Records an error for a modifier after a union, intersect or except. This is a method of the clauses, because the
-  /// compiler (6.3, debug) ends the coroutine of `SelectQuery.clauses` before comparing an optional of this size with
-  /// nil.
+  /// Records an error for a modifier after a union, intersect or except. A method of the clauses: the compiler (6.3,
+  /// debug) ends the coroutine of `SelectQuery.clauses` before comparing a large optional with nil.
   mutating func refuse(_ modifier: String) {
     guard defect == nil else { return }
     defect = .invalidStatement(
@@ -272,7 +266,6 @@ extension SelectQuery.Clauses {
 }
 
 extension SqlExpression {
-  /// The column's name; nil if the term is not a column.
   fileprivate var columnName: String? {
     switch node {
     case .column(let column), .qualified(_, let column): column.name

@@ -4,22 +4,18 @@ public struct SelectQuery: Sendable, Hashable {
   @usableFromInline
   package enum Form: Sendable, Hashable {
     case rows
-    /// The number of rows.
     case count
-    /// True if there are any rows.
     case exists
   }
 
   @usableFromInline package let form: Form
   /// All clauses, if the query has more than the inline clauses; nil otherwise.
   private var box: Box?
-  // A filter and a limit on one table: the clauses of most queries. They are stored inline, because a query is copied
-  // at each step of building and running it.
+  // A filter and a limit on one table, as in most queries. Inline, because a query is copied at each step.
   unowned(unsafe) private var inlineTable: TableInfo
   private var inlineFilter: SqlExpression?
   private var inlineLimit: Int?
 
-  /// A query of one table.
   @usableFromInline
   package init(_ form: Form = .rows, of table: TableInfo) {
     self.form = form
@@ -98,7 +94,6 @@ extension SelectQuery {
   /// The maximum number of tables that SQLite joins.
   package static let maximumSources = 64
 
-  /// The first table.
   package var table: TableInfo {
     get { box.map { $0.clauses.sources.first?.table ?? .none } ?? inlineTable }
     set {
@@ -108,7 +103,6 @@ extension SelectQuery {
 
   package var filter: SqlExpression? { box.map(\.clauses.filter) ?? inlineFilter }
 
-  /// Adds a condition to the filter.
   @usableFromInline
   package mutating func filter(_ condition: SqlExpression) {
     if box == nil { inlineFilter.and(condition) } else { clauses.filter.and(condition) }
@@ -120,12 +114,10 @@ extension SelectQuery {
     set { if box == nil { inlineLimit = newValue } else { clauses.limit = newValue.map { .number($0) } } }
   }
 
-  /// True if the query has a limit or an offset.
   package var isLimited: Bool { limit != nil || box?.clauses.limit != nil || box?.clauses.offset != nil }
 
   var defect: SqlError? { box?.clauses.defect }
 
-  /// The query, limited to its first row.
   @usableFromInline var first: SelectQuery {
     var query = self
     query.takeFirst()
@@ -145,7 +137,6 @@ extension SelectQuery {
 }
 
 extension SelectQuery {
-  /// A limit or an offset.
   package enum RowCount: Sendable, Hashable, ExpressibleByIntegerLiteral {
     case number(Int)
     /// A term without columns of the query, such as a parameter. A negative value counts as 0.
@@ -174,7 +165,6 @@ extension SelectQuery {
 }
 
 extension SelectQuery {
-  /// One or several columns of the result.
   package enum Result: Sendable, Hashable {
     case term(SqlExpression)
     /// All columns of the source at an index. Terms can replace some columns.
@@ -255,7 +245,6 @@ extension SelectQuery {
     @ByteComparedName package var queryName: String? = nil
     /// The materialization hint of a named query; nil leaves the choice to SQLite.
     package var materialization: Materialization?
-    /// The index that SQLite must use for the source.
     package var indexHint: IndexHint?
     /// True if a full-text search selects the source's rows.
     package var isSearched = false
@@ -270,7 +259,6 @@ extension SelectQuery {
     /// The name that a WITH clause defines for the query.
     package var definedName: String? { queryName ?? alias }
 
-    /// Returns the source with another alias.
     func alias(_ name: String) -> Source {
       var source = self
       switch kind {
@@ -281,7 +269,6 @@ extension SelectQuery {
       return source
     }
 
-    /// True if the source is a named query.
     package var isDefined: Bool { if case .defined = kind { true } else { false } }
 
     /// True if both sources are named queries with the same name.
@@ -303,7 +290,6 @@ extension SelectQuery {
       }
     }
 
-    /// Turns the source into a named query.
     package mutating func define(_ query: SelectQuery) {
       definitionSize = query.clauses.size
       definitionSize.depth += 1
@@ -317,7 +303,6 @@ extension SelectQuery {
     }
   }
 
-  /// A query that is combined with the query before it.
   package struct Compound: Sendable, Hashable {
     package enum Operator: String, Sendable, Hashable {
       case union, unionAll, intersect, except
@@ -353,7 +338,6 @@ extension SelectQuery {
     package var order: [OrderTerm] = []
     package var limit: RowCount?
     package var offset: RowCount?
-    /// The error that a run throws.
     package var defect: SqlError?
     /// The terms that a later outer join must not turn into NULL.
     var requiredResults = RequiredResults()

@@ -12,7 +12,6 @@ public struct SqlExpression: Sendable, Hashable {
 
   /// The depth of a tree of terms.
   package struct Size: Sendable, Hashable {
-    /// The number of nested terms.
     package var depth: Int16 = 1
     /// The depth as SQLite counts it. A chain of ANDs is as deep as it is long.
     var height: Int16 = 1
@@ -27,10 +26,8 @@ public struct SqlExpression: Sendable, Hashable {
     /// The size of an operator between two leaves.
     static let ofTwo = Size(depth: 2, height: 2)
 
-    /// Creates the maximum of the terms' sizes.
     init(of terms: [SqlExpression]) { for term in terms { join(term.size) } }
 
-    /// Raises each value to the maximum of both sizes.
     mutating func join(_ other: Size) {
       depth = Swift.max(depth, other.depth)
       height = Swift.max(height, other.height)
@@ -52,9 +49,7 @@ public struct SqlExpression: Sendable, Hashable {
     case value(DatabaseValue)
     /// A named value that is passed to a prepared statement.
     case parameter(String)
-    /// AND of two or more terms.
     case all(TermChain)
-    /// OR of two or more terms.
     case any(TermChain)
     indirect case not(SqlExpression)
     indirect case negative(SqlExpression)
@@ -68,13 +63,11 @@ public struct SqlExpression: Sendable, Hashable {
     indirect case collate(SqlExpression, Collate)
     /// A column of the table with this alias.
     indirect case qualified(alias: String, ColumnReference)
-    /// A function call with its optional clauses.
     indirect case call(Call)
     /// A term with its own SQL syntax, such as `CASE … END`.
     indirect case special(SyntaxTerm)
     /// `(SELECT …)`, `EXISTS (SELECT …)` or `… IN (SELECT …)`.
     indirect case query(QueryTerm)
-    /// An invalid term; running the statement throws its error.
     indirect case invalid(InvalidTerm)
   }
 
@@ -149,15 +142,13 @@ public struct SqlExpression: Sendable, Hashable {
     var column: ColumnReference?
   }
 
-  /// Trees are walked by recursion. This depth fits into half a megabyte of stack, even if a debug build encodes a tree
-  /// as JSON.
+  /// Trees are walked by recursion. This depth fits into half a megabyte of stack, even for JSON in a debug build.
   package static let maximumDepth: Int16 = 100
   /// SQLite rejects expressions deeper than 1000, and counts the depth of a subquery twice.
   static let maximumHeight: Int16 = 480
   /// SQLite turns a chain of ANDs into a tree as deep as the chain is long, so longer chains are balanced.
   static let maximumChain = 100
 
-  /// Creates a term. Pass the size if it is known.
   package init(_ node: Node, size: Size? = nil) {
     let size = size ?? node.size
     let message: String? =
@@ -175,7 +166,6 @@ public struct SqlExpression: Sendable, Hashable {
     size = Size()
   }
 
-  /// Creates a term for a value without a column.
   package init(_ value: any SqlValue) {
     do { self.init(try value.databaseValue.checked()) } catch { self.init(invalid: error) }
   }
@@ -267,8 +257,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// True if the SQL contains a `?`. SQLite does not know the bound values, so two such terms are never equal to
-  /// SQLite.
+  /// True if the SQL contains a `?`. Two such terms are never equal to SQLite, which does not know the values.
   var bindsValues: Bool {
     switch self {
     case .value, .parameter, .isIn, .like, .query: true

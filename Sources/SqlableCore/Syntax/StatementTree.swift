@@ -1,5 +1,4 @@
-/// The structure of a statement: a read, an insert, an update or a delete. An unsupported modifier is recorded as a
-/// defect, and running the statement throws the defect.
+/// The structure of a statement. An unsupported modifier is recorded as a defect, which a run throws.
 @usableFromInline
 package enum StatementTree: Sendable, Hashable {
   case select(SelectQuery)
@@ -70,7 +69,6 @@ extension StatementTree {
     }
   }
 
-  /// The statement's name in error messages.
   private var name: String {
     switch self {
     case .select(let query):
@@ -109,8 +107,7 @@ extension StatementTree {
     }
   }
 
-  /// Returns the modifier's name for an error message. For an insert of a query, the text adds that the query can have
-  /// the modifier.
+  /// Returns the modifier's name for an error. For an insert of a query, adds that the query can have the modifier.
   private func refusal(_ modifier: String) -> String {
     if case .insert(let query) = self, query.form == .query { "\(modifier); its query can" } else { modifier }
   }
@@ -303,11 +300,9 @@ extension StatementTree {
     }
   }
 
-  /// Uses another table with the same layout.
   @usableFromInline
   mutating func name(_ table: String) { use(tableInfo.named(table)) }
 
-  /// Uses the table of an attached database.
   @usableFromInline
   mutating func name(inDatabase database: String) { use(tableInfo.named(tableInfo.name, in: database)) }
 

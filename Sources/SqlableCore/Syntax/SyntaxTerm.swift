@@ -1,5 +1,4 @@
 extension SqlExpression {
-  /// A term with its own SQL syntax.
   package struct SyntaxTerm: Sendable, Hashable {
     package var form: Form
     package var terms: [SqlExpression]
@@ -84,7 +83,6 @@ extension SqlExpression.QueryTerm {
 }
 
 extension SqlExpression.Call {
-  /// The argument that determines the stored form of the result.
   var formTerm: SqlExpression? {
     switch facts?.result {
     case .ofArguments, .ofRow: arguments.first

@@ -49,7 +49,6 @@ package struct TermChain: RandomAccessCollection, Sendable {
     }
   }
 
-  /// The size of the AND or OR term.
   var size: SqlExpression.Size {
     var last: Slot?
     switch form {
@@ -68,7 +67,6 @@ extension TermChain {
   /// A term, with the size of the chain up to it.
   private struct Slot {
     let term: SqlExpression
-    /// The depth of the deepest term so far.
     let depth: Int16
     /// The heights of the incomplete parts at each level, starting with single terms; 0 for an empty part.
     private let heights: SIMD4<Int16>

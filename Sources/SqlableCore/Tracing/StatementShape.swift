@@ -28,7 +28,6 @@ package struct StatementShape: Hashable, Sendable {
   }
 }
 
-/// A writer of tokens without their values.
 private struct ShapeWriter {
   private(set) var bytes: [UInt8] = []
   private(set) var table: String?

@@ -139,7 +139,6 @@ extension TraceEvent: CustomStringConvertible {
     return sql.isEmpty ? text : text + ": " + sql
   }
 
-  /// The name of the event's kind.
   package var name: String {
     switch kind {
     case .read: "read"
@@ -199,8 +198,7 @@ extension TraceEvent {
   /// Creates the event of the transaction that a run ended; nil if the run ended no transaction.
   init?(transactionEndedBy run: MeasuredRun, _ origin: Origin) {
     guard let ended = run.ended else { return nil }
-    // SQLite rolls back the transaction if its COMMIT fails, for example because the disk is full. A COMMIT that is
-    // interrupted after taking effect has committed the transaction.
+    // A COMMIT that fails, as on a full disk, rolls back. A COMMIT interrupted after taking effect has committed.
     let isCommitted = ended.outcome == .committed && run.error.map { $0.kind == .interrupted } ?? true
     self.init(
       kind: .transaction(isCommitted ? .committed : .rolledBack), label: origin.label, handle: origin.handle,

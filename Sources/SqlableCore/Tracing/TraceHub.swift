@@ -10,8 +10,7 @@ package final class TraceHub: Sendable {
 
   private struct State {
     var receivers: [Receiver] = []
-    /// The time at which each shape was last reported to each receiver. A shape has a separate entry for each kind of
-    /// error.
+    /// The time of each shape's last report to each receiver, with a separate entry for each kind of error.
     var reported: [Reported: ContinuousClock.Instant] = [:]
   }
 
@@ -24,8 +23,7 @@ package final class TraceHub: Sendable {
   /// The receivers for the events of all handles and clients.
   package static let process = TraceHub()
   private static let tokenCount = Atomic(0)
-  /// The maximum number of entries in `reported`. Beyond the maximum, all entries are discarded, and every shape can be
-  /// reported again.
+  /// The maximum number of entries in `reported`. Beyond it, all are discarded, and shapes can be reported again.
   private static let maximumReported = 10_000
 
   package static func newToken() -> TraceToken { TraceToken(number: tokenCount.add(1, ordering: .relaxed).newValue) }
@@ -38,14 +36,12 @@ package final class TraceHub: Sendable {
 
   package init() {}
 
-  /// True if the process has a receiver.
   package static var isAnyActive: Bool { allReceivers.load(ordering: .relaxed) > 0 }
 
   deinit { TraceHub.allReceivers.subtract(receiverCount.load(ordering: .relaxed), ordering: .relaxed) }
 
   package var isActive: Bool { receiverCount.load(ordering: .acquiring) > 0 }
 
-  /// True if a receiver requests values of columns.
   var wantsValues: Bool { valueReceivers.load(ordering: .relaxed) > 0 }
 
   package func add(_ options: TraceOptions, _ body: @escaping @Sendable (TraceEvent) -> Void) -> TraceToken {
@@ -98,8 +94,7 @@ package final class TraceHub: Sendable {
     }
   }
 
-  /// Returns the receivers of an event, and records the report. A receiver can exclude fast events, and shapes that it
-  /// received recently.
+  /// Returns an event's receivers, and records the report. A receiver can exclude fast events and recent shapes.
   package func receivers(of event: TraceEvent) -> [Receiver] {
     guard isActive else { return [] }
     let now = ContinuousClock.now
@@ -119,7 +114,6 @@ package final class TraceHub: Sendable {
 
 /// Details that are computed only if a receiver requests them.
 package protocol TraceDetails {
-  /// Returns the steps of the query plan.
   func plan() -> [String]
 
   /// Returns the values of these columns in the statement's run.

@@ -37,8 +37,7 @@ extension [TracedColumns] {
     return values(in: sql) { ExpandedValues(sql, expanded)?.values ?? [] }
   }
 
-  /// Returns the values of these columns in a statement's run. `bound` returns the values in the order of the
-  /// parameters; nil stands for an unknown value.
+  /// Returns these columns' values in a run. `bound` returns the parameters' values in order; nil if unknown.
   package func values(in sql: String, _ bound: () -> [DatabaseValue?]) -> [TracedValue] {
     let parameterColumns = ParameterColumns.cache.value(of: sql).columns
     let wanted = parameterColumns.map { parameterColumn in parameterColumn.flatMap(column) }
@@ -124,7 +123,6 @@ extension DatabaseValue {
     }
   }
 
-  /// The value as a literal.
   fileprivate var literal: String {
     switch self {
     case .null: "NULL"

@@ -61,8 +61,7 @@ extension Decimal: SqlValue {
     self.init(sign: units < 0 ? .minus : .plus, exponent: -scale, significand: Decimal(units.magnitude))
   }
 
-  /// An upper bound for a decimal's digits without redundant zeros. A decimal has at most 166 digits before the point,
-  /// or 128 digits after the point.
+  /// An upper bound for a decimal's digits: at most 166 before the point, or 128 after the point.
   private static let maximumCount = 200
 
   /// Returns the text in the form of `description`: no plus sign, no redundant zeros. Returns nil if the text is not a

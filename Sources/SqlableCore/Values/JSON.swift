@@ -151,8 +151,7 @@ extension JSON: SqlValue {
     self = try JSON(document, depth: 0)
   }
 
-  /// The maximum nesting depth. Comparing and encoding such a value fits into half a megabyte of stack, even in a debug
-  /// build.
+  /// The maximum nesting depth: comparing and encoding fit into half a megabyte of stack in a debug build.
   fileprivate static let maximumDepth = 100
 }
 
@@ -185,8 +184,7 @@ extension JSON: Codable {
 
   public func encode(to encoder: any Encoder) throws { try Document(self, depth: 0).encode(to: encoder) }
 
-  // Loops and separate functions for each case keep the stack frames small, because the calls nest as deeply as the
-  // value.
+  // Loops and a function per case keep the stack frames small: the calls nest as deeply as the value.
 
   fileprivate init(_ document: Document, depth: Int) throws {
     switch document {

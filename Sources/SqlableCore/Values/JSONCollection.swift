@@ -1,7 +1,6 @@
 import FoundationEssentials
 
-/// A collection that can contain unordered values. Such a collection is encoded here, because equal values must have
-/// equal text.
+/// A collection that can contain unordered values, and is encoded here so that equal values have equal text.
 protocol JSONCollection {
   /// True if an encoder with sorted keys writes equal values as equal text.
   static var hasOrder: Bool { get }
@@ -85,8 +84,7 @@ extension [Data] {
   fileprivate func sorted() -> [Data] { sorted { $0.lexicographicallyPrecedes($1) } }
 }
 
-/// A dictionary decoded from JSON, with a check for equal keys. A decoder silently keeps only one of several entries
-/// with equal keys, even if the keys' texts differ.
+/// A dictionary from JSON, checked for equal keys. A decoder silently keeps one of them, even if their texts differ.
 struct JSONEntries<Key: Hashable & Decodable, Value: Decodable>: Decodable {
   let dictionary: [Key: Value]
 

@@ -1,7 +1,6 @@
 import FoundationEssentials
 
-/// A search for duplicate keys in the objects of a JSON text. A decoder silently keeps only one of the values of a
-/// duplicate key.
+/// A search for duplicate keys in JSON objects. A decoder silently keeps only one of their values.
 struct JSONKeys {
   private let text: UnsafeBufferPointer<UInt8>
   private var position = 0

@@ -58,8 +58,7 @@ package struct JSONReader {
     }
   }
 
-  /// Parses a value. Open containers are stored on the heap, because a thread's stack is large enough only for a few
-  /// hundred.
+  /// Parses a value. Open containers are on the heap: a thread's stack has room for only a few hundred.
   private mutating func value() throws -> Document {
     var open: [Container] = []
     while true {
@@ -98,7 +97,6 @@ package struct JSONReader {
     }
   }
 
-  /// Parses the key of an object's next member.
   private mutating func beginElement(_ container: inout Container) throws {
     guard container.isObject else { return }
     skipSpace()

@@ -160,8 +160,7 @@ enum JSONText {
     }
   }
 
-  /// Returns the name of a key that the program declares as a case of an enum; nil for any other key, because the keys
-  /// of a dictionary are data.
+  /// Returns the name of a key that is an enum's case; nil for other keys, because a dictionary's keys are data.
   private static func declaredName(of key: any CodingKey) -> String? {
     let mirror = Mirror(reflecting: key)
     return mirror.displayStyle == .enum && mirror.children.isEmpty ? key.stringValue : nil

@@ -26,9 +26,7 @@ public protocol JoinedOutput: SelectOutput {
 /// The columns from which a result is read, if no query describes the columns.
 public struct ResultDescription {
   package private(set) var columns: [ResultColumn] = []
-  /// The models in the result.
   package var models: [ObjectIdentifier] = []
-  /// True if the last output reads all remaining columns.
   package private(set) var takesRest = false
 
   package init() {}

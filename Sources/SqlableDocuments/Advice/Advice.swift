@@ -1,5 +1,3 @@
-// Index advice for statements and queries.
-
 import SqlableCore
 import SqlableSchema
 

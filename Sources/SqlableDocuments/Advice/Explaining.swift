@@ -1,5 +1,3 @@
-// Query plans and index advice on any executor.
-
 import SqlableCore
 import SqlableQueries
 

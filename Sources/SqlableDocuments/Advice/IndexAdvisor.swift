@@ -40,7 +40,6 @@ final class IndexAdvisor: AdvisingEvents {
   private struct State {
     /// The time of the last advice for each SQL text; values in the text are replaced by `?`.
     var advised: [String: ContinuousClock.Instant] = [:]
-    /// The number of events that wait for advice.
     var waiting = 0
   }
 

@@ -4,7 +4,6 @@ import SqlableCore
 struct IndexCandidates {
   private(set) var tables: [Table] = []
 
-  /// A table with its name in the statement and the uses of its columns.
   struct Table {
     let name: String
     let table: TableInfo
@@ -19,14 +18,12 @@ struct IndexCandidates {
     }
   }
 
-  /// The uses of a table's columns in a statement.
   struct Uses {
     var equal: [IndexColumn] = []
     var compared: [IndexColumn] = []
     var order: [IndexColumn] = []
     var groups: [IndexColumn] = []
 
-    /// The column lists of possible indexes, most promising first.
     var lists: [[IndexColumn]] {
       var lists: [[IndexColumn]] = []
       func add(_ columns: [IndexColumn]) {
@@ -139,7 +136,6 @@ struct IndexCandidates {
     tables[table].uses.compared.append(column)
   }
 
-  /// Adds the subqueries of a term.
   private mutating func add(subqueriesOf term: SqlExpression, _ sources: [SelectQuery.Source]) {
     if case .query(let query) = term.node { add(query.query.clauses, outer: sources) }
     for term in term.node.terms { add(subqueriesOf: term, sources) }

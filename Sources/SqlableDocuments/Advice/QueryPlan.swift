@@ -63,7 +63,6 @@ extension Connection {
 }
 
 extension QueryPlan {
-  /// Creates the plan from the rows of an `EXPLAIN QUERY PLAN`.
   package init(sql: String, rows: [[DatabaseValue]]) {
     self.init(
       sql: sql,

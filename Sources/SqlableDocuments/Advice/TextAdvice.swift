@@ -23,8 +23,7 @@ extension SchemaCopy {
   /// The maximum number of indexes that are tested for a statement.
   private static var maximumCandidates: Int { 32 }
 
-  /// Returns indexes on the columns that a text compares or sorts by. A wrong guess has no effect, because SQLite's
-  /// planner ignores the index.
+  /// Returns indexes on the compared and sorted columns of a text. SQLite's planner ignores a wrong guess.
   fileprivate func candidates(for sql: String) throws -> [(name: String, sql: String)] {
     let words = DetachedSQLToken.words(of: sql)
     let names = Set(words.filter(\.isName).map(\.text.foldedName))

@@ -1,5 +1,3 @@
-// Encoding and decoding of reads with associated rows.
-
 import FoundationEssentials
 import SqlableCore
 import SqlableQueries
@@ -179,8 +177,7 @@ extension DocumentDecoder {
     let fields = try fields(document, DocumentDecoder.associationKeys, "an association")
     try begin(DocumentDecoder.levelsOfQuery)
     defer { end(DocumentDecoder.levelsOfQuery) }
-    // The link table is checked before its columns are looked up, because a policy hides every table that is not in the
-    // policy.
+    // The link table is checked first, because a policy hides every table that is not in the policy.
     if let access, let link = known.path.link, !access.tables.values.contains(where: { $0.info === link }) {
       throw DocumentAccess.refusal
     }
@@ -223,8 +220,7 @@ extension DocumentDecoder {
     return sources[0]
   }
 
-  /// True if the fields describe the path of a known association. The fields can omit a key that a foreign key
-  /// declares.
+  /// True if the fields describe a known association's path. A key that a foreign key declares can be left out.
   private func isPath(_ fields: Fields, of known: AssociationLevel, under table: TableInfo) throws -> Bool {
     guard case .object(let members) = try DocumentEncoder().path(known.path).document else { return false }
     let knownFields = Fields(members: members)

@@ -1,5 +1,3 @@
-// Decoding of function calls and windows.
-
 import SqlableCore
 
 extension DocumentDecoder {

@@ -1,5 +1,3 @@
-// Encoding and decoding of changes that return rows or terms.
-
 import FoundationEssentials
 import SqlableCore
 

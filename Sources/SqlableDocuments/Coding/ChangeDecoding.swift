@@ -1,9 +1,6 @@
-// Decoding of inserts, updates and deletes.
-
 import SqlableCore
 
 extension DocumentDecoder {
-  /// Decodes a column and the term that is assigned to the column.
   func assignment(_ document: Document, _ table: TableInfo, _ scope: Scope) throws -> (Column, SqlExpression) {
     let fields = try fields(document, [.column, .to], "an assignment")
     guard let column = try part(fields, .column, { try self.column(text($0, "the name of a column"), of: table) }),
@@ -85,7 +82,6 @@ extension DocumentDecoder {
     }
   }
 
-  /// Decodes an insert or a save.
   func insert(_ document: Document, isSave: Bool) throws -> (InsertQuery, [StoredRow]) {
     let fields = try fields(
       document, [.into, .row, .rows, .query, .columns, .onConflict, .upsert, .returning], "an insert")
@@ -120,7 +116,6 @@ extension DocumentDecoder {
     return (query, rows)
   }
 
-  /// Decodes one upsert or a list of upserts.
   private func upserts(_ document: Document, _ table: TableInfo) throws -> [Upsert] {
     guard case .list(let documents) = document else { return [try upsert(document, table)] }
     guard documents.count > 1 else {

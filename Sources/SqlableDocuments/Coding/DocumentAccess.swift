@@ -16,7 +16,6 @@ struct DocumentAccess: Sendable {
   var functions: Set<String> = []
   /// True if a document can call aggregates, window functions and JSON functions, respectively.
   var (allowsAggregates, allowsWindows, allowsJSON) = (false, false, false)
-  /// True if a document can have named queries.
   var allowsNamedQueries = false
   /// The allowed functions and collations that the program registered.
   var registered: Set<String> = []
@@ -24,8 +23,7 @@ struct DocumentAccess: Sendable {
   var maximumDepth = 0
   var maximumList = 0
 
-  /// True if a document can call an SQLite function. Either `functions` contains the name, or the function has
-  /// categories (aggregate, window, JSON) and all of these categories are allowed.
+  /// True if a document can call a function: `functions` has the name, or all of its categories are allowed.
   func allows(function name: String) -> Bool {
     if functions.contains(name) { return true }
     if name == "countRows" { return allowsAggregates }

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import SqlableCore
 
-/// A decoder of statements from documents. The decoder looks up every name, checks every value against its column, and
-/// adds the path in the document to errors.
+/// A decoder of statements. Looks up every name, checks values against columns, and adds the path to errors.
 final class DocumentDecoder {
   /// The models whose tables a document can use.
   let models: [TableInfo]
@@ -11,7 +10,6 @@ final class DocumentDecoder {
   let access: DocumentAccess?
   /// The values of the parameters; nil if parameters are not replaced by values.
   var arguments: [ByteComparedName: DatabaseValue]?
-  /// The names of the parameters decoded so far.
   var parameters: Set<ByteComparedName> = []
   /// The names of the queries whose definitions enclose the current path.
   @exclusivity(unchecked) var defining: [String] = []
@@ -67,7 +65,6 @@ final class DocumentDecoder {
     guard count <= access.maximumList else { throw failure("a list is longer than the policy allows") }
   }
 
-  /// Throws if the policy does not allow an SQLite function.
   func checkFunction(_ name: String) throws {
     guard let access else { return }
     guard access.allows(function: name) else { throw DocumentAccess.refusal }
@@ -188,7 +185,6 @@ final class DocumentDecoder {
 
   // MARK: Tables
 
-  /// Returns the table of a model. Throws for a name that is unknown or not allowed.
   func model(_ name: String) throws -> TableInfo {
     if let access {
       guard let table = access.tables[ByteComparedName(wrappedValue: name)] else { throw DocumentAccess.refusal }

@@ -1,5 +1,3 @@
-// Statements without their Swift types.
-
 import SqlableCore
 
 extension AnyStatement {

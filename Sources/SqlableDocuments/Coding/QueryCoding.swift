@@ -1,5 +1,3 @@
-// Encoding and decoding of queries.
-
 import FoundationEssentials
 import SqlableCore
 
@@ -75,7 +73,6 @@ extension DocumentDecoder {
 }
 
 extension ResultDescription {
-  /// Throws if these columns differ from the described columns.
   func check(_ actualColumns: [ResultColumn], _ decoder: DocumentDecoder) throws {
     let unknown = ResultColumn().identity
     let isSame =

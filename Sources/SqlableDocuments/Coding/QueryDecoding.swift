@@ -1,5 +1,3 @@
-// Decoding of queries and their tables.
-
 import SqlableCore
 import SqlableQueries
 
@@ -54,8 +52,7 @@ extension DocumentDecoder {
     return query
   }
 
-  /// Returns a query of one table with at most a filter and a limit, in a form that is stored and run faster. Returns
-  /// nil for any other query.
+  /// Returns a query of one table with at most a filter and limit, which is stored and run faster; otherwise nil.
   private func plain(_ fields: Fields, _ outer: Scope?, _ form: SelectQuery.Form) throws -> SelectQuery? {
     guard case .text(let name) = fields[.from],
       fields.members.allSatisfy({ ["from", "where", "limit"].contains($0.key) })

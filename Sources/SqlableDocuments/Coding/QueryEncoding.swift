@@ -1,5 +1,3 @@
-// Encoding of queries and changes.
-
 import SqlableCore
 
 /// The members of an object, in the order of their addition.

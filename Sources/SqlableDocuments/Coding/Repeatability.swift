@@ -29,7 +29,6 @@ private struct RepeatabilityCheck {
   /// The names of registered functions that return the same result in every call.
   let functions: Set<String>
 
-  /// The use of a query's rows.
   private enum Use {
     /// The order of the rows does not matter.
     case rows
@@ -208,8 +207,7 @@ private struct UngroupedRows {
   let sources: [SelectQuery.Source]
   let filter: SqlExpression?
 
-  /// True if these terms determine the order of the rows. Each table must have a key. Each key column must be one of
-  /// the terms, or the filter must restrict the column to one value.
+  /// True if these terms determine the rows' order: each table's key columns are terms, or filtered to one value.
   func areOrdered(by terms: [SqlExpression]) -> Bool {
     sources.indices.allSatisfy { index in
       guard case .table = sources[index].kind, !sources[index].table.key.isEmpty else { return false }
@@ -242,15 +240,13 @@ private struct UngroupedRows {
   }
 }
 
-/// A column of one of a query's tables.
 private struct SourceColumn: Equatable {
   let source: Int
   let position: Int
 }
 
 extension [SelectQuery.Source] {
-  /// Returns the position of a column in these tables. Returns nil for other terms, and for columns of an enclosing
-  /// query.
+  /// Returns a column's position in these tables; nil for other terms, and for columns of an enclosing query.
   fileprivate func sourceColumn(of term: SqlExpression) -> SourceColumn? {
     let (alias, reference): (String?, ColumnReference)
     switch term.node {
@@ -325,8 +321,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression.Call {
-  /// True if the result depends on the order of rows without a defined order, or of rows that are equal in the call's
-  /// order.
+  /// True if the result depends on the order of rows that have no order, or are equal in the call's order.
   fileprivate var dependsOnOrder: Bool {
     guard let facts else { return false }
     return facts.has(.takesOrder) || (facts.kind == .window && !facts.has(.equalForPeers))

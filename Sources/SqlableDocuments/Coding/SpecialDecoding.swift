@@ -1,5 +1,3 @@
-// Decoding of terms with their own SQL syntax.
-
 import SqlableCore
 
 extension DocumentDecoder {

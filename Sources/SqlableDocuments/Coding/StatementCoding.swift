@@ -9,7 +9,6 @@ package struct DecodedStatement {
   package let tree: StatementTree
   let rows: [StoredRow]
 
-  /// Decodes a document.
   init(_ document: Document, by decoder: DocumentDecoder) throws {
     guard case .object(let members) = document else { throw decoder.failure("a statement must be an object") }
     guard case .integer(let version)? = members.first(where: { $0.key == "sqlable" })?.value, version > 0 else {
@@ -153,8 +152,7 @@ extension Statement {
 }
 
 extension DecodedStatement {
-  /// True if the query has the form that the operation requires. All operations except `read` need a query of one
-  /// model.
+  /// True if the query has the form of the operation. All operations except `read` need a query of one model.
   var isComplete: Bool {
     guard case .select(let query) = tree, operation != .read else { return true }
     return query.readsOneModel && (operation != .first || query.limit.map { $0 <= 1 } == true)

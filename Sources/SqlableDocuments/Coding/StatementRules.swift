@@ -75,7 +75,6 @@ public struct StatementRules: Sendable {
     self.tables = tables
   }
 
-  /// Returns the tables of the models.
   func modelTables() throws -> [TableInfo] { try models.map { try TableInfo.of($0) } }
 }
 
@@ -107,8 +106,7 @@ extension StatementRules {
     return rules
   }
 
-  /// Returns the table's name in the program's spelling. Throws if the table is neither the model's own table nor
-  /// allowed.
+  /// Returns the table's name in the program's spelling. Throws unless it is the model's table or allowed.
   func spelling(of name: String, modelTable: String) throws -> String {
     if name.isSameName(as: modelTable) { return modelTable }
     if tables.contains(where: name.isExactly) { return name }

@@ -1,5 +1,3 @@
-// Encoding and decoding of terms outside statements.
-
 import SqlableCore
 
 extension SqlExpression: Codable {

@@ -1,10 +1,7 @@
-// Decoding of terms.
-
 import SqlableCore
 import SqlableQueries
 
 extension DocumentDecoder {
-  /// Decodes a term of a query with these tables.
   func term(_ document: Document, _ scope: Scope) throws -> SqlExpression {
     let levels = document.levels
     try begin(levels)
@@ -99,7 +96,6 @@ extension DocumentDecoder {
     return try checkedTerm(.query(.init(kind: kind, query: query)))
   }
 
-  /// Returns the term. Throws if the term is nested too deeply.
   func checkedTerm(_ node: SqlExpression.Node) throws -> SqlExpression {
     let term = SqlExpression(node)
     if case .invalid(let invalid) = term.node { throw invalid.error }

@@ -4,7 +4,6 @@ import FoundationEssentials
 import SqlableCore
 import SqlableQueries
 
-/// Encodes statements as documents.
 struct DocumentEncoder {
   /// The largest integer that every JSON implementation decodes exactly.
   static let maximumInteger: UInt64 = 9_007_199_254_740_991
@@ -23,7 +22,6 @@ struct DocumentEncoder {
     }
   }
 
-  /// Encodes a term of a query with these tables.
   func term(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     // Each form has a separate function: the temporaries of all forms in one frame would use too much stack per level.
     switch term.node {
@@ -208,7 +206,6 @@ struct DocumentEncoder {
     return ["case": .list(pairs), "else": otherwise]
   }
 
-  /// Encodes a term with one operand.
   private func special(_ form: SqlExpression.SyntaxTerm.Form, _ operand: Document) -> Document {
     switch form {
     case .cast(let type): ["cast": operand, "as": .text(type.description.lowercased())]

@@ -24,8 +24,7 @@ struct ConditionNames: Sendable {
     }
   }
 
-  /// Returns true if a condition contains the name. If the name needs quotes, returns true for any condition with SQL
-  /// text, because SQL text can quote a name in several ways.
+  /// Returns true if a condition contains the name. A name that needs quotes counts as contained in any SQL text.
   func contains(_ name: String) -> Bool {
     let folded = name.foldedName
     return words.contains(folded) || hasText && !folded.allSatisfy(\.isWordByte)

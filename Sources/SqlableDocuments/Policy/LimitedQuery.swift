@@ -1,5 +1,4 @@
-// Execution of statements from untrusted documents, with limits on their time, steps, scans and values. The authorizer
-// checks the used tables, columns and functions again.
+// Runs of untrusted documents' statements, with limits on time, steps, scans and values, and the authorizer's check.
 
 import SqlableCore
 
@@ -21,8 +20,7 @@ public struct LimitedQuery<Work: Runnable>: Runnable {
       let allowance = RunAllowance(steps: limits.steps, time: limits.time)
       let connection = try db.openConnection()
       let (result, excess) = connection.limited(to: allowance, busyTimeout: db.configuration.busyTimeout) {
-        // The allowance includes the plan check, because this check reads the schema and tables, and might wait for
-        // locks.
+        // The allowance includes the plan check, which reads the schema and tables, and might wait for locks.
         try connection.withoutRules { try checkPlan(db) }
         return try connection.within(authorizerRules) {
           try connection.withValues(upTo: limits.valueBytes, patternsUpTo: limits.patternBytes) { try work.run(db) }
@@ -32,14 +30,12 @@ public struct LimitedQuery<Work: Runnable>: Runnable {
     }
   }
 
-  /// Throws if the statement's plan visits all rows of a table that has more rows than the policy allows. The statement
-  /// is not run.
+  /// Throws, without running the statement, if its plan visits all rows of a table with more rows than allowed.
   package func checkPlan(_ db: SqliteDatabase) throws {
     if let rows = limits.scannedRows { try db.locked { try db.checkPlans(of: work, visitingAtMost: rows) } }
   }
 
-  /// Returns the error that the document's author is allowed to see. An exceeded limit becomes a timeout. A refused
-  /// access becomes the policy's refusal.
+  /// Returns the error for the document's author: a timeout for an exceeded limit, a refusal for refused access.
   private static func redacted(_ error: SqlError, _ excess: RunAllowance.Excess?) -> SqlError {
     var redacted = error
     // A run whose time expires during the wait for a lock ends with `.busy`.

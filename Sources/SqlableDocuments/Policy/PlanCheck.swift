@@ -31,8 +31,7 @@ extension SqliteDatabase {
 }
 
 extension StatementTree {
-  /// Returns the tables that the plan visits completely, by their names in the statement. Returns an empty array if the
-  /// statement stops early.
+  /// Returns the tables that the plan visits completely, by name in the statement; empty if it stops early.
   fileprivate func visits(in plan: QueryPlan) -> [String] {
     if case .select(let query) = self, query.stopsEarly, !plan.sorts { return [] }
     return plan.visits

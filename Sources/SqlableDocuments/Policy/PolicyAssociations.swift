@@ -1,10 +1,7 @@
-// A policy's checks and restrictions for associated rows.
-
 import SqlableCore
 import SqlableQueries
 
 extension DecodedIncluding {
-  /// Returns the read with the policy's restrictions. Throws if the policy does not allow the read.
   func restricted(by policy: StatementPolicy) throws -> DecodedIncluding {
     DecodedIncluding(
       read: try read.restricted(by: policy), levels: try levels.restricted(by: policy, at: read.operation.rawValue))
@@ -57,8 +54,7 @@ extension AssociationLevel {
     return query.table.position(of: key) == query.table.key[0]
   }
 
-  /// Throws if the number of rows reveals columns that the policy does not allow to compare. Complete rows need no
-  /// check, because their columns are readable.
+  /// Throws if the number of rows reveals columns that may not be compared. Complete rows are readable anyway.
   private func checkPath(by check: PolicyCheck) throws {
     var shown: [(ColumnReference, TableInfo)] = []
     switch path {

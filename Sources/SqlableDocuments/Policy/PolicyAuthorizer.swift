@@ -3,7 +3,6 @@
 import SqlableCore
 
 extension StatementPolicy {
-  /// Returns the authorizer's rules for a statement that passed the policy's check.
   func authorizerRules(for work: some Runnable) -> AuthorizerRules {
     var rules = AuthorizerRules(rights: index.rights(of: self))
     rules.allowsChanges = !work.isReadOnly && !kinds.isSubset(of: StatementKind.reads)
@@ -54,8 +53,7 @@ extension SelectQuery {
 }
 
 extension PolicyIndex {
-  /// Returns the rights of a policy with this index. The rights are cached, because a policy rarely changes between
-  /// statements.
+  /// Returns a policy's rights from the cache, because a policy rarely changes between statements.
   fileprivate func rights(of policy: StatementPolicy) -> AccessRights {
     let source = RightsSource(features: policy.features, functions: policy.functions, registered: policy.registered)
     return knownRights.withLock { known in
@@ -76,8 +74,7 @@ extension AccessRights.Names {
     columns[table, default: []].formUnion(words)
   }
 
-  /// Allows the columns of a table that a document can use, the table's key, and everything that the table's condition
-  /// reads.
+  /// Allows a table's usable columns, its key, and everything that its condition reads.
   fileprivate mutating func add(_ rules: TablePolicy, _ features: Set<StatementPolicy.Feature>) {
     let table = rules.table
     let name = table.name.foldedName

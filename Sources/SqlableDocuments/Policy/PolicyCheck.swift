@@ -19,7 +19,6 @@ struct PolicyCheck {
 
   // MARK: Queries
 
-  /// The use of a query's rows.
   enum Results {
     case used(Use)
     /// Only the existence or the number of rows is used.
@@ -60,8 +59,7 @@ struct PolicyCheck {
     if clauses.offset?.term != nil { try at("offset") { throw DocumentAccess.refusal } }
   }
 
-  /// Adds the clause to an error that `body` throws. The outermost clause of several nested clauses wins, because its
-  /// position in the document is known.
+  /// Adds the clause to an error of `body`. The outermost clause wins, because its place in the document is known.
   private func at(_ clause: String, _ body: () throws -> Void) throws {
     do { try body() } catch var error as SqlError {
       error.documentPath = clause
@@ -108,8 +106,7 @@ struct PolicyCheck {
 
   func check(condition: SqlExpression) throws { try check(condition, .condition(.equality)) }
 
-  /// Checks a term. The operands of a condition need the permission for the condition's operator, for any use of the
-  /// condition.
+  /// Checks a term. A condition's operands need the permission for its operator, for any use of the condition.
   func check(_ term: SqlExpression, _ use: Use) throws {
     switch term.node {
     case .value: return
@@ -251,7 +248,6 @@ struct PolicyCheck {
 
   // MARK: Changes
 
-  /// Throws if the policy does not allow setting all of these columns.
   func check(setting columns: some Sequence<ColumnReference>, of rules: TablePolicy) throws {
     for column in columns {
       guard let position = rules.table.position(of: column), rules.settable.contains(position) else {
@@ -288,8 +284,7 @@ extension FullTextTerm {
 }
 
 extension String {
-  /// True if a `printf` format has a width or precision with more than four digits, or with a value from an argument.
-  /// `%.1000000000c` takes seconds even if the result is short.
+  /// True if a `printf` width or precision has over four digits or is an argument: `%.1000000000c` takes seconds.
   fileprivate var hasLongConversion: Bool {
     var (isConversion, digits) = (false, 0)
     for byte in utf8 {

@@ -98,7 +98,6 @@ extension StatementPolicy {
     !features.isDisjoint(with: [.subqueries, .namedQueries, .compounds, .fullText])
   }
 
-  /// The names that a document can use, and its size limits.
   var access: DocumentAccess {
     var access = DocumentAccess()
     access.tables = index.tables
@@ -114,7 +113,6 @@ extension StatementPolicy {
 }
 
 extension StatementPolicy {
-  /// Returns the rules of a table. Throws if the policy does not contain the table.
   func rules(of table: TableInfo) throws -> TablePolicy {
     guard let rules = index.rules[ObjectIdentifier(table)] else { throw DocumentAccess.refusal }
     return rules

@@ -33,7 +33,6 @@ extension StatementPolicy {
   public func json() throws -> Data { Data(try document.json) }
 }
 
-/// The keys of a policy.
 private enum PolicyKey: String {
   case policy, sqlable
   case tables, kinds, features, functions, registered, limits
@@ -213,7 +212,6 @@ private struct PolicyReader {
 }
 
 extension StatementPolicy {
-  /// Creates a policy for tables. All other settings come from `settings`.
   fileprivate init(_ settings: StatementPolicy, tables: [TablePolicy]) {
     self.tables = tables
     index = PolicyIndex(tables)

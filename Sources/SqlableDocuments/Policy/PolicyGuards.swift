@@ -96,8 +96,7 @@ extension SqlExpression {
     return SqlExpression(.query(QueryTerm(kind: .scalar, term: nil, query: SelectQuery(rows: [[self]]))))
   }
 
-  /// True if evaluating the term can throw for some values. Causes are malformed JSON, an overflow, a text that becomes
-  /// too large, an argument that is too long, and functions that the program registered.
+  /// True if the term can throw for some values: malformed JSON, overflow, long texts, or the program's functions.
   var mayThrow: Bool {
     if case .query = node { return true }
     return throwsItself || node.hasTerm(where: \.mayThrow)

@@ -1,5 +1,4 @@
-// The order that a policy adds to queries. Without a complete order, the rows within a limit could depend on an index
-// over columns that the policy hides.
+// The order that a policy adds. Without it, the rows within a limit could depend on an index over hidden columns.
 
 import SqlableCore
 
@@ -64,7 +63,6 @@ extension SelectQuery.Clauses {
     return named?.resultTerms ?? []
   }
 
-  /// The columns of the result.
   fileprivate var resultTerms: [SqlExpression] {
     results.flatMap { result -> [SqlExpression] in
       switch result {

@@ -1,10 +1,8 @@
-// The restrictions that a policy adds to a statement: the conditions of its tables, a limit, and an order that does not
-// depend on hidden data.
+// A policy's restrictions: conditions on tables, a limit, and an order that does not depend on hidden data.
 
 import SqlableCore
 
 extension DecodedStatement {
-  /// Returns the statement with the policy's restrictions. Throws if the policy does not allow the statement.
   func restricted(by policy: StatementPolicy) throws -> DecodedStatement {
     let check = PolicyCheck(policy)
     switch tree {
@@ -51,8 +49,7 @@ extension DecodedStatement {
     (self.operation, self.tree, self.rows) = (operation, tree, rows)
   }
 
-  /// Returns the columns that the rows of an insert or update set. The key that identifies the row of an update is not
-  /// included.
+  /// Returns the columns that the rows of an insert or update set, without the key that identifies an update's row.
   private func written(_ columns: [ColumnReference]?, of rules: TablePolicy) -> [ColumnReference] {
     if let columns { return columns }
     let names = Set(rows.flatMap { $0.values.keys.compactMap(\.wrappedValue) })
@@ -117,8 +114,7 @@ extension RowSelection {
 }
 
 extension SelectQuery {
-  /// Returns the query with the policy's restrictions, as part of another query. If `isFirstRow`, the outer query uses
-  /// only the first row.
+  /// Returns the query with the policy's restrictions, as a part. With `isFirstRow`, only the first row is used.
   fileprivate func restrictedPart(by policy: StatementPolicy, isFirstRow: Bool = false) throws -> SelectQuery {
     var query = try restricted(by: policy)
     if isFirstRow || query.isLimited { query.orderFully() }
@@ -141,8 +137,7 @@ extension SelectQuery.Clauses {
     try addConditions(of: policy)
   }
 
-  /// Adds the conditions of the tables to the filter. For a left join, which keeps rows without a match, the table's
-  /// condition is added to the join's ON condition.
+  /// Adds the tables' conditions to the filter, or to the ON of a left join, which keeps rows without a match.
   private mutating func addConditions(of policy: StatementPolicy) throws {
     // A right or full join would keep rows that its ON condition hides, as rows without a match.
     if sources.contains(where: \.join.keepsJoined) {
@@ -185,8 +180,7 @@ extension SelectQuery.Clauses {
     filter?.mayThrow == true || movesThrowingConditions || sources.contains { $0.condition?.mayThrow == true }
   }
 
-  /// True if SQLite might move a condition that can throw from HAVING to WHERE. SQLite moves only conditions without an
-  /// aggregate.
+  /// True if SQLite might move a throwing condition without an aggregate from HAVING to WHERE.
   private var movesThrowingConditions: Bool {
     !groups.isEmpty && having?.conditions.contains { $0.mayThrow && !$0.hasAggregate } == true
   }
@@ -200,8 +194,7 @@ extension SelectQuery.Clauses {
     return .all(positions.map { SqlExpression(.isNull(sources[index].term($0))) })
   }
 
-  /// Returns the policy's condition on the rows of a table, with the table's name in this query; nil if there is no
-  /// condition.
+  /// Returns the policy's condition on a table's rows, with the table's name in this query; otherwise nil.
   private func condition(ofSource index: Int, _ policy: StatementPolicy) throws -> SqlExpression? {
     let source = sources[index]
     guard case .table = source.kind else { return nil }

@@ -113,7 +113,6 @@ public struct StatementManifest: Sendable {
 }
 
 extension StatementManifest.Approved {
-  /// Returns the values of the parameters. Throws if a parameter has no value.
   fileprivate func arguments(
     _ programValues: [String: DatabaseValue], _ requestValues: [ByteComparedName: DatabaseValue]
   ) throws -> [ByteComparedName: DatabaseValue] {

@@ -171,8 +171,7 @@ public struct TablePolicy: Sendable {
     return policy
   }
 
-  /// Returns the rules of tables. Repeated tables get an error, because otherwise one entry's condition could be
-  /// combined with another entry's columns.
+  /// Returns tables' rules. A repeated table is an error: one entry's condition would apply to another's columns.
   fileprivate static func each(_ all: [TablePolicy]) -> [TablePolicy] {
     var names: Set<[UInt8]> = []
     return all.map { rules in
@@ -183,8 +182,7 @@ public struct TablePolicy: Sendable {
     }
   }
 
-  /// Throws `.misuse` if the condition on the table's rows is invalid. The program, not the document, causes this
-  /// error.
+  /// Throws `.misuse` if the condition on the rows is invalid: an error of the program, not of the document.
   func checkCondition() throws {
     guard let condition else { return }
     var query = SelectQuery(.count, of: table)

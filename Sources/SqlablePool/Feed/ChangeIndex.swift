@@ -1,7 +1,6 @@
 import SqlableCore
 
-/// An index of loops over changes by table, and by id or key for loops over one row. Each changed row needs one lookup,
-/// regardless of the number of loops.
+/// An index of loops over changes, by table, and by id or key. Each changed row needs one lookup for all loops.
 struct ChangeIndex {
   private typealias Events = [ChangeEvent<RowChange>]
 
@@ -37,8 +36,7 @@ struct ChangeIndex {
       }
       guard !byKey.isEmpty else { return candidates }
       if row.hasCustomCollation {
-        // The table might declare a collation that the model does not declare. This collation could treat any two texts
-        // as equal.
+        // The table might declare a collation that the model does not, and that treats any two texts as equal.
         for numbers in byKey.values { candidates.formUnion(numbers) }
         return candidates
       }

@@ -78,15 +78,13 @@ struct CommitDetector: Hashable, Sendable {
     return true
   }
 
-  /// Ends the pause after an ambiguous check; returns true if the writer must check. Call this method before the next
-  /// check.
+  /// Ends the pause after an ambiguous check, before the next check. Returns true if the writer must check.
   mutating func listenAgain(writerChecks: Int) -> Bool {
     isListening = true
     return asksWriter(writerChecks: writerChecks)
   }
 
-  /// Returns true if the writer must check. Call this method after the pause and at each poll, because an earlier
-  /// request might have failed.
+  /// Returns true if the writer must check. Call after the pause and at each poll: earlier requests might have failed.
   mutating func asksWriter(writerChecks: Int) -> Bool {
     guard isListening, let checks = checksBeforeUncertainty else { return false }
     guard checks == writerChecks else {
@@ -101,8 +99,7 @@ struct CommitDetector: Hashable, Sendable {
   /// Records that the writer has checked, or failed to check.
   mutating func writerAnswered() { isWriterAsked = false }
 
-  /// Resolves the ambiguity; returns true if the loops must be notified. Call this method after a check while a writer
-  /// is being opened.
+  /// Resolves the ambiguity; returns true if loops must be notified. Call after a check while a writer is opened.
   mutating func resolveUncertainty() -> Bool {
     defer { checksBeforeUncertainty = nil }
     return checksBeforeUncertainty != nil

@@ -16,14 +16,11 @@ struct CommitQueue {
 
   private var entries: [Entry] = []
   private var weight = 0
-  /// The position of the last entry.
   private(set) var position = 0
-  /// True if matching is scheduled.
   var isScheduled = false
   private var isEnded = false
 
-  /// Appends a commit. If the waiting rows exceed `limit`, all entries become one commit with unknown changes. Memory
-  /// thus stays bounded even if matching is slow.
+  /// Appends a commit. Beyond `limit` waiting rows, all entries become one unknown commit, to bound the memory.
   mutating func append(_ commit: CommittedChanges?, limit: Int) {
     guard !isEnded else { return }
     position += 1
@@ -46,8 +43,7 @@ struct CommitQueue {
 }
 
 extension CommittedChanges {
-  /// The weight: one plus the number of rows in memory. For images, the weight is their number or their kilobytes,
-  /// whichever is greater.
+  /// The weight: one, plus the rows in memory. Images weigh their number or their kilobytes, whichever is greater.
   fileprivate var weight: Int {
     tables.values.reduce(1 + rows.count) { $0 + max($1.images?.count ?? 0, $1.bytes / 1_000) }
   }

@@ -46,8 +46,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     checkNow()
   }
 
-  /// Checks before returning. Call this method while a writer is being opened, because a new writer can't detect
-  /// earlier commits.
+  /// Checks before returning. Call while a writer is being opened: a new writer can't detect earlier commits.
   func checkNow() {
     queue.sync {
       check()
@@ -135,8 +134,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   // MARK: Ambiguous checks
 
-  /// If the writer begins a transaction during the pause, the transaction checks for commits. Otherwise the writer must
-  /// check after the pause.
+  /// A transaction that the writer begins during the pause checks for commits; otherwise the writer must check.
   private func pauseListening() {
     suspended = watch
     suspended?.suspend()
@@ -151,8 +149,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   }
 
   private func ask() {
-    // On another queue, because this closure might release the last reference to the pool. The pool's deinit waits for
-    // the monitor's queue.
+    // On another queue: this closure might release the pool, whose deinit waits for the monitor's queue.
     DispatchQueue.global().async { [askWriter, weak self] in
       askWriter { [weak self] in self?.writerAnswered() }
     }

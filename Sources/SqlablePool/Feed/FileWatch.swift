@@ -13,8 +13,7 @@ final class FileWatch: @unchecked Sendable {
 
   /// Starts the watch. Nil if the kernel can't watch the file, because the file is missing or no watches are left.
   init?(_ path: String, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
-    // Read the identity before starting the watch. If another file replaces this file in between, the watch is outdated
-    // and will be renewed.
+    // Read the identity first: if another file replaces this file meanwhile, the watch is outdated and renewed.
     guard let file = FileIdentity(path) else { return nil }
     let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
     guard descriptor >= 0 else { return nil }

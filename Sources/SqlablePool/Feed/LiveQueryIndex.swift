@@ -1,7 +1,6 @@
 import SqlableCore
 
-/// An index of live results by the tables that they read, and by a value that their filters require of a column. Each
-/// change needs two lookups, for the old and the new values, regardless of the number of results.
+/// An index of live results by tables, and by a value that filters require. Each change needs only two lookups.
 struct LiveQueryIndex {
   private struct Entry {
     weak var result: (any FollowedLiveQuery)?
@@ -109,7 +108,6 @@ struct LiveQueryIndex {
 
   // MARK: Matching
 
-  /// Returns the results that a commit might affect.
   func concerned(by changes: [[UInt8]: TableChanges]) -> Set<Int> {
     var concerned = everywhere
     for (name, changes) in changes { tables[name]?.formConcerned(by: changes, &concerned) }

@@ -2,10 +2,8 @@ import SqlableCore
 
 /// The live results in use, by key. Loops over equal statements share one live result.
 package final class LiveQueryRegistry: Sendable {
-  /// The identity of a live result.
   package struct Key: Hashable, @unchecked Sendable {
-    /// The statement or query. Its type is part of the identity. `Key` is safe as `@unchecked Sendable`, because only
-    /// `Sendable` statements are stored.
+    /// The statement or query, with its type. `@unchecked Sendable` is safe: only `Sendable` statements are stored.
     private let statement: AnyHashable
     private let value: ObjectIdentifier
     private let onlyChanges: Bool

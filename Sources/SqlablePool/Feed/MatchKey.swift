@@ -29,18 +29,15 @@ enum MatchKey: Hashable, Sendable {
   }
 }
 
-/// A filter's requirement that a column equals a value. A row with another value does not match the filter, and SQLite
-/// is not needed for this decision.
+/// A filter's requirement that a column equals a value. Other rows can be excluded without SQLite.
 struct RequiredValue: Sendable {
-  /// The column's position in the table.
   let position: Int
   let key: MatchKey
   private let value: DatabaseValue
   /// True if texts are compared byte by byte.
   private let isBinary: Bool
 
-  /// Creates the requirement. Nil if SQLite would convert one of the values before the comparison, or would compare
-  /// texts by a custom collation.
+  /// Creates the requirement; nil if SQLite would convert a value, or compare texts by a custom collation.
   init?(_ value: DatabaseValue, of column: ComparedColumn, at position: Int) {
     let affinity = KeyShape.Affinity(ofType: column.type)
     isBinary = column.collation.isSameName(as: "BINARY")

@@ -11,7 +11,6 @@ struct PageOrder: Sendable {
     let direction: OrderTerm.Direction
   }
 
-  /// SQLite's built-in collations.
   enum Collation: Sendable {
     case binary, nocase, rtrim
 
@@ -28,14 +27,12 @@ struct PageOrder: Sendable {
     }
   }
 
-  /// The maximum number of rows of the page.
   let limit: Int
   let terms: [Term]
   /// The names of the table's columns, in the table's order.
   let columns: [String]
 
-  /// Creates the order of a statement. Nil unless the statement has a limit and orders by columns with built-in
-  /// collations.
+  /// Creates a statement's order; nil unless there are a limit and an order by columns with built-in collations.
   init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
     let (table, order) = (query.table, query.clauses.order)
     guard query.form == .rows, !order.isEmpty, table.fullText == nil, let limit = query.limit, limit > 0 else {
@@ -80,8 +77,7 @@ struct PageBoundary: Sendable {
     return [row.old, row.new].allSatisfy { image in image.map(precedes) ?? true }
   }
 
-  /// True if a row with these values is certainly after the page. Among rows that compare equal, SQLite can choose any
-  /// order.
+  /// True if a row with these values is certainly after the page. SQLite can order equal rows in any way.
   private func precedes(_ row: [DatabaseValue]) -> Bool {
     for (term, value) in zip(order.terms, values) {
       guard row.indices.contains(term.position), let result = term.compare(value, row[term.position]) else {
@@ -110,8 +106,7 @@ extension OrderTerm.Direction {
 }
 
 extension DatabaseValue {
-  /// Compares two values that are not NULL in SQLite's order: numbers, texts, blobs. Returns nil if the order is
-  /// unknown.
+  /// Compares two values that are not NULL in SQLite's order: numbers, texts, blobs. Nil if the order is unknown.
   fileprivate static func compare(_ left: DatabaseValue, _ right: DatabaseValue, _ collation: PageOrder.Collation)
     -> Int?
   {

@@ -25,8 +25,7 @@ package final class PoolFeed: CommitSink {
       return self.interest != before
     }
 
-    /// Removes a subscriber; returns true if the union of all interests changes. The union is recomputed rarely,
-    /// because recording unneeded changes is harmless.
+    /// Removes a subscriber; returns true if the union of interests changes. Recording too much is harmless.
     mutating func forget(_ number: Int) -> Bool {
       bySubscriber[number] = nil
       removedCount += 1
@@ -85,7 +84,6 @@ package final class PoolFeed: CommitSink {
 
   func newNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
 
-  /// The number of open loops.
   var count: Int { loops.load(ordering: .relaxed) }
 
   func loopBegins() { loops.add(1, ordering: .relaxed) }
@@ -129,8 +127,7 @@ package final class PoolFeed: CommitSink {
       subscriberCount.store(subscribers.subscriberCount, ordering: .sequentiallyConsistent)
     }
     let joined = interests.withLock { interests in
-      // Read the count under the lock. Otherwise a later subscriber with the same interest could get a count from
-      // before this change.
+      // Read the count under the lock, or a later subscriber could get a count from before this change.
       if interests.want(interest, number) { registry.sinkDidChange() }
       return ObserverRegistry.changes
     }
@@ -179,8 +176,7 @@ package final class PoolFeed: CommitSink {
 
   /// A statement and the schema version that the statement was compiled with.
   struct ReadKey: Hashable {
-    /// Bytes, because `==` of strings treats the two Unicode forms of é as equal, but SQLite treats them as different
-    /// names.
+    /// Bytes, because `==` of strings equates the two forms of é, but SQLite has two different names.
     private let text: [UInt8]
     private let schemaVersion: Int64
 
@@ -204,8 +200,7 @@ package final class PoolFeed: CommitSink {
 
   // MARK: Filters
 
-  /// Returns the row filter of a statement, shared by loops over equal statements; nil if a single row can't decide the
-  /// match.
+  /// Returns a statement's row filter, shared by equal statements; nil if a single row can't decide.
   func filter(_ query: SelectQuery, _ columns: [ComparedColumn]) -> RowFilter? {
     guard let key = RowFilter.Key(query, columns) else { return nil }
     return filters.withLock { filters in
@@ -303,8 +298,7 @@ package final class PoolFeed: CommitSink {
     wakes.wake(matches.woken)
   }
 
-  /// Matches the queued commits with the subscribers and wakes the matched subscribers. Returns the objects to release
-  /// outside of the lock.
+  /// Matches the queued commits, and wakes the subscribers. Returns the objects to release outside the lock.
   @discardableResult
   private func match(isScheduled: Bool = false) -> Matches {
     var matches = Matches()

@@ -3,7 +3,6 @@ import Synchronization
 
 /// Evaluates a statement's filter for single rows, by SQLite's rules.
 package final class RowFilter: Sendable {
-  /// The identity of a filter.
   package struct Key: Hashable {
     /// A query that returns whether any row matches the filter.
     let question: SelectQuery
@@ -40,7 +39,6 @@ package final class RowFilter: Sendable {
   let demands: [RequiredValue]
   /// True if the filter consists only of these requirements.
   private let isDemandsOnly: Bool
-  /// The names of the table's columns, in the table's order.
   let columns: [String]
   /// True if the filter uses LIKE, whose result depends on the connection's `PRAGMA case_sensitive_like`.
   private let usesLike: Bool
@@ -72,8 +70,7 @@ package final class RowFilter: Sendable {
     }
   }
 
-  /// True if one of the rows matched the filter before or after its change. The results are cached in the rows for
-  /// other loops over the same statement.
+  /// True if one of the rows matched before or after its change. Results are cached in the rows for other loops.
   func concerns(_ rows: [RowImages]) throws -> Bool {
     var open: [RowImages] = []
     for row in rows {
@@ -111,14 +108,12 @@ package final class RowFilter: Sendable {
     func isMet(_ like: FilterTables.Like) throws -> Bool {
       try tables.holds(images, key.table, key.columns, like) { db in try db.integer(of: key.question) != 0 }
     }
-    // A reader can use either form of LIKE. Under NOT, the case-sensitive form matches rows that the other form does
-    // not match.
+    // A reader can use either form of LIKE. Under NOT, the case-sensitive form matches more rows.
     return try isMet(.caseInsensitive) || (usesLike && isMet(.caseSensitive))
   }
 }
 
-/// In-memory tables whose columns compare like the original columns, for evaluating filters. The tables have no rows
-/// between evaluations, and all filters of a pool share them.
+/// In-memory tables for evaluating filters, with the original columns' comparisons. All filters of a pool share them.
 final class FilterTables: Sendable {
   private struct State {
     var database: SqliteDatabase?
@@ -133,8 +128,7 @@ final class FilterTables: Sendable {
 
   private let root: SqliteDatabase
   private let state = LockedValue(State())
-  /// The state for case-sensitive LIKE, in a separate database, because switching the PRAGMA would recompile every
-  /// statement.
+  /// The state for case-sensitive LIKE, in a separate database: the PRAGMA would recompile every statement.
   private let caseSensitive = LockedValue(State())
 
   init(root: SqliteDatabase) { self.root = root }

@@ -24,7 +24,6 @@ package struct LiveQueryNotes {
     self.page = page
   }
 
-  /// Records the current row of a statement.
   package mutating func add(_ statement: PreparedStatement) {
     contents?.add(statement)
     guard let page else { return }

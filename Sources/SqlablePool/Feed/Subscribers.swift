@@ -2,23 +2,18 @@ import SqlableCore
 
 /// A live result from the feed's point of view.
 protocol FollowedLiveQuery: AnyObject, Wakeable {
-  /// The subscriber's number, unique among subscribers.
   var number: Int { get }
   /// Handles a commit that might affect the result; nil stands for a commit with unknown changes.
   func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches)
-  /// Ends the result when the pool closes.
   func end(_ matches: inout Matches)
 }
 
 /// The work to do after commits were matched with subscribers and the lock was released.
 struct Matches: Sendable {
-  /// The number of matched commits.
   var commits = 0
   private(set) var woken: [any Wakeable] = []
-  /// Live results that have work to do.
   private(set) var called: [any Wakeable] = []
-  /// Objects to release after the lock. A subscriber's deinit takes the same lock, and a value's deinit can run a
-  /// caller's code.
+  /// Objects to release after the lock: a deinit can take the same lock, or run a caller's code.
   private var retained: [any Sendable] = []
 
   mutating func keep(_ object: any Sendable) { retained.append(object) }
@@ -32,12 +27,10 @@ struct Matches: Sendable {
 struct Subscribers {
   private var changes = ChangeIndex()
   private var results = LiveQueryIndex()
-  /// New subscribers. Each value is the observer-change count from which all of the subscriber's tables are recorded;
-  /// `.max` until the count is known.
+  /// New subscribers, with the observer-change count from which their tables are recorded; `.max` until it is known.
   private var recent: [Int: Int] = [:]
 
-  /// The number of subscribers that need to receive commits without recorded changes. They are new subscribers, and
-  /// results that read unobservable tables such as virtual tables.
+  /// The number of subscribers that need all commits: new ones, and results that read unobservable tables.
   var subscriberCount: Int { recent.count + results.countEverywhere }
 
   mutating func add(_ subscription: ChangeSubscription, _ number: Int, since position: Int) {
@@ -50,7 +43,6 @@ struct Subscribers {
     recent[number] = .max
   }
 
-  /// Records the columns that a live result reads and, for a single table, the values that its filter requires.
   mutating func expect(_ read: ReadColumns, _ demands: [RequiredValue], columns: [String], _ number: Int) {
     results.expect(read, demands, columns: columns, number)
     recent[number] = .max

@@ -8,7 +8,6 @@ package final class Waiter: Sendable {
   }
 
   private let state = LockedValue(State.created)
-  /// The priority of the waiting task.
   let priority = Task.currentPriority
 
   package init() {}

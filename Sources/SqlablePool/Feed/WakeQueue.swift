@@ -1,8 +1,6 @@
 import SqlableCore
 
-/// An object that can be woken.
 protocol Wakeable: Sendable {
-  /// The priority of the task that resumes when the object is woken.
   var priority: TaskPriority { get }
   func wake()
 }

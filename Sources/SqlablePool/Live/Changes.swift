@@ -128,8 +128,7 @@ private final class ChangeLoop<Row: Sendable> {
   private let subscription: ChangeSubscription
   private let idle: IdleSubscription
   private let make: @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
-  /// The commit that is being delivered row by row: the received rows and the converted events. Loops over the same
-  /// rows share the array, so this class reads the array by index.
+  /// The commit in delivery: received rows and converted events. Loops share the array, which is read by index.
   private var commit: [ChangeEvent<RowChange>] = []
   private var events: [ChangeEvent<Row>] = []
   private var deliveredCount = 0
@@ -182,8 +181,7 @@ private final class IdleSubscription: Sendable {
   /// Returns the idle subscription; if a loop uses the subscription, creates another.
   func take() -> ChangeSubscription? { subscription.withLock { $0.take() } ?? another() }
 
-  /// Stores the subscription for the next loop, unless another subscription is stored. The next loop thus continues the
-  /// loop that ended first.
+  /// Stores the subscription, unless one is stored: the next loop continues the loop that ended first.
   func putBack(_ ended: ChangeSubscription) {
     subscription.withLock { subscription in
       if subscription == nil { subscription = ended }

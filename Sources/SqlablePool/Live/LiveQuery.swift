@@ -73,7 +73,6 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     let pageEnd: PageBoundary?
   }
 
-  /// The identity of the live result.
   let key: LiveQueryRegistry.Key
 
   let callSite: CallSite
@@ -98,8 +97,7 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     self.rows = rows
   }
 
-  /// Reads the result. If the columns read are unknown or the schema has changed, first calls `expect` with the
-  /// columns.
+  /// Reads the result. First calls `expect` with the columns, if they are unknown or the schema has changed.
   func read(
     _ db: SqliteDatabase, _ known: LiveQueryRule?, _ feed: PoolFeed, expect: (ReadColumns, RowRule) -> Void
   ) throws -> Fetched {

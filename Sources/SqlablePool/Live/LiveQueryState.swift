@@ -18,11 +18,9 @@ struct LiveQueryState<Value: Sendable> {
 
   struct Latest {
     var fetch: Fetch
-    /// The number of the result. If contents are compared, the edition changes with the contents; otherwise, with each
-    /// fetch.
+    /// The number of the result, which changes with the contents if they are compared, otherwise with each fetch.
     var edition: Int
-    /// The result's value. To save memory, the value is nil when all loops have received it or when the result is
-    /// stale.
+    /// The result's value. To save memory, nil once all loops have received it or the result is stale.
     var value: Value?
     var contents: LiveQueryContents?
   }
@@ -43,8 +41,7 @@ struct LiveQueryState<Value: Sendable> {
     /// First match the queued commits, because a commit might make the available result stale.
     case match
     case fail(any Error)
-    /// `isNeeded` is true if the loop needs a fetch or a filter decision, and false if the loop waits only for a
-    /// commit.
+    /// True if the loop needs a fetch or a filter decision; false if the loop waits only for a commit.
     case wait(isNeeded: Bool)
     case end
   }
@@ -127,8 +124,7 @@ struct LiveQueryState<Value: Sendable> {
     latest?.value = nil
   }
 
-  /// Returns the next step of a loop that needs a result with all commits up to `position`. `isMatched` is true if
-  /// these commits are matched.
+  /// Returns the next step of a loop that needs the commits up to `position`, which are matched if `isMatched`.
   mutating func step(_ number: Int, holding position: Int, isMatched: Bool) -> Step {
     if isEnded { return .end }
     if let error = failures.removeValue(forKey: number) { return .fail(error) }
@@ -186,7 +182,6 @@ struct LiveQueryState<Value: Sendable> {
   /// The highest priority of the waiting loops.
   var priority: TaskPriority { waiting.values.map(\.waiter.priority).max() ?? .medium }
 
-  /// True if the caller must start the task.
   mutating func requestTask() -> Bool {
     guard task == nil, !isTaskRequested, hasWork else { return false }
     isTaskRequested = true
@@ -200,13 +195,11 @@ struct LiveQueryState<Value: Sendable> {
     waiting.compactMap { id, entry in loops[entry.loop].map { isConcerned(entry.loop, $0) } == true ? id : nil }
   }
 
-  /// Removes and returns waiters.
   private mutating func removeWaiters(_ sleepers: [ObjectIdentifier]) -> [any Wakeable] {
     sleepers.compactMap { waiting.removeValue(forKey: $0)?.waiter }
   }
 
-  /// Removes and returns waiters that are past their deadline and now need a fetch. Call this method before each
-  /// release of the lock.
+  /// Removes and returns overdue waiters that now need a fetch. Call before each release of the lock.
   mutating func takeOverdue() -> [any Wakeable] {
     if overdue.isEmpty { return [] }
     let late = overdue.filter { id in
@@ -273,8 +266,7 @@ struct LiveQueryState<Value: Sendable> {
       needsFetch = false
       fetchCount += 1
       pageEnd = nil
-      // Read the position after resetting `pageEnd`. A commit that is matched later is then included in the fetch, or
-      // invalidates the fetch.
+      // Read the position after `pageEnd` is reset: a later commit is then included, or invalidates the fetch.
       fetchPosition = feed.position
       return .read(Fetch(number: fetchCount, position: fetchPosition), knownRule)
     }

@@ -1,5 +1,3 @@
-// Live results of statements and queries.
-
 import SqlableCore
 import SqlableQueries
 

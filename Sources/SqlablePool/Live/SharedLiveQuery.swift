@@ -44,7 +44,6 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
 
   // MARK: Loops
 
-  /// Adds a loop; returns its number.
   func begin() -> Int {
     let loop = pool.feed.newNumber()
     pool.feed.loopBegins()
@@ -88,8 +87,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
           withState { $0.dropUnneededFetch() }
           throw timeout
         }
-        // At its deadline, the loop wakes and checks the reason for its wait. A wait for a fetch times out. A wait for
-        // a commit continues without an alarm.
+        // At its deadline, a loop wakes and checks its wait. A wait for a fetch times out; a wait for a commit goes on.
         let alarm = isOverdue ? nil : alarm(waiter)
         let isWoken = await waiter.wait(isolation: actor)
         alarm?.cancel()
@@ -141,7 +139,6 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
     if let releasable { matches.keep(releasable) }
   }
 
-  /// Starts the task if there is work.
   func wake() { withState { begin(&$0) } }
 
   var priority: TaskPriority { state.withLock { $0.priority } }
@@ -203,15 +200,13 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
     }
   }
 
-  /// Records the tables and columns that the query reads. Call this method before reading the rows, because later
-  /// commits are then recorded for this result.
+  /// Records the columns that the query reads. Call before reading rows, so that later commits are recorded.
   private func expect(_ read: ReadColumns, _ rule: RowRule) {
     withState { state in (state.read, state.rule) = (read, rule) }
     pool.feed.expect(read, rule, number)
   }
 }
 
-/// One loop over a live result.
 final class LiveQueryLoop<Value: Sendable>: Sendable {
   private let result: SharedLiveQuery<Value>
   private let number: Int

@@ -129,7 +129,6 @@ extension SqlitePool {
     }
   }
 
-  /// Lets the waiting calls continue.
   private func endCloseBarrier() {
     let started = withState { state in
       defer { state.ended() }
@@ -141,8 +140,7 @@ extension SqlitePool {
   /// The users of the file other than calls, in the order of their registration.
   var allFileUsers: [FileUser] { fileUsers.withLock { $0.users.sorted { $0.key < $1.key }.map(\.value) } }
 
-  /// Adds a user of the file; returns a token. The user must release the file before the pool closes the file, and must
-  /// end before the pool ends.
+  /// Adds a file user; returns a token. A user releases the file before a close, and ends before the pool ends.
   package func add(_ user: FileUser) -> Int {
     fileUsers.withLock { users in
       users.count += 1
@@ -178,7 +176,6 @@ extension SqlitePool.State {
     throw SqlError.misuse(SqliteDatabase.closedHere).labelled(label)
   }
 
-  /// True if no call holds a handle.
   var areAllIdle: Bool { writerIsIdle && idleReaders.count == readers.count }
 
   /// Gives handles to waiting calls; returns the calls with their handles.

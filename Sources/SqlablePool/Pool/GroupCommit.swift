@@ -28,8 +28,7 @@ extension SqlitePool {
       if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
     }
     writer.endLoan()
-    // Discard the handle before the next call gets it. Closing the connection rolls back an open transaction and
-    // discards settings that SQL has changed.
+    // Discard the handle before the next call gets it: closing rolls back, and discards changed settings.
     if writer.isUnusable { writer.discard() }
     for (call, outcome) in outcomes.dropFirst() { end(call, outcome) }
     let next = withState { state in
@@ -91,7 +90,6 @@ extension SqlitePool {
 
   private func isStopped(_ call: PoolCall) -> Bool { withState { _ in call.stopped != nil } }
 
-  /// Runs a call that needs no transaction.
   private func runOutsideTransaction(
     _ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase
   ) -> Result<Void, any Error> {
@@ -99,8 +97,7 @@ extension SqlitePool {
     defer {
       // An open transaction would absorb every later write.
       db.rollBackShared()
-      // A subscriber that joined during a statement might have missed changes, because the statement recorded nothing
-      // for the subscriber.
+      // A subscriber that joined during a statement might have missed changes, because none were recorded for it.
       if call.kind != .detection { feed.didCommit(CommittedChanges(recordedSince: changes)) }
     }
     return ended(
@@ -111,7 +108,6 @@ extension SqlitePool {
       })
   }
 
-  /// Runs a call again in a separate transaction.
   private func again(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
     withState { $0.give(writer, to: call) }
     if call.deadline != nil { inspect(call) }
@@ -120,7 +116,6 @@ extension SqlitePool {
     return ended(call, writer, outcome.map { _ in })
   }
 
-  /// Runs a call in a separate transaction or savepoint.
   private func transact(_ call: PoolCall, _ db: SqliteDatabase) throws -> TransactionResult {
     try db.transaction { db in
       let result = try call.run(db)

@@ -17,7 +17,6 @@ extension SqlitePool {
   /// The duration after which a write is published to other processes. Most writes end earlier and are not published.
   private static let longWrite = Duration.milliseconds(250)
 
-  /// Publishes a long-running write for other processes to read.
   func publishLongWrite() {
     let now = ContinuousClock.now
     guard let write = withState({ $0.writer.running(at: now) }), write.age >= SqlitePool.longWrite else { return }
@@ -27,8 +26,7 @@ extension SqlitePool {
         sql: write.sql.map { StatementShape(of: $0).sql }))
   }
 
-  /// Returns the part of an error message that names the lock's holder. The text is empty if the holder is unknown, or
-  /// if the holder is `call`, which the message already names.
+  /// Returns the text for an error that names the lock's holder; empty if unknown, or if `call` is the holder.
   func otherHolder(than call: PoolCall?) -> String {
     guard let holder = writeLockHolder, holder.callSite != call.map({ "\($0.callSite)" }) else { return "" }
     return "; \(holder)"

@@ -17,7 +17,6 @@ package final class PoolCall: @unchecked Sendable {
     case ending
   }
 
-  /// The reason why a call is stopped.
   enum Reason {
     case cancelled, deadline, closing
     /// A read that has run for longer than `maximumRead`.
@@ -29,7 +28,6 @@ package final class PoolCall: @unchecked Sendable {
     case read
     /// A transaction or a single statement, which can share its commit with other calls.
     case write
-    /// Work outside of a transaction.
     case outsideTransaction
     /// Work without a transaction or caller: the writer checks for commits of other connections.
     case detection
@@ -46,8 +44,7 @@ package final class PoolCall: @unchecked Sendable {
   let deadline: ContinuousClock.Instant?
   /// The time at which the wait for a handle times out.
   let waitEnd: ContinuousClock.Instant?
-  /// The closure to run with a handle. The property is nil after the call has ended, because a nonescaping closure ends
-  /// with its caller.
+  /// The closure to run with a handle; nil after the call, because a nonescaping closure ends with its caller.
   private var work: ((SqliteDatabase) throws -> TransactionResult)?
   /// The closure that receives the outcome; nil if a thread waits for the outcome.
   let resume: (@Sendable (Result<Void, any Error>) -> Void)?
@@ -59,9 +56,7 @@ package final class PoolCall: @unchecked Sendable {
   var isAbandoned = false
   /// True if the call was reported as a long read.
   var isReported = false
-  /// Wakes the waiting thread.
   var alarm: DispatchSemaphore?
-  /// The outcome for the waiting thread.
   var outcome: Result<Void, any Error>?
 
   // Borrowed, because copying the configuration takes 300 instructions per call.
@@ -150,7 +145,6 @@ extension TraceCaller {
 struct PoolQueue {
   private var calls: [PoolCall] = []
   private var head = 0
-  /// The number of waiting calls.
   private(set) var count = 0
 
   mutating func append(_ call: PoolCall) {
@@ -174,7 +168,6 @@ struct PoolQueue {
     return nil
   }
 
-  /// The first waiting call.
   var first: PoolCall? { calls[head...].first(where: \.isWaiting) }
 
   /// Call this method when a call stops waiting.
@@ -186,6 +179,5 @@ struct PoolQueue {
     head = 0
   }
 
-  /// All waiting calls.
   var waiting: [PoolCall] { calls[head...].filter(\.isWaiting) }
 }

@@ -12,7 +12,6 @@ package enum PoolEvent: Sendable {
   case closed
 }
 
-/// The receivers of a pool's events.
 package final class PoolEvents: Sendable {
   private struct Receiver: Sendable {
     let token: TraceToken

@@ -130,8 +130,7 @@ extension SqlitePool {
 
 /// Information about the free space of file systems.
 package enum FileSpace {
-  /// Returns the number of bytes that this process can still write to a file's file system; nil if the number is
-  /// unknown.
+  /// Returns the bytes that this process can still write to a file's file system; nil if unknown.
   package static func free(at path: String) -> Int? {
     let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     let directory = end.map { String(decoding: path.utf8[...$0], as: UTF8.self) } ?? "."

@@ -75,8 +75,7 @@ extension Schema {
 }
 
 extension SqlitePool {
-  /// Runs `body` in a write transaction. Waits for other connections that write, even beyond the busy timeout. If
-  /// `body` itself fails, the method does not retry.
+  /// Runs `body` in a write transaction. Waits for other writers beyond the busy timeout; does not retry `body`.
   fileprivate func transactionAfterOthers<Value: Sendable>(
     waitingAtMost limit: Duration?, at callSite: CallSite, _ waiting: @Sendable (SqlError) -> Void,
     _ body: @escaping @Sendable (SqliteDatabase) throws -> Value

@@ -27,7 +27,6 @@ extension SqlitePool {
 
   // MARK: Values
 
-  /// Runs `body` with a handle; returns the value of `body`.
   @usableFromInline
   package func perform<Value>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ body: (SqliteDatabase) throws -> Value

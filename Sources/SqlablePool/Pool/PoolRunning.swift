@@ -66,7 +66,6 @@ extension SqlitePool {
 
   // MARK: On threads of the pool
 
-  /// Runs `work` with a handle, on a thread of the pool.
   func perform(
     _ kind: PoolCall.Kind, _ callSite: CallSite,
     _ work: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
@@ -141,7 +140,6 @@ extension SqlitePool {
     }
   }
 
-  /// Passes an unused handle to the next waiting call.
   func giveBack(_ handle: PooledHandle) {
     let next = withState { state in
       state.ended()
@@ -166,7 +164,6 @@ extension SqlitePool {
     }
   }
 
-  /// Delivers the outcome of a call to its caller.
   func end(_ call: PoolCall, _ outcome: Result<Void, any Error>) {
     call.forgetWork()
     if let resume = call.resume { return resume(outcome) }
@@ -202,8 +199,7 @@ extension SqlitePool {
 
   // MARK: Other processes
 
-  /// Makes the writer check for other connections' commits when the writer is free. Calls `answered` after the check,
-  /// or if no check is possible.
+  /// Makes the writer, once free, check for other connections' commits. Calls `answered` afterwards, or if it can't.
   func haveWriterCheck(_ answered: @escaping @Sendable () -> Void) {
     let callSite = CallSite(file: #fileID, line: #line)
     func detect(_ db: SqliteDatabase) throws -> TransactionResult {

@@ -42,7 +42,6 @@ extension SqlitePool {
 }
 
 extension SqlitePool.State {
-  /// Throws `.closed` unless the pool accepts calls.
   package func checkIsOpen(_ label: String?) throws {
     guard phase == .open else {
       throw SqlError(
@@ -57,8 +56,7 @@ extension SqlitePool.State {
     return readers.first { $0.owner == thread }
   }
 
-  /// Gives the call a handle, or adds the call to the queue. `thread` is the thread that runs the call immediately; nil
-  /// if another thread runs the call.
+  /// Gives the call a handle, or queues the call. `thread` runs the call immediately; nil if another thread does.
   mutating func enter(
     _ call: PoolCall, _ configuration: PoolConfiguration, by thread: pthread_t?
   ) throws -> SqlitePool.Admission {
@@ -133,7 +131,6 @@ extension SqlitePool.State {
     return handles
   }
 
-  /// Gives the handle to the call.
   mutating func give(_ handle: PooledHandle, to call: PoolCall) {
     call.gotHandle = call.isWaiting ? .now : call.begin
     call.state = .running(handle)
@@ -142,7 +139,6 @@ extension SqlitePool.State {
     counts.began(call)
   }
 
-  /// Takes the handle from a finished call.
   mutating func take(_ handle: PooledHandle, from call: PoolCall) {
     call.state = .ending
     handle.call = nil
@@ -166,7 +162,6 @@ extension SqlitePool.State {
     return next
   }
 
-  /// True if a call holds a reader.
   var isReading: Bool { readers.contains { $0.call != nil } }
 
   /// Gives readers to the reads that were held back; returns the started calls with their readers.
@@ -202,7 +197,6 @@ extension SqlitePool.State {
     return true
   }
 
-  /// All calls that have not ended.
   var unended: [PoolCall] {
     (readers + [writer]).compactMap(\.call) + waitingReads.waiting + waitingWrites.waiting
   }

@@ -56,7 +56,6 @@ extension SqlitePool {
     }
   }
 
-  /// The totals of all calls.
   struct Counts {
     var reads = 0
     var writes = 0

@@ -10,7 +10,6 @@ package final class PooledHandle: @unchecked Sendable {
   let isWriter: Bool
   /// The thread that runs asynchronous calls.
   let thread = WorkerThread()
-  /// The interruption of the running call.
   let interruption: Interruption
   private let maximumWalSize: Int?
   private var database: SqliteDatabase?
@@ -19,7 +18,6 @@ package final class PooledHandle: @unchecked Sendable {
   // Guarded by the pool's lock:
   /// The thread that holds the handle.
   var owner: pthread_t?
-  /// The call that holds the handle.
   var call: PoolCall?
   /// The use of the handle's statement cache up to the last call.
   var cacheUse = StatementCacheUse.none
@@ -35,8 +33,7 @@ package final class PooledHandle: @unchecked Sendable {
     if let database {
       database.lend(to: pthread_self())
       let now = ContinuousClock.now
-      // Check at most once per second: checking the file is a system call, and reading a deleted file for a second is
-      // harmless.
+      // At most once per second: the check is a system call, and a second of a deleted file is harmless.
       if now - checked > .seconds(1) {
         checked = now
         try database.checkFileIsThere(isRead: !isWriter)
@@ -65,8 +62,7 @@ package final class PooledHandle: @unchecked Sendable {
   /// True if a closure has kept a cursor. Only the holder calls this property.
   var hasOpenCursors: Bool { database?.connection.map { $0.openCursors > 0 } ?? false }
 
-  /// True if the next call can't use the handle. The handle is lost, a cursor is open, or SQL has changed settings or
-  /// temporary objects.
+  /// True if the next call can't use the handle: lost, with an open cursor, or with changed settings or objects.
   var isUnusable: Bool {
     guard let connection = database?.connection else { return false }
     // A kept cursor keeps its snapshot, so the next call would read old data.
@@ -94,7 +90,6 @@ package final class PooledHandle: @unchecked Sendable {
 }
 
 extension SqliteDatabase {
-  /// Configures the handle for a pool.
   fileprivate func use(_ interruption: Interruption, isReadOnly: Bool, maximumWalSize: Int?) throws {
     try locked {
       let connection = try openConnection()
@@ -108,7 +103,6 @@ extension SqliteDatabase {
     }
   }
 
-  /// Checks for commits of other connections.
   func detectOtherCommits() throws {
     try locked {
       _ = try openConnection()

@@ -1,8 +1,7 @@
 import Glibc
 import SqlableCore
 
-/// The pauses between attempts, which start short and are random, so that waiting processes do not retry at the same
-/// time.
+/// The pauses between attempts: short at first, and random, so that processes do not retry at the same time.
 private struct Attempts {
   private var left: Int
   private let end: ContinuousClock.Instant?

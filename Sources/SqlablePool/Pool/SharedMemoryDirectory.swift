@@ -16,7 +16,6 @@ package final class SharedMemoryDirectory: Sendable {
   let path: String
   private let descriptor: Int32
 
-  /// The path of the database file.
   var file: String { path + "/memory.sqlite" }
 
   /// Throws `.cannotOpen` if there is no tmpfs at `/dev/shm`.

@@ -36,11 +36,9 @@ public final class SqlitePool: Sendable {
   public let configuration: PoolConfiguration
   /// The parent of all handles, which keeps the database open and stores the shared observers and functions.
   package let root: SqliteDatabase
-  /// Notifies loops of commits.
   let feed: PoolFeed
   /// The lock that lets pools on the same file, mostly in other processes, take turns at writing.
   let gate: FairWriterLock
-  /// The directory of an in-memory pool.
   package let memory: SharedMemoryDirectory?
   private let guarded: LockedValue<State>
   /// The receivers of pool events other than statements.
@@ -50,8 +48,7 @@ public final class SqlitePool: Sendable {
   /// The limiter that resets the WAL when the WAL grows too large.
   let walSizeLimiter = WALSizeLimiter()
   private let longReads = LockedValue<LongReads?>(nil)
-  /// The users of the file other than calls. A user must release the file before the pool closes the file, and must end
-  /// before the pool ends.
+  /// The users of the file other than calls. They release the file before a close, and end before the pool.
   let fileUsers = LockedValue<(count: Int, users: [Int: FileUser])>((0, [:]))
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)
@@ -139,11 +136,9 @@ public final class SqlitePool: Sendable {
 }
 
 extension SqlitePool {
-  /// A `.misuse` error with the pool's label.
   package func misuse(_ message: String) -> SqlError { SqlError.misuse(message).labelled(configuration.handles.label) }
 
-  /// Call this method before taking a lock. In a forked process, the lock's owner might be a thread that exists only in
-  /// the parent.
+  /// Call before taking a lock, whose owner in a forked process might be a thread of the parent.
   package func checkFork() throws {
     guard !root.isForked else { throw misuse("the pool was opened before fork(); open another in the child process") }
   }

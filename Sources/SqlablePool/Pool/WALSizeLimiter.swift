@@ -61,8 +61,7 @@ extension SqlitePool {
     if !isWhole { reportLargeWAL() }
   }
 
-  /// Holds new reads back and calls `body` when no call reads. If a call still reads after `duration`, calls `body`
-  /// with true. The reads held back wait until `body` returns.
+  /// Holds new reads back until `body` returns. Calls `body` when no call reads, or with true after `duration`.
   package func withReadsHeldBack<Result>(
     for duration: Duration, _ body: (_ isReading: Bool) throws -> Result
   ) rethrows -> Result {

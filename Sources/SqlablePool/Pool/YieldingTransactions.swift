@@ -98,8 +98,7 @@ extension SqlitePool {
     guard withState({ $0.ownHandle }) == nil else { throw misuse("can't yield inside a closure of the pool") }
   }
 
-  /// Runs the steps of one transaction, until the last step or until another writer waits. Returns the pause before the
-  /// next transaction; nil after the last step.
+  /// Runs steps of one transaction until another writer waits. Returns the pause before the next; nil after the last.
   private func steps(_ db: SqliteDatabase, _ step: (SqliteDatabase, Bool) throws -> Iteration) throws -> Duration? {
     try db.transaction { db in
       gate.beginLookingForHandles()
@@ -115,8 +114,7 @@ extension SqliteDatabase {
   /// The pause that lets waiting handles write. A waiting handle notices a commit only at its next attempt.
   fileprivate static let pauseForHandles = Duration.microseconds(Int(BusyWait.longestPause) + 5_000)
 
-  /// Runs steps until `step` returns `.stop`, or until `isWanted` returns the pause that another writer needs. Returns
-  /// the pause; nil after the last step.
+  /// Runs steps until `.stop`, or until `isWanted` returns another writer's pause. Returns the pause; otherwise nil.
   fileprivate func runSteps(
     _ step: (SqliteDatabase, Bool) throws -> Iteration, until isWanted: () -> Duration?
   ) throws -> Duration? {

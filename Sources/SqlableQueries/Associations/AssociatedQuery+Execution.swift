@@ -85,7 +85,6 @@ extension GatheredLevel {
     childLevels.enumerated().map { WaitingLevel(level: $1, values: values(forLevel: $0)) }[...]
   }
 
-  /// Adds the rows of an answer.
   fileprivate func take(_ answer: SqlAnswer, of request: SqlRequest, as query: LevelQuery) throws {
     try ReceivedRows(answer: answer, sql: request.sql).forEach(.positioned(ResultLayout(query.columns)), take)
   }

@@ -3,7 +3,6 @@
 import SqlableCore
 
 extension TableInfo {
-  /// Returns the position of a column. Throws if the table lacks the column.
   func requiredPosition(of column: ColumnReference) throws -> Int {
     guard let position = position(of: column) else { throw SqlError.missing(column, in: [self]) }
     return position
@@ -49,8 +48,7 @@ extension TableInfo {
 }
 
 extension Column {
-  /// Throws if the storage classes of this column of `table` and of the referenced column `key` differ. Rows are
-  /// grouped by the value, and '1' and 1 are different group keys.
+  /// Throws if this column and the referenced `key` have different storage classes: as group keys, '1' and 1 differ.
   func checkRefers(to key: Column, from table: TableInfo) throws {
     let classes = [self, key].map { $0.type.storageClass == .real ? .integer : $0.type.storageClass }
     // A column of type BLOB can store values of any storage class.

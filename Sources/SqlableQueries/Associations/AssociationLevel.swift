@@ -18,7 +18,6 @@ package struct AssociationLevel: Sendable, Hashable {
 
   init(_ query: SelectQuery, _ path: AssociationPath) { (self.query, self.path) = (query, path) }
 
-  /// Reads from the tables of an attached database.
   mutating func read(fromDatabase database: String) {
     query.clauses.read(fromDatabase: database)
     guard case .linked(let link, let from, let to) = path else { return }
@@ -35,7 +34,6 @@ package enum AssociationPath: Sendable, Hashable {
   /// The rows of a link table reference the parent rows and the associated rows.
   case linked(TableInfo, from: ColumnReference, to: ColumnReference)
 
-  /// The link table.
   package var link: TableInfo? { if case .linked(let link, _, _) = self { link } else { nil } }
 
   static func referring(_ foreignKey: any ColumnConvertible, to key: (any ColumnConvertible)?) -> AssociationPath {
@@ -91,8 +89,7 @@ struct LevelQuery {
 }
 
 extension AssociationLevel {
-  /// Resolves the columns that connect the rows with the rows of a parent table. Throws if the declarations contradict
-  /// the path.
+  /// Resolves the columns that connect rows with a parent table's. Throws if the declarations contradict the path.
   package func resolvedPath(under parentTable: TableInfo) throws -> ResolvedPath {
     let table = try query.checkedTable
     switch path {
@@ -124,7 +121,6 @@ extension AssociationLevel {
   /// Returns the position, in a result row, of the value that connects the row with its parent row.
   func position(by path: ResolvedPath) -> Int { path.position ?? query.table.count }
 
-  /// Returns the query, joined with the link table if there is one.
   private func joined(by path: ResolvedPath) -> SelectQuery {
     var rows = query
     if let link = path.link {
@@ -192,8 +188,7 @@ extension AssociationLevel {
     var rows = joined(by: path)
     rows.clauses.order = []
     rows.clauses.results = [.term(term)]
-    // Throws if the term uses columns of the enclosing query, because SQLite would then aggregate the rows of that
-    // query.
+    // Throws for columns of the enclosing query, whose rows SQLite would then aggregate.
     _ = try rows.withValues()
     var column = path.term
     if rows.clauses.sources.contains(where: { $0.table.hasSameModel(as: table) }) {
@@ -239,7 +234,6 @@ extension AssociationLevel {
 }
 
 extension SelectQuery {
-  /// The query's table. Throws if the declarations of the table's model are inconsistent.
   fileprivate var checkedTable: TableInfo {
     get throws {
       if let defect = table.defect { throw defect }
@@ -321,7 +315,6 @@ extension SelectQuery {
 }
 
 extension SqlError {
-  /// The error for a value of associated rows that is not an aggregate.
   static var noAggregate: SqlError { .invalidStatement("a value of associated rows must be an aggregate") }
 }
 
@@ -332,7 +325,6 @@ extension SqlExpression {
     return node.hasTerm(where: \.callsRegisteredFunction)
   }
 
-  /// True if the term contains SQL text.
   fileprivate var hasText: Bool {
     var hasText = false
     visit({ if case .special(let special) = $0.node, case .fragment = special.form { hasText = true } }, { _ in })

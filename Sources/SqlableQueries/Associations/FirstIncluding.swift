@@ -1,5 +1,3 @@
-// Single rows with their associations.
-
 import SqlableCore
 
 extension Statement where Output == Model? {

@@ -18,8 +18,7 @@ protocol GatheredLevel: AnyObject {
   func take(_ row: ReadRow) throws
 }
 
-/// A level, and a closure that returns the output for a parent row. The argument is the connecting value of the parent
-/// row.
+/// A level, and a closure that returns the output for a parent row's connecting value.
 struct GatheredPart<Output: Sendable> {
   let level: any GatheredLevel
   let output: (DatabaseValue) throws -> Output
@@ -43,13 +42,11 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   private var positions: [Int] = []
   @exclusivity(unchecked) private var values: [[DatabaseValue]] = []
 
-  /// Creates the buffer for the rows of a level under a parent table. Throws if the declarations contradict the level's
-  /// path.
+  /// Creates the buffer for a level under a parent table. Throws if the declarations contradict the level's path.
   convenience init(_ level: AssociationLevel, under parentTable: TableInfo) throws {
     self.init(of: level.query.table, (level, try level.resolvedPath(under: parentTable)))
   }
 
-  /// Creates the buffer for the root rows.
   convenience init(of table: TableInfo) { self.init(of: table, nil) }
 
   private init(of table: TableInfo, _ level: (AssociationLevel, path: ResolvedPath)?) {
@@ -66,7 +63,6 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
 
   var parentPosition: Int { level?.path.parentPosition ?? 0 }
 
-  /// Adds a child level.
   func gathering<Part: Sendable>(_ part: AssociatedPart<Part>) throws -> GatheredPart<Part> {
     let gathered = try part.gathering(under: table)
     childLevels.append(gathered.level)
@@ -122,7 +118,6 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
     try (0..<count).map { try row($0, repeat each parts) }
   }
 
-  /// Returns a row with its associated rows.
   func row<each Part: Sendable>(
     _ rowIndex: Int, _ parts: repeat GatheredPart<each Part>
   ) throws -> (Model, repeat each Part) {
@@ -230,8 +225,7 @@ private struct GroupedIndexes {
   }
 }
 
-/// A key for grouping rows. Two keys are equal if SQLite considers their values equal. Swift's equality of strings
-/// differs.
+/// A key for grouping rows, equal if SQLite considers the values equal. Swift's equality of strings differs.
 private enum GroupKey: Hashable {
   case null
   case integer(Int64)

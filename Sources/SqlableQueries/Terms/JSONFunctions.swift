@@ -48,8 +48,7 @@ extension SqlExpression {
         if key.hasPrefix("$.") || key.hasPrefix("$[") {
           return SqlExpression(
             invalid: SqlError.invalidStatement(
-              "a JSON key can't be a path that begins with $. or $[; pass each key and position as a step: \"a\", 0 "
-                + "for $.a[0]"
+              "a JSON key can't begin with $. or $[; pass the steps of a path separately: \"a\", 0 for $.a[0]"
             ))
         }
         // Leave a key unquoted where possible, to match indexes written by hand.
@@ -175,8 +174,7 @@ extension SqlTerm {
 }
 
 extension SqlExpression {
-  /// Creates the term of a value as a part of other JSON. A value that is stored as JSON becomes nested JSON, not a
-  /// string.
+  /// Creates a value's term as a part of other JSON. A value stored as JSON becomes nested JSON, not a string.
   fileprivate init(within value: any SqlValue) {
     if let truth = value as? Bool {
       self = SqlExpression(truth ? "true" : "false").call(.json)

@@ -1,5 +1,3 @@
-// Numeric functions.
-
 import SqlableCore
 
 /// A random integer for each row: `random()`.

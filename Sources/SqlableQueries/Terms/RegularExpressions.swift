@@ -1,5 +1,4 @@
-// Regular expressions. SQLite parses the operator REGEXP but has no function for it, so the library supplies the
-// function.
+// Regular expressions. SQLite parses REGEXP but has no function for it, so the library supplies the function.
 
 import SqlableCore
 

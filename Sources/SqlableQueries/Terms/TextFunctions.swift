@@ -1,5 +1,3 @@
-// Text functions.
-
 import FoundationEssentials
 import SqlableCore
 
@@ -12,12 +10,10 @@ extension SqlExpression {
     .call(function, [self] + [characters].compactMap(\.self).map { SqlExpression($0) })
   }
 
-  /// Clamps a number for a function with a 32-bit parameter. SQLite would use only the lower 32 bits of a larger
-  /// number.
+  /// Clamps a number for a 32-bit parameter: SQLite would use only the lower 32 bits.
   static func short(_ number: Int) -> SqlExpression { SqlExpression(Int32(clamping: number)) }
 
-  // These functions do not use LIKE, because Swift can't escape the value of a term in a pattern. SQLite's lower()
-  // folds A to Z, as LIKE does.
+  // No LIKE, because a term's value can't be escaped in a pattern. lower() folds A to Z, as LIKE does.
 
   func begins(with text: SqlExpression) -> SqlExpression {
     SqlExpression(.binary(.equal, position(of: text), .short(1)))

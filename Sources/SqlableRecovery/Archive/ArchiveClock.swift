@@ -35,7 +35,6 @@ struct ArchiveClock {
   }
 }
 
-/// The last commit of an archive.
 struct ArchiveEnd {
   var number = 0
   /// The time of the commit, in microseconds since 1970.

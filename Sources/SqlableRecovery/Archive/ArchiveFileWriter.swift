@@ -40,7 +40,6 @@ final class ArchiveFileWriter: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// True if the file still exists at its path.
   var isIntact: Bool { FileIdentity.isFile(descriptor, at: path) }
 
   /// Appends a commit, whose pages are read from a WAL. After an error, the file contains no part of the commit.
@@ -80,7 +79,6 @@ final class ArchiveFileWriter: @unchecked Sendable {
     used += bytes.count
   }
 
-  /// Writes the content of the buffer, which is part of a record.
   private func flush() throws {
     bufferSum = bufferSum.adding(buffer[..<used])
     try write()

@@ -169,12 +169,10 @@ final class ArchiveLock: Sendable {
 
   deinit { close(descriptor) }
 
-  /// True if the locked file still exists at its path.
   var isIntact: Bool { FileIdentity.isFile(descriptor, at: path) }
 }
 
 extension FileIdentity {
-  /// True if a path refers to the file of a descriptor.
   static func isFile(_ descriptor: Int32, at path: String) -> Bool {
     var info = stat()
     return fstat(descriptor, &info) == 0 && info.st_nlink > 0 && FileIdentity(path) == FileIdentity(info)

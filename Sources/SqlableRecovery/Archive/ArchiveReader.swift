@@ -49,8 +49,7 @@ struct ArchiveReader {
     }
   }
 
-  /// Returns the number and time of the last commit; nil if there is no commit. Only the sizes of the records are
-  /// checked, not their checksums.
+  /// Returns the last commit's number and time; nil without a commit. Checks records' sizes, not checksums.
   func last() throws -> (number: Int, time: Int64)? {
     for start in try files.logs(ofGeneration: generation).reversed() {
       let log = try ArchiveFile(files.directory(ofGeneration: generation) + "/" + ArchiveFileWriter.name(from: start))
@@ -72,7 +71,6 @@ struct ArchiveReader {
   }
 }
 
-/// A log file that is open for reading.
 private final class ArchiveFile {
   let path: String
   let size: Int
@@ -114,8 +112,7 @@ private final class ArchiveFile {
     return end.count == ArchiveRecord.sumSize && end.littleEndian64(0) == sum.value ? sum : nil
   }
 
-  /// True if the file ends in an incomplete record that starts at an offset, because a process was killed while
-  /// writing.
+  /// True if the file ends in an incomplete record at an offset, because a process was killed while writing.
   func isTorn(at offset: Int, _ next: Int) -> Bool {
     let header = bytes(offset, ArchiveRecord.headerSize)
     if let record = ArchiveRecord(header: header) { return record.number == next && offset + record.size >= size }

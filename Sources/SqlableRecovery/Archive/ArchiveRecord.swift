@@ -24,7 +24,6 @@ struct ArchiveRecord: Equatable {
       + [UInt64(pageCount) | UInt64(databasePages) << 32, UInt64(pageSize)].flatMap(\.littleEndianBytes)
   }
 
-  /// Parses a header; nil if the bytes are not a header.
   init?(header: [UInt8]) {
     guard header.count == ArchiveRecord.headerSize, header.littleEndian64(0) == ArchiveRecord.magic,
       let number = Int(exactly: header.littleEndian64(8)), number > 0

@@ -75,7 +75,6 @@ final class ArchiveRun: @unchecked Sendable {
     return lag > limits.archiveLag && lag - limits.archiveLag > options.interval ? .archiveIsBehind(lag) : nil
   }
 
-  /// Starts to archive at the interval of the options.
   func start() {
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.setEventHandler { [weak self] in try? self?.archive() }
@@ -86,8 +85,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Archives all commits made so far, and returns the number of the last commit. Throws `.closed` after `end()`.
   func flush() throws -> Int {
-    // Inside a closure of the pool, this call runs on the pool's thread, and `tidy` could not write. The timer runs
-    // `tidy` later.
+    // Inside a pool's closure, this call runs on the pool's thread, and `tidy` can't write. The timer runs it later.
     let isOutside = pool?.withState { $0.ownHandle == nil } ?? true
     return try queue.sync {
       guard !isEnded else { throw SqlError(.closed, message: "the archive was stopped") }
@@ -170,8 +168,7 @@ final class ArchiveRun: @unchecked Sendable {
     try demandFiles()
   }
 
-  /// Throws if the archive's files are missing from its directory. Also allows resets of the WAL again, because later
-  /// commits depend on the removed commits. A new copy of the database is then needed.
+  /// Throws if the archive's files are gone. Also allows resets of the WAL: a new copy of the database is needed.
   private func demandFiles() throws {
     guard let output, let lock else { return }
     let base = files.base(ofGeneration: generation)
@@ -220,8 +217,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Starts a generation: copies the database with all commits made so far.
   private func beginGeneration() throws {
-    // The previous generation gets all commits up to the copy, so that any time between the generations can be
-    // restored.
+    // The previous generation gets all commits up to the copy, so that any time in between can be restored.
     let continues = output != nil && hold.isHeld
     if continues { try archiveCommits() } else { try readWAL() }
     try withWriteLock {
@@ -254,8 +250,7 @@ final class ArchiveRun: @unchecked Sendable {
     try removeOld()
   }
 
-  /// Moves the position to the end of the WAL, without the writer's lock. Writers then wait only while later commits
-  /// are read.
+  /// Moves the position to the WAL's end without the writer's lock, so that writers wait only for later commits.
   private func readWAL() throws {
     hold.end()
     output = nil
@@ -317,8 +312,7 @@ final class ArchiveRun: @unchecked Sendable {
     if position.salts != salts { checkpointAt = ArchiveRun.checkpointFrames }
     guard isNew else { return caughtUp.withLock { $0 = .now } }
     do { try output.sync() } catch {
-      // After a failed sync, the content of the file is undefined. A new copy of the database will contain these
-      // commits.
+      // After a failed sync, the file's content is undefined. A new database copy will contain these commits.
       self.output = nil
       throw error
     }
@@ -350,7 +344,6 @@ final class ArchiveRun: @unchecked Sendable {
     checkpointAt = position.frames + ArchiveRun.checkpointFrames
   }
 
-  /// Returns the size of a number of WAL frames, in bytes.
   private func walSize(_ frames: Int) -> Int { frames * (WALFormat.frameHeaderSize + pageSize) }
 
   private func resetWAL() throws {
@@ -379,7 +372,6 @@ final class ArchiveRun: @unchecked Sendable {
 }
 
 extension SqliteDatabase {
-  /// Multiplies the WAL size at which commits run a checkpoint.
   fileprivate func setAutocheckpoint(_ factor: Int) throws {
     try locked { try openConnection().setAutocheckpoint(pages: configuration.walAutocheckpoint * factor) }
   }

@@ -88,7 +88,6 @@ public struct DatabaseArchive: Sendable, Hashable {
     return commit
   }
 
-  /// Returns the generation that contains a commit or time.
   private func generation(for moment: RestorePoint) throws -> Int {
     if case .time(let time) = moment, time.timeIntervalSince1970.isNaN {
       throw SqlError.misuse(
@@ -152,7 +151,6 @@ public struct DatabaseArchive: Sendable, Hashable {
     return Commit(commit: last.number, time: Date(archived: last.time))
   }
 
-  /// Throws if a commit or time is after the last commit of its generation.
   private func check(_ moment: RestorePoint, after last: Int, ofGeneration generation: Int) throws {
     switch moment {
     case .latest: return

@@ -14,7 +14,6 @@ final class WALReader: @unchecked Sendable {
   /// The position in a WAL after the last transaction that was read.
   struct Position: Equatable {
     var salts: UInt64 = 0
-    /// The number of frames that were read.
     var frames = 0
     var sum = WALChecksum(isBigEndian: false)
   }
@@ -36,8 +35,7 @@ final class WALReader: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// Calls `body` with every commit from `position` to `last`, in commit order. `last` is the WAL's end according to
-  /// the WAL index. After each commit, moves `position` to the end of the commit.
+  /// Calls `body` with every commit from `position` to the WAL index's end `last`, in order, and moves `position`.
   func read(
     from position: inout Position, to last: (frames: Int, salts: UInt64), _ body: (Commit) throws -> Void
   ) throws {
@@ -69,7 +67,6 @@ final class WALReader: @unchecked Sendable {
     }
   }
 
-  /// Reads a page's content into memory with the size of a page.
   func readPage(at offset: Int, into memory: UnsafeMutableRawBufferPointer) throws {
     guard pread(descriptor, memory.baseAddress, memory.count, off_t(offset)) == memory.count else {
       throw SqlError.system("read", path, errno)

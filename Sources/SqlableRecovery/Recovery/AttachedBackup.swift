@@ -2,7 +2,6 @@ import FoundationEssentials
 import SqlableCore
 import SqlableSchema
 
-/// The header of a backup file.
 struct BackupHeader {
   let path: String
   let header: DatabaseHeader
@@ -42,7 +41,6 @@ struct AttachedBackup {
 }
 
 extension SalvageRun {
-  /// Fills the gaps of damaged tables with rows from the backup.
   func completeFromBackup() throws {
     guard let backup else { return }
     for table in tables where !table.tally.isComplete && table.use != .none && !table.entry.isInternal {
@@ -114,7 +112,6 @@ extension SalvageRun {
 }
 
 extension Int64 {
-  /// The integer as SQL. The lowest integer has no literal, because SQLite parses its digits without the sign as a
-  /// real.
+  /// The integer as SQL. The lowest integer has no literal: SQLite parses its digits without the sign as a real.
   var literal: String { self == .min ? "(-9223372036854775807 - 1)" : String(self) }
 }

@@ -3,7 +3,6 @@
 import SqlableCore
 
 extension [UInt8] {
-  /// The byte at an offset.
   func byte(_ offset: Int) -> UInt8? { offset >= 0 && offset < count ? self[offset] : nil }
 
   /// The big-endian number of two bytes.

@@ -24,8 +24,7 @@ struct CorruptionCheck {
     return try ExclusiveCheck.$current.withValue(check) { try body(report) }
   }
 
-  /// Fills the report. With `exclusively`, returns the check that holds the lock. If the result is nil, the check has
-  /// closed the file, so that the file can be closed and replaced.
+  /// Fills the report. With `exclusively`, returns the check that holds the lock; nil if the check closed the file.
   private func examine(_ report: inout CorruptionReport, exclusively: Bool) throws -> ExclusiveCheck? {
     let connection = try? Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)

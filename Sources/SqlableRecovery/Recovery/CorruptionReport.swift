@@ -45,8 +45,7 @@ extension CorruptionReport {
 }
 
 extension String {
-  /// Returns the text after the last occurrence of one of `words`. The first word with text after its last occurrence
-  /// is used. Nil if no word has text after it.
+  /// Returns the text after the last occurrence of the first of `words` that has text after it; otherwise nil.
   fileprivate func rest(after words: [String]) -> String? {
     for word in words {
       if let range = ranges(of: word).last, range.upperBound < endIndex { return String(self[range.upperBound...]) }

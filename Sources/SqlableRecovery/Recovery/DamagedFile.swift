@@ -4,16 +4,13 @@ import SqlableCore
 /// The pages of a database file as SQLite would read them, including pages in the WAL or the rollback journal.
 final class DamagedFile {
   let geometry: PageGeometry
-  /// The header; nil if the header is damaged.
   let header: DatabaseHeader?
   let encoding: TextEncoding
-  /// The number of pages of the database.
   let pageCount: UInt32
   /// The number of pages in the file, including pages after the database's end.
   let fileCount: UInt32
   /// The original number of pages in the database. The number is larger than `fileCount` if the file was truncated.
   let fullCount: UInt32
-  /// The problems of the file in general, such as a damaged header.
   private(set) var problems: [String] = []
   private let file: RawFile
   private let log: WALOverlay?
@@ -71,8 +68,7 @@ final class DamagedFile {
     if log?.isJournal == true { problems.append("an unfinished transaction was rolled back") }
   }
 
-  /// Returns the bytes of a page, or fewer bytes if the file ends within the page. Nil if the page is missing or can't
-  /// be read from the disk.
+  /// Returns a page's bytes, fewer if the file ends within the page; nil if the page is missing or unreadable.
   func page(_ number: UInt32) -> [UInt8]? {
     guard number > 0, number <= fileCount else { return nil }
     let size = geometry.pageSize

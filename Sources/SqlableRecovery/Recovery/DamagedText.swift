@@ -5,7 +5,6 @@ import SqlableSchema
 // Rows whose text was overwritten with other bytes. SQLite does not validate text, but decoding to a String does.
 
 extension StoredRecord {
-  /// True if a text is not valid in the file's encoding.
   func hasInvalidText(_ encoding: TextEncoding) -> Bool {
     fields.contains { $0.storage == .text && !encoding.isValid(payload[$0.start..<$0.end]) }
   }

@@ -4,7 +4,6 @@ import SqlableCore
 import SqlableSchema
 
 extension SalvageRun {
-  /// The estimated loss of a table.
   private struct Loss {
     /// The number of rows in pages and cells that are known to be lost.
     let known: Double
@@ -15,7 +14,6 @@ extension SalvageRun {
     let isOpen: Bool
   }
 
-  /// Adds the tables to the report.
   func reportTables() {
     let reported = tables.filter { !$0.entry.isInternal && $0.use != .none }
     var losses = reported.map { loss(of: $0) }
@@ -73,8 +71,7 @@ extension SalvageRun {
     return pages > 0 ? Double(tables.reduce(0) { $0 + $1.tally.leafCells }) / Double(pages) : nil
   }
 
-  /// Returns the number of rows in a table without any remaining page, from the backup or the AUTOINCREMENT counter.
-  /// Nil if neither is available.
+  /// Returns the rows of a table without any page, by the backup or the AUTOINCREMENT counter; nil without both.
   private func rowsElsewhere(of table: SalvagedTable) -> Double? {
     if backup?.entries.contains(where: { $0.type == "table" && $0.name.isSameName(as: table.entry.name) }) == true {
       let source = "\(AttachedBackup.name).\(table.entry.name.quotedName)"
@@ -88,8 +85,7 @@ extension SalvageRun {
     return Double(max(last, 0))
   }
 
-  /// Corrects the estimates by the number of missing pages. Intact pages have no lost rows, but pages after the end of
-  /// a truncated file had rows too.
+  /// Corrects the estimates by the missing pages. Intact pages lost no rows; pages after a truncated end did.
   private func balance(_ losses: inout [Loss]) {
     let (withinFile, behindEnd) = missingPages
     let tallies = tables.map(\.tally) + indexTallies
@@ -112,8 +108,7 @@ extension SalvageRun {
     for index in openIndices { losses[index].possible += share * losses[index].rowsPerPage }
   }
 
-  /// The number of pages that belong to no b-tree and are not free, in the file and after the end of a truncated file.
-  /// These pages might have contained rows.
+  /// The pages of no b-tree that are not free, in the file and after a truncated end. They might have had rows.
   private var missingPages: (withinFile: Int, behindEnd: Int) {
     var (withinFile, free) = (0, 0)
     for number in 1...max(file.pageCount, 1) where !file.isLockPage(number) {

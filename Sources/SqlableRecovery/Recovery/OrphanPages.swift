@@ -3,8 +3,7 @@
 import SqlableCore
 
 extension SalvageRun {
-  /// Finds the tables of orphaned pages. The clues are the pointer map, rowids that are missing from a table, and the
-  /// number and storage classes of values.
+  /// Finds the tables of orphaned pages, by the pointer map, missing rowids, and the values' number and classes.
   func assignOrphans() throws {
     var interior: [UInt32] = []
     var children: Set<UInt32> = []
@@ -114,7 +113,6 @@ extension SalvageRun {
     return page.cells.prefix(50).compactMap { $0.flatMap { crawler.sample($0, page) } }
   }
 
-  /// Returns the number of levels below a page.
   private func height(of page: TreePage) -> Int {
     var (page, height) = (page, 0)
     while !page.kind.isLeaf, height < 40 {
@@ -160,8 +158,7 @@ extension SalvageRun {
     }
   }
 
-  /// True if most of the keys belong to an index. An index key ends with the key of a row, and starts with a value of
-  /// the same row.
+  /// True if most keys belong to an index: an index key starts with a value of a row, and ends with the row's key.
   private func areIndexKeys(_ keys: [StoredRecord]) throws -> Bool {
     let keys = keys.filter { $0.fields.count == $0.count && $0.count > 1 }.prefix(8)
     guard !keys.isEmpty else { return false }
@@ -172,8 +169,7 @@ extension SalvageRun {
     return try tables.contains { table in try rows(with: Array(keys), in: table).map { $0 * 2 > keys.count } == true }
   }
 
-  /// Counts the index keys that end with the key of a table's row and start with a value of the same row. Nil if the
-  /// table has neither a rowid nor a single-column key for the lookup.
+  /// Counts keys that start with a row's value and end with its key. Nil if the table has no key for the lookup.
   func rows(with keys: [StoredRecord], in table: SalvagedTable) throws -> Int? {
     guard let sink = table.sink, let shape = table.shape, !sink.columns.isEmpty,
       let name = sink.rowidColumn ?? (shape.keyCount == 1 ? shape.columns[0].name : nil)

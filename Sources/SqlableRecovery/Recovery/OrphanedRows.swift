@@ -1,13 +1,11 @@
 import SqlableCore
 import SqlableSchema
 
-/// The rows of a database that reference missing rows. Rows that existed before a merge are distinguished from rows
-/// that the merge added.
+/// The rows that reference missing rows, with rows from before a merge distinguished from added rows.
 struct OrphanedRows {
   private struct Table {
     let name: String
-    /// The query for the keys of orphaned rows in a table without a rowid, because `foreign_key_check` does not report
-    /// these keys.
+    /// The query for orphaned rows' keys in a table without a rowid, which `foreign_key_check` does not report.
     let query: String?
     let key: String
     var earlierIds: Set<Int> = []
@@ -37,8 +35,7 @@ struct OrphanedRows {
     }
   }
 
-  /// Deletes the added rows that reference missing rows, and then rows that reference the deleted rows. Calls `deleted`
-  /// with the name of each table and the number of its deleted rows.
+  /// Deletes the added orphaned rows, then the rows that reference these. Calls `deleted` for each table.
   func deleteAdded(from db: SqliteDatabase, _ deleted: (_ table: String, _ count: Int) -> Void) throws {
     var isDone = false
     while !isDone {

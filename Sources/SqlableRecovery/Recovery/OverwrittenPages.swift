@@ -3,8 +3,7 @@
 import SqlableCore
 
 extension SalvageRun {
-  /// Crawls the tables. A table whose root equals another page comes last. Another b-tree that contains this page is
-  /// then already known.
+  /// Crawls the tables. A root that equals another page comes last, when the page's other b-tree is known.
   func crawlTables() throws {
     let isUnsure = { (table: SalvagedTable) in self.twins[table.entry.root] != nil }
     for table in tables where !isUnsure(table) { try crawl(table) }
@@ -18,8 +17,7 @@ extension SalvageRun {
     }
   }
 
-  /// True if a table's root is a copy of a page that belongs to another table's b-tree, or that matches another table
-  /// better.
+  /// True if a table's root is a copy of a page that belongs to, or better matches, another table.
   private func isOverwritten(_ table: SalvagedTable) -> Bool {
     guard let twin = twins[table.entry.root], let page = file.tree(twin) else { return false }
     guard let other = tables.first(where: { $0.entry.root == twin }) else { return crawler.marks[twin] == .tree }
@@ -60,8 +58,7 @@ extension SalvageRun {
       "\(sameCount) pages are identical to another page: one of the two might have been overwritten")
   }
 
-  /// True if the page is the root of a table that no virtual table owns. Shadow tables of two virtual tables can have
-  /// equal pages.
+  /// True if the page is the root of a table, but of no shadow table: shadow tables can have equal pages.
   private func isTableRoot(_ root: UInt32) -> Bool { tables.contains { $0.entry.root == root && $0.virtual == nil } }
 
   /// True if two complete tables have the same number of rows on several pages. One table was then probably copied from

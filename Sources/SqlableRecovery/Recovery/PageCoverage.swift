@@ -1,7 +1,6 @@
 import SqlableCore
 
-/// The bytes of a b-tree page that belong to no cell and no free block. An intact page has only fragments of such
-/// bytes, whose number is in the page header.
+/// The bytes of a b-tree page outside cells and free blocks. An intact page has only the fragments in its header.
 struct PageCoverage {
   private let uncovered: Int
   private let usualSize: Int

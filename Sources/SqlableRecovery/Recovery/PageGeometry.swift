@@ -16,7 +16,6 @@ struct PageGeometry: Equatable {
     (self.pageSize, usable) = (pageSize, pageSize - reserved)
   }
 
-  /// The geometry in the header of a database.
   init?(_ header: DatabaseHeader) { self.init(pageSize: header.pageSize, reserved: header.reserved) }
 
   /// Returns the geometry that matches a file's pages best. The header's geometry is preferred unless another geometry
@@ -30,8 +29,7 @@ struct PageGeometry: Equatable {
     guard let best = trials.max(by: { $0.share < $1.share }), best.share > 0 else { return claimed }
     if let claimed, let claimedTrial = trials.first(where: { $0.pageSize == claimed.pageSize }) {
       let fittingCount = claimedTrial.matching.count { $0 >= claimed.pageSize - claimed.usable }
-      // If nearly every page has the same number of unused bytes at its end, the header's number of reserved bytes is
-      // wrong.
+      // If nearly every page has the same number of unused bytes at its end, the header's reserved size is wrong.
       let usualDistance = claimedTrial.usualDistance
       if claimedTrial.matching.count > 9,
         claimedTrial.matching.count(where: { $0 == usualDistance }) * 4 >= claimedTrial.matching.count * 3,
@@ -99,8 +97,7 @@ struct DatabaseHeader {
   var firstTrunk: UInt32 { number(32) ?? 0 }
   var freePages: UInt32 { number(36) ?? 0 }
   var isAutoVacuum: Bool { (number(52) ?? 0) > 0 }
-  /// The text encoding; UTF-8 for an empty database, where SQLite stores no encoding. Nil if the stored number is
-  /// invalid.
+  /// The text encoding; UTF-8 for an empty database, which stores no encoding; nil for an invalid number.
   var encoding: TextEncoding? {
     number(56).flatMap { $0 == 0 ? .utf8 : UInt8(exactly: $0).flatMap(TextEncoding.init) }
   }

@@ -1,7 +1,6 @@
 import SqlableCore
 
-/// The b-tree pages with the same bytes as another page. A write at a wrong offset creates such pages. Two pages of one
-/// b-tree are never equal.
+/// The b-tree pages with another page's bytes, after a write at a wrong offset. No b-tree has equal pages.
 struct PageTwins {
   private var twins: [UInt32: UInt32] = [:]
 

@@ -18,7 +18,6 @@ public struct Salvage: Sendable {
   public let backup: String?
   let schema: Schema?
   let functions: FunctionRegistry?
-  /// True if the handle has a key.
   private let isEncrypted: Bool
 
   /// True if rows that were probably deleted are stored in the table `lost_and_found`. Default: false.
@@ -34,7 +33,6 @@ public struct Salvage: Sendable {
     isEncrypted = db?.cipher != nil
   }
 
-  /// Creates a salvage with the same functions for another file.
   private init(damaged: String, functions: FunctionRegistry?) {
     (self.damaged, self.functions) = (damaged, functions)
     (backup, schema, isEncrypted) = (nil, nil, false)
@@ -54,7 +52,6 @@ public struct Salvage: Sendable {
     return try SalvageRun(self, into: path).recover()
   }
 
-  /// Recovers the rows into a new file with the given text encoding.
   func recover(into path: String, encoding: TextEncoding) throws -> SalvageReport {
     guard let backup, try BackupHeader(path: backup).encoding != encoding else {
       guard !isEncrypted else { throw Salvage.encrypted }

@@ -16,7 +16,6 @@ final class SalvageRun {
   private(set) var tables: [SalvagedTable] = []
   /// The number of values in the keys of each index with lost pages; nil if the number is unknown.
   private(set) var damagedIndexes: [Int?] = []
-  /// The statistics of each index in the file.
   private(set) var indexTallies: [TreeStatistics] = []
   /// The rowids of rows whose table is unknown. They distinguish the keys of this table's indexes from other rows.
   var rowidsOfUnknownTables: Set<Int64> = []
@@ -24,8 +23,7 @@ final class SalvageRun {
   private(set) var knowsFreelist = false
   var file: DamagedFile { crawler.file }
 
-  /// - Parameter encoding: The text encoding of the new file if there is no backup; nil for the encoding of the damaged
-  ///   file.
+  /// - Parameter encoding: The new file's text encoding without a backup; nil for the damaged file's encoding.
   init(_ salvage: Salvage, into path: String, encoding: TextEncoding? = nil) throws {
     self.salvage = salvage
     let copy = try salvage.backup.map { try BackupHeader(path: $0) }
@@ -88,8 +86,7 @@ final class SalvageRun {
     backup?.entries.contains { $0.type == entry.type && $0.name.isSameName(as: entry.name) } == true
   }
 
-  /// Creates ordinary tables, then virtual tables together with their shadow tables, then the shadow tables that are
-  /// still missing.
+  /// Creates ordinary tables, then virtual tables with their shadow tables, then the missing shadow tables.
   private func createTables() throws {
     let virtual = schema.entries.filter { $0.sql.virtualTableModule != nil }
     for entry in virtual { plan(entry) }

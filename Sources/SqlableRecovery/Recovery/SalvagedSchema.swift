@@ -2,7 +2,6 @@ import FoundationEssentials
 import SqlableCore
 import SqlableSchema
 
-/// A row of a schema table.
 struct SchemaEntry {
   let type: String
   let name: String
@@ -99,14 +98,12 @@ extension SchemaEntry {
 }
 
 extension SchemaReader {
-  /// Returns the table that a CREATE TABLE statement defines. Throws `.schema(.mismatch)` for text that SQLite did not
-  /// write.
+  /// Returns the table of a CREATE TABLE statement. Throws `.schema(.mismatch)` for text not written by SQLite.
   static func table(_ sql: String) throws -> DatabaseSchema.Table {
     var reader = SchemaReader(sql)
     return try reader.table()
   }
 
-  /// Returns the index that a CREATE INDEX statement defines.
   static func index(_ sql: String) throws -> DatabaseSchema.Index {
     var reader = SchemaReader(sql)
     return try reader.index().index

@@ -17,8 +17,7 @@ final class SalvagedTable {
   let shape: TableShape?
   /// True if the b-tree is ordered by a primary key instead of the rowid.
   let isWithoutRowid: Bool
-  /// The name in the table's SQL, which differs from the entry's name if the SQL is damaged. Nil if the SQL can't be
-  /// parsed.
+  /// The name in the table's SQL, which differs from the entry's in damaged SQL; nil if the SQL can't be parsed.
   let definedName: String?
   private let source: SalvageReport.SchemaSource
   var tally = TreeStatistics()
@@ -34,7 +33,6 @@ final class SalvagedTable {
   /// The original number of rows in the table, from the largest complete index; nil if no index is complete.
   var rowsByIndex: Int?
   var problem: String?
-  /// The rows of `sqlite_sequence`.
   private(set) var sequences: [(name: String, number: Int64)] = []
 
   /// - Parameter root: The kind of the table's root page; nil if the kind is unknown.

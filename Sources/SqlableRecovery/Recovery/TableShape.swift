@@ -17,7 +17,6 @@ struct TableShape {
   enum Affinity {
     case text, integer, real, numeric, blob
 
-    /// Derives the affinity from words in the declared type, by SQLite's rules.
     init(_ type: String) {
       let type = String(decoding: type.foldedName, as: UTF8.self)
       if type.contains("int") {
@@ -33,8 +32,7 @@ struct TableShape {
   }
 
   let table: DatabaseSchema.Table
-  /// The columns in the order of the record, without virtual columns. In a WITHOUT ROWID table, the key columns come
-  /// first.
+  /// The columns in the record's order, without virtual columns; in a WITHOUT ROWID table, key columns first.
   let columns: [Column]
   /// The number of key columns in a WITHOUT ROWID table; 0 if the table has a rowid.
   let keyCount: Int
@@ -73,8 +71,7 @@ struct TableShape {
       || zip(record.fields, columns).contains { field, column in column.contradicts(field.storage) }
   }
 
-  /// Returns a score for how well a record matches the table. The score selects one of several tables that can contain
-  /// the record.
+  /// Returns a score for how well a record matches the table, to select one of several possible tables.
   func likelihood(of record: StoredRecord) -> Int {
     var points = record.count == columns.count ? 3 : 0
     for (field, column) in zip(record.fields, columns) {

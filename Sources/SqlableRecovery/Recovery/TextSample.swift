@@ -37,8 +37,7 @@ struct TextSample {
     if high > low, high * 4 > text.count { bigEndian += 1 }
   }
 
-  /// Returns the encoding in the header, unless most texts contradict it. Returns nil if neither the header nor the
-  /// texts show an encoding.
+  /// Returns the header's encoding, unless most texts contradict it; nil if neither shows an encoding.
   func encoding(claimed: TextEncoding?) -> TextEncoding? {
     if all == 0 { return claimed }
     if odd * 5 > all { return .utf8 }

@@ -50,7 +50,6 @@ struct TreeStatistics {
 
   var isComplete: Bool { gaps.isEmpty && lost.isEmpty }
   var mayHaveOrphans: Bool { gaps.contains(where: \.mayHaveOrphans) }
-  /// The number of entries of an index.
   var entries: Int { leafCells + interiorCells }
 
   /// The smallest number of values in a row of an intact page; nil before the first row.
@@ -89,7 +88,6 @@ struct TreeStatistics {
     lost.append(LostRows(rowids: rowids, count: count))
   }
 
-  /// - Parameter depth: The depth of the missing page.
   mutating func miss(
     _ rowids: ClosedRange<Int64>, depth: Int, _ page: Gap.Page = .unknown, mayHaveOrphans: Bool = true
   ) {

@@ -1,11 +1,9 @@
 import SqlableCore
 
-/// Replacements for pages of a database file: committed frames of a WAL, or original pages from the rollback journal
-/// after a crash.
+/// Replacements for a file's pages: a WAL's committed frames, or a rollback journal's original pages.
 struct WALOverlay {
   private let file: RawFile
-  /// The offset of each page's content in bytes, by page number. A WAL uses the latest content, a journal the first
-  /// content.
+  /// The offsets of pages' contents, by page number: the latest content in a WAL, the first in a journal.
   private(set) var offsets: [UInt32: Int] = [:]
   let pageSize: Int
   /// The number of pages in the database, after the WAL's last commit or before the journal's transaction.

@@ -55,7 +55,6 @@ package struct DatabaseDump {
   private let db: SqliteDatabase
   private let schema: DatabaseSchema
 
-  /// A part of a dump.
   package enum Part {
     case statement(String)
     /// The rows that `query` reads and `insert` writes, and their number of columns.
@@ -110,7 +109,6 @@ package struct DatabaseDump {
     }
   }
 
-  /// Returns the statement that inserts a row.
   package func text(of values: [DatabaseValue], _ insert: String) throws -> String {
     let literals = try values.map { value in
       try value.literal { real in try db.running { try $0.literal(real, isConstant: false) } }

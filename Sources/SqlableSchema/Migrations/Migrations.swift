@@ -197,8 +197,7 @@ public struct Migrations: Sendable {
       progress: progress)
   }
 
-  /// Throws `.schema(.mismatch)` if the database has run other migrations, additional migrations, or the same
-  /// migrations in another order.
+  /// Throws `.schema(.mismatch)` if the database has run other, additional or differently ordered migrations.
   package func checkIsNotNewer(_ records: [MigrationRecord]) throws {
     try check(records)
     guard records.count > all.count else { return }
@@ -280,8 +279,7 @@ extension Migrations {
     }
   }
 
-  /// Returns an in-memory copy of the database's schema, after running the pending migrations on the copy. The copy has
-  /// the handle's functions, but no rows.
+  /// Returns an in-memory copy of the schema after the pending migrations, with the handle's functions but no rows.
   package func migratedScratch(of db: SqliteDatabase) throws -> SqliteDatabase {
     let copy = try db.scratch()
     for text in try db.schema().statements { try copy.execute(SQL(verbatim: text)) }

@@ -63,7 +63,6 @@ extension SqliteDatabase {
     }
   }
 
-  /// Creates the missing triggers of a table.
   private func createTriggers(of table: TableInfo, in schema: Schema, _ change: inout SchemaChange) throws {
     try running { connection in
       let triggers = try schema.triggers(of: table, for: connection)

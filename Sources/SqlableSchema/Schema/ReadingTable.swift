@@ -25,7 +25,6 @@ extension AsyncSqlExecutor {
   }
 }
 
-/// Reads the columns of a table.
 private struct TableReading: Runnable {
   let name: String
 

@@ -114,7 +114,6 @@ public struct Schema: Sendable {
   }
 }
 
-/// A comparison of a database's schema with models.
 struct SchemaComparison: Runnable {
   let schema: Schema
 
@@ -180,8 +179,7 @@ struct SchemaComparison: Runnable {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns the default of a column if no model could declare this default and the model declares no default; nil
-  /// otherwise.
+  /// Returns a column's default that no model could declare, if the model declares none; otherwise nil.
   func foreignDefault(of column: String, besides model: DatabaseSchema.Table, _ info: TableInfo) -> SchemaText? {
     guard let existing = self[column: column], let value = existing.defaultValue, existing.generated == nil,
       let declared = model[column: column], declared.defaultValue == nil, declared.generated == nil,
@@ -226,8 +224,7 @@ extension DatabaseSchema {
 }
 
 extension DatabaseSchema {
-  /// Returns the difference between a model's view and the database's view of the same name; nil if the views are
-  /// equal.
+  /// Returns the difference between a model's view and the database's view of the same name; nil if they are equal.
   fileprivate func difference(from model: View, _ connection: Connection) -> SchemaDifference? {
     let view = views.first { $0.name.isSameName(as: model.name) }
     if let view, connection.isSame(view, as: model) { return nil }
@@ -238,8 +235,7 @@ extension DatabaseSchema {
 }
 
 extension Connection {
-  /// True if a view in the database equals a model's view. A view without a column list matches if its query is the
-  /// same and returns the same column names.
+  /// True if a database's view equals a model's. Without a column list, the query must return the same names.
   func isSame(_ view: DatabaseSchema.View, as model: DatabaseSchema.View) -> Bool {
     if view.sql == model.sql { return true }
     guard let viewParts = view.parts, let modelParts = model.parts, viewParts.columns == nil,
@@ -254,8 +250,7 @@ extension Connection {
 }
 
 extension Schema {
-  /// Returns the tables ordered so that referenced tables come before the tables with the foreign keys. Views come
-  /// last. In a cycle of references, the table that is visited first comes last.
+  /// Returns the tables, parents before children and views last. In a cycle, the table visited first comes last.
   static func ordered(_ tables: [TableInfo]) -> [TableInfo] {
     var (ordered, visited): ([TableInfo], Set<[UInt8]>) = ([], [])
     func add(_ table: TableInfo) {
@@ -273,7 +268,6 @@ extension Schema {
 }
 
 extension TableInfo {
-  /// The names of the tables that this table's foreign keys reference.
   fileprivate var parents: [String] {
     columns.flatMap { $0.definition.options.foreignKeys.map { $0.table() } }
       + constraints.foreignKeys.map { $0.reference.table() }

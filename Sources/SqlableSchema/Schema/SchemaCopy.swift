@@ -5,8 +5,7 @@ import SqlableCore
 package struct SchemaCopy {
   package let connection: Connection
 
-  /// - Parameter isFileOnly: True for a copy with triggers and without temporary objects; false for a copy of the
-  ///   objects that a query can read.
+  /// - Parameter isFileOnly: True to copy triggers but no temporary objects; false for all that a query can read.
   package init(of original: Connection, functions: FunctionRegistry?, isFileOnly: Bool = false) throws {
     connection = try Connection(
       path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, label: original.label,
@@ -31,8 +30,7 @@ package struct SchemaCopy {
     // Virtual tables come first, because creating a virtual table also creates its shadow tables.
     let statements = virtual + ordinary
     for statement in statements {
-      // The statement can fail because a module is missing or the table already exists. A failed statement creates
-      // nothing that is scanned.
+      // A statement that fails, for a missing module or an existing table, creates nothing that is scanned.
       _ = try? connection.pragma(statement)
     }
     try copyStatistics(from: original)

@@ -84,8 +84,7 @@ extension DatabaseSchema.Column {
 }
 
 extension DatabaseSchema.ForeignKey {
-  /// True if both foreign keys reference the same columns. Without a column list, a foreign key references the parent's
-  /// primary key.
+  /// True if both foreign keys reference the same columns, by default the parent's primary key.
   func isSame(as other: DatabaseSchema.ForeignKey, in schema: DatabaseSchema?) -> Bool {
     if self == other { return true }
     var (foreignKey, other) = (self, other)

@@ -1,6 +1,5 @@
 import SqlableCore
 
-/// The CREATE statements of a model.
 package struct TableDefinition {
   private let table: TableInfo
 
@@ -44,14 +43,12 @@ package struct TableDefinition {
     return "CREATE TABLE \(table.name.quotedName) (\(columns.joined(separator: ", ")))"
   }
 
-  /// Returns CREATE VIEW. `connection` formats numbers as literals.
   func create(_ view: View, for connection: Connection) throws -> String {
     let columns = table.columns.map(\.name.quotedName).joined(separator: ", ")
     let query = try view.sql(for: table) { try connection.literal($0, isConstant: false) }
     return "CREATE VIEW \(table.name.quotedName) (\(columns)) AS \(query)"
   }
 
-  /// Returns CREATE INDEX. `connection` formats numbers as literals.
   package func create(_ index: Index, for connection: Connection) throws -> String {
     let name = index.name(inTable: table.name).quotedName
     let kind = index.isUnique ? "UNIQUE INDEX" : "INDEX"
@@ -63,7 +60,6 @@ package struct TableDefinition {
     return "CREATE \(kind) \(name) ON \(table.name.quotedName) (\(terms.joined(separator: ", ")))\(condition)"
   }
 
-  /// Returns the SQL of a column's own CHECK constraints.
   func checks(of column: Column, for connection: Connection) throws -> [String] {
     try column.definition.options.checks.map { try text(of: $0.expression, for: connection) }
   }
@@ -76,8 +72,7 @@ package struct TableDefinition {
     try expression.sql(for: table) { try connection.literal($0, isConstant: false) }
   }
 
-  /// Returns ALTER TABLE … ADD COLUMN. Throws `.schema(.mismatch)` for a column that SQLite can't add to a table with
-  /// rows.
+  /// Returns ALTER TABLE … ADD COLUMN. Throws `.schema(.mismatch)` for a column that a table with rows can't get.
   package func addColumn(_ column: Column, for connection: Connection) throws -> String {
     let options = column.definition.options
     let hasDefault = try options.defaultValue.map { try $0.value(in: column.type) != .null } ?? false

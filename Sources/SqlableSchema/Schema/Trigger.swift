@@ -134,7 +134,6 @@ extension Trigger: Runnable {
     _ = try await transport.answers(to: requests())
   }
 
-  /// Returns the CREATE TRIGGER text. `connection` formats numbers as literals.
   func create(for connection: Connection, isLenient: Bool = false) throws -> String {
     try text(isLenient: isLenient) { try connection.literal($0, isConstant: false) }
   }

@@ -15,12 +15,10 @@ import SqlableCore
 public struct FullTextQuery: Sendable, Hashable {
   /// The query in FTS5's syntax, as bound to the statement.
   public let rawValue: String
-  /// The columns that the query names.
   let columns: [Column]
   private let kind: Kind
   /// The maximum number of symbols on FTS5's parser stack.
   private let stack: Int
-  /// The error that a statement with this query throws.
   let failure: SqlError?
 
   private enum Kind: Sendable, Hashable {
@@ -154,8 +152,7 @@ extension FullTextQuery {
 
   /// Matches rows that match this query but not `other`: `"swift" NOT ("sqlite")`.
   public func excluding(_ other: FullTextQuery) -> FullTextQuery {
-    // A chain of exclusions becomes a single NOT with a list of alternatives. FTS5 nests a chain of NOT, up to 256
-    // levels since SQLite 3.46, but keeps OR flat.
+    // A chain of exclusions becomes one NOT of alternatives. FTS5 nests NOT, up to 256 levels since 3.46, but not OR.
     let isChain = kind == .not
     let start = isChain ? String(decoding: rawValue.utf8.dropLast(), as: UTF8.self) + " OR " : operand + " NOT ("
     return FullTextQuery(

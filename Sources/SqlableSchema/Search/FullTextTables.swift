@@ -1,8 +1,7 @@
 import SqlableCore
 
 extension SqliteDatabase {
-  /// Creates the model's own full-text table, unless the table exists as declared. Returns true if the table was
-  /// created.
+  /// Creates the model's own full-text table, unless it exists as declared. Returns true if it was created.
   package func createFullTextTable(_ table: FullTextTable) throws -> Bool {
     let sql = FullTextDefinition(table).createTable()
     guard let current = try schemaText(of: table.name) else {
@@ -18,8 +17,7 @@ extension SqliteDatabase {
     return false
   }
 
-  /// Creates a table's full-text index and triggers, or recreates them if they differ from the model's declaration.
-  /// Returns true if the index was created or rebuilt.
+  /// Creates a table's full-text index and triggers, or recreates differing ones. Returns true if it was built.
   package func createFullTextIndex(_ table: FullTextTable, isNewTable: Bool) throws -> Bool {
     let definition = FullTextDefinition(table)
     let (sql, triggers) = (definition.createTable(), definition.triggers())
@@ -47,14 +45,12 @@ extension SqliteDatabase {
       try execute(SQL(verbatim: sql))
     }
     for trigger in triggers { try execute(SQL(verbatim: trigger.sql)) }
-    // Without its triggers, an existing index might have missed changes. An index might also be left over from a
-    // dropped table.
+    // An index without its triggers might have missed changes, or be left over from a dropped table.
     if !isNewTable || current != nil { try run("rebuild", on: table) }
     return true
   }
 
-  /// Throws if the table's key is not the rowid: SQL created the table with `INT` instead of `INTEGER`, or with a
-  /// descending key.
+  /// Throws if the table's key is not the rowid: its SQL has `INT` instead of `INTEGER`, or a descending key.
   private func checkKeyIsRowid(_ table: FullTextTable) throws {
     guard case .external(let content, let key) = table.content, try openConnection().hasKeyIndex(of: content, in: nil)
     else { return }

@@ -1,5 +1,3 @@
-// Full-text search of models.
-
 import SqlableCore
 
 extension Sqlable {

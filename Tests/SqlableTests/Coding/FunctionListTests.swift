@@ -112,7 +112,7 @@ import Testing
       case .format: "a text, and up to \(most - 1) more"
       case .paths where most == 2: "one, and perhaps a path within JSON"
       case .paths: "one, and paths within JSON"
-      case .pathsOfValues: "one, and then paths within JSON, each with a value behind it"
+      case .pathsOfValues: "one, and then paths within JSON, each followed by a value"
       case .nothing, .allButFirst:
         least == most
           ? number(least)

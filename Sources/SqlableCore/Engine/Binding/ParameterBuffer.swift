@@ -30,8 +30,7 @@ final class ParameterSlots {
 /// scope is atomic, and is checked before any other access.
 @usableFromInline
 struct ParameterBytes: ~Copyable {
-  /// The number of the innermost scope; numbers are never reused. A value is removed when the statement of its scope is
-  /// finished.
+  /// The innermost scope; numbers are never reused. A value is removed when its scope's statement is finished.
   @usableFromInline let scope = Atomic<UInt64>(0)
   fileprivate var scopes: UInt64 = 0
   fileprivate var next: UnsafeMutablePointer<UInt8>?
@@ -63,7 +62,6 @@ struct ParameterBytes: ~Copyable {
     return text.withUTF8 { .text(copy($0), $0.count) }
   }
 
-  /// Copies a blob.
   @usableFromInline
   mutating func blob(_ data: Data) -> BoundValue {
     data.withUnsafeBytes { .blob(copy($0.bindMemory(to: UInt8.self)), $0.count) }
@@ -152,8 +150,8 @@ package final class ParameterBuffer {
 
   /// The form in which lists are bound.
   package enum Lists {
-    /// Binds a long list as a pointer. Pads a short list by repeating its last value, so that lists of similar lengths
-    /// share a compiled statement.
+    /// Binds a long list as a pointer. Pads a short list with its last value, so that similar lengths share a
+    /// statement.
     case pointers
     /// Binds a long list with one `?` per value, for a remote database, which can't receive a pointer.
     case expanded
@@ -161,8 +159,7 @@ package final class ParameterBuffer {
     case literal
   }
 
-  /// Creates a buffer with space for `count` values, and for `bytes` bytes of texts and blobs. The buffer grows when
-  /// required.
+  /// Creates a buffer for `count` values and `bytes` bytes of texts and blobs. The buffer grows when required.
   package init(lists: Lists = .pointers, count: Int = 64, bytes: Int = 16 << 10) {
     state = State(parameters: .allocate(capacity: max(1, count)))
     self.bytes = ParameterBytes.take(capacity: max(1, bytes))
@@ -174,7 +171,6 @@ package final class ParameterBuffer {
     state.parameters.deallocate()
   }
 
-  /// The number of values to be bound.
   var count: Int { state.count }
 
   /// All values to be bound, oldest first.
@@ -182,8 +178,7 @@ package final class ParameterBuffer {
     UnsafeBufferPointer(rebasing: state.parameters[..<state.count])
   }
 
-  /// The position where the next statement's values begin. Reading the property begins a scope, which ends when the
-  /// mark is released.
+  /// The position where the next statement's values begin. Reading the mark begins a scope, until its release.
   package var mark: Mark {
     let mark = Mark(
       count: state.count, chunk: bytes.pointee.chunks.count, used: bytes.pointee.used,
@@ -231,7 +226,6 @@ package final class ParameterBuffer {
   /// True if the values since the mark include lists. SQLite retains references to bound lists.
   func hasLists(since mark: Mark) -> Bool { state.lists.count > mark.lists }
 
-  /// Returns memory for a row with `count` columns.
   func takeSlots(count: Int) -> ParameterSlots {
     guard let spare = state.spareSlots, spare.memory.count >= count else {
       return ParameterSlots(count: max(count, 32))
@@ -271,14 +265,12 @@ package final class ParameterBuffer {
     append(.unset as BoundValue)
   }
 
-  /// The placeholders since the mark, with the positions of their parameters counted from 1; nil if no placeholder
-  /// exists.
+  /// The placeholders since the mark, with parameter positions counted from 1; nil without a placeholder.
   func placeholders(since mark: Mark) -> [(index: Int32, placeholder: Placeholder)]? {
     guard state.placeholders.count > mark.placeholders else { return nil }
     return state.placeholders[mark.placeholders...].map { (Int32($0.position - mark.count + 1), $0.placeholder) }
   }
 
-  /// The first placeholder; nil if no placeholder exists.
   package var firstPlaceholder: Placeholder? { state.placeholders.first?.placeholder }
 
   /// Binds the values from `first` on to the statement's parameters 1, 2, 3 …
@@ -308,8 +300,7 @@ extension ParameterBytes {
 }
 
 extension BoundValue {
-  /// True if both values are equal. Lists are compared only by count, because writing a statement again creates a new
-  /// list.
+  /// True if both values are equal. Lists are compared by count, because a rewritten statement has a new list.
   fileprivate func isSame(as other: BoundValue) -> Bool {
     switch (self, other) {
     case (.unset, .unset), (.null, .null): true

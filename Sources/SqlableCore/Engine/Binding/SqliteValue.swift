@@ -11,8 +11,7 @@ struct SqliteValue {
   /// SQLite's code for the value's storage class.
   var typeCode: Int32 { sqlite3_value_type(pointer) }
 
-  /// Returns a copy of the value. Throws if memory runs out, and for TEXT that is not valid UTF-8, because a `String`
-  /// can't contain invalid UTF-8.
+  /// Returns a copy of the value. Throws if memory runs out, and for invalid UTF-8, which a `String` can't contain.
   func storage() throws -> DatabaseValue {
     switch typeCode {
     case SQLITE_INTEGER: .integer(sqlite3_value_int64(pointer))
@@ -63,7 +62,6 @@ struct SqliteValue {
     return UnsafeRawBufferPointer(start: start, count: count)
   }
 
-  /// Returns a copy of a blob.
   func blob() throws -> Data {
     let bytes = try blobBytes()
     return bytes.baseAddress.map { Data(bytes: $0, count: bytes.count) } ?? Data()

@@ -7,7 +7,6 @@ import CSqlableSQLite
 @usableFromInline
 package final class ValueList {
   let parameters: UnsafeBufferPointer<BoundValue>
-  /// The owner of the parameters and their bytes.
   private let buffer: ParameterBuffer
 
   init(_ values: [DatabaseValue]) {
@@ -67,8 +66,7 @@ package enum ValueListModule {
     base.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: Cursor.self) }
   }
 
-  // `nonisolated(unsafe)` is sound: the module is written once, and SQLite only reads it. The address must remain valid
-  // while any connection is open.
+  // `nonisolated(unsafe)` is sound: the module is written once, then only read. The module outlives all connections.
   nonisolated(unsafe) private static let module: UnsafePointer<sqlite3_module> = {
     var module = sqlite3_module()
     // Without xCreate the module is eponymous-only, so no schema can use the module in CREATE VIRTUAL TABLE.

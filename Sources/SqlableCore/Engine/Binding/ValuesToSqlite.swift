@@ -1,8 +1,7 @@
 import CSqlableSQLite
 import FoundationEssentials
 
-/// A destination for a value in SQLite: a parameter of a statement, or the result of a function or virtual-table
-/// column.
+/// A destination for a value: a statement's parameter, or the result of a function or virtual-table column.
 protocol ValueTarget {
   func null() -> Int32
   func integer(_ integer: Int64) -> Int32

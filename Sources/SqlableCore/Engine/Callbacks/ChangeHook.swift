@@ -14,7 +14,6 @@ struct PreupdateRow {
   let newId: Int64
   fileprivate let handle: OpaquePointer?
 
-  /// True if SQLite provides the row's values.
   var hasValues: Bool { handle != nil }
 
   /// The value of a column before the change; nil for an insert, or if SQLite can't provide the value.
@@ -37,8 +36,7 @@ struct PreupdateRow {
     operation == .delete ? nil : value(column, Library.preupdate?.new).flatMap { try? $0.storage() }
   }
 
-  /// True if an update changes a value, whose column has the position `old` before the update and `new` after. Also
-  /// true if SQLite can't provide the values.
+  /// True if an update changes a value, or SQLite can't provide the values. `old` and `new` are column positions.
   func changes(old: Int, new: Int) -> Bool {
     guard let preupdate = Library.preupdate else { return true }
     guard let before = value(old, preupdate.old), let after = value(new, preupdate.new) else { return true }
@@ -53,7 +51,6 @@ struct PreupdateRow {
   }
 }
 
-/// A receiver of changed rows.
 protocol ChangeSink: AnyObject {
   func willChange(_ row: PreupdateRow)
 }

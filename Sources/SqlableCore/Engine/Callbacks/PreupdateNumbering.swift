@@ -5,8 +5,7 @@ import CSqlableSQLite
 /// SQLite documents "the column's number", but the meaning varies by version. SQLite 3.40 skips virtual columns, but in
 /// a WITHOUT ROWID table only for the new values of an update. So the numbering is tested once per process.
 enum PreupdateNumbering {
-  /// Flags that are true if SQLite skips virtual columns: in old values, in the new values of an insert, and in the new
-  /// values of an update.
+  /// True if SQLite skips virtual columns in old values, in an insert's new values, and in an update's new values.
   struct Passes: Sendable, Equatable {
     var old = false
     var inserted = false
@@ -17,8 +16,7 @@ enum PreupdateNumbering {
   // That assertion counts virtual columns too; 3.46 counts correctly.
   static let withRowid = passes(ofTable: "")
   static let withoutRowid = passes(ofTable: " WITHOUT ROWID")
-  /// True if SQLite reports the default of an added column for rows that existed before ADD COLUMN. SQLite 3.40 reports
-  /// NULL.
+  /// True if SQLite reports an added column's default for rows older than ADD COLUMN. SQLite 3.40 reports NULL.
   static let reportsDefaults = tried([
     "CREATE TABLE probe (a)", "INSERT INTO probe VALUES (1)", "ALTER TABLE probe ADD COLUMN b TEXT DEFAULT 'next'",
     "DELETE FROM probe",

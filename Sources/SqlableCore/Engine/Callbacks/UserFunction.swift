@@ -10,7 +10,6 @@ struct UserFunction: Sendable {
 
   let name: String
   let argumentCount: Int
-  /// True if the function always returns the same result for the same arguments.
   let isDeterministic: Bool
   /// True if views, triggers, checks, generated columns and indexes are allowed to call the function.
   let isAllowedInSchema: Bool
@@ -22,12 +21,10 @@ struct UserFunction: Sendable {
   }
 }
 
-/// The body of a scalar function.
 protocol ScalarBody: Sendable {
   func call(_ arguments: UserArguments) throws -> DatabaseValue
 }
 
-/// The body of an aggregate function.
 protocol AggregateBody: Sendable {
   func makeGroup() -> any AggregateGroup
 }
@@ -40,7 +37,6 @@ protocol AggregateGroup: AnyObject {
 
 /// The arguments of one call, which are valid only during the call.
 struct UserArguments {
-  /// The name of the called function.
   let function: String
   private let values: UnsafeMutablePointer<OpaquePointer?>?
   private let count: Int
@@ -61,8 +57,7 @@ struct UserArguments {
 }
 
 extension Connection {
-  /// Registers a function, and replaces a function with the same name and number of arguments. Returns SQLite's result
-  /// code, which is SQLITE_BUSY if a function would be replaced while a statement runs.
+  /// Registers or replaces a function. Returns SQLITE_BUSY if a function would be replaced while a statement runs.
   func register(_ function: UserFunction) -> Int32 {
     // SQLite releases the context when the function is replaced, when the connection closes, and when this call fails.
     let context = Unmanaged.passRetained(FunctionContext(function, userCode)).toOpaque()

@@ -6,7 +6,6 @@ package struct LiveQueryContents: Equatable {
   package init() {}
   private var bytes: [UInt8] = []
 
-  /// Appends the current row of a statement.
   package mutating func add(_ statement: PreparedStatement) {
     let handle = statement.handle
     for column in 0..<sqlite3_column_count(handle) {

@@ -19,8 +19,7 @@ package struct ReadColumns: Sendable, Equatable {
 }
 
 extension Connection {
-  /// Returns the tables and columns that a statement reads, according to SQLite's authorizer. Includes the reads of
-  /// views and subqueries.
+  /// Returns the tables and columns that a statement and its views read, as SQLite's authorizer reports them.
   package func columnsRead(by sql: String) throws -> ReadColumns {
     final class Notes {
       var read = ReadColumns()

@@ -1,6 +1,5 @@
 extension Connection {
-  /// Returns the names of the ordinary tables of the `main` database. Excludes virtual tables, their shadow tables, and
-  /// SQLite's internal tables.
+  /// Returns the ordinary tables of `main`, without virtual tables, their shadow tables, and SQLite's tables.
   package func tableNames() throws -> [String] {
     var tables: [(name: String, module: [UInt8]?)] = []
     // An application can replace LIKE and every function, so the names are filtered in Swift.

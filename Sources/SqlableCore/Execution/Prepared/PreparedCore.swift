@@ -10,7 +10,6 @@ final class PreparedCore {
   private let subject: Subject
   /// The statement's table, for SQLite's errors; nil for a query or handwritten SQL.
   private let table: TableInfo?
-  /// The call site at which the statement was prepared.
   private let site: CallSite
   private let kept: StatementSlot
   /// The constants of the statement, with their positions counted from 1.
@@ -95,7 +94,6 @@ final class PreparedCore {
     }
   }
 
-  /// Prepares a statement.
   @usableFromInline
   convenience init(_ tree: StatementTree, on db: SqliteDatabase, _ file: StaticString, _ line: UInt) throws {
     try self.init(.statement(tree, tree.table), on: db, at: CallSite(file: file, line: line))
@@ -189,18 +187,15 @@ final class PreparedCore {
   @usableFromInline
   func firstStep(of reading: StatementRun) throws -> Bool {
     let isAtRow = try reading.step()
-    // This step can recompile the statement after a schema change, and `*` in handwritten SQL can then match other
-    // columns.
+    // After a schema change this step recompiles the statement, and `*` in handwritten SQL can match other columns.
     if case .sql(_, let layout) = subject { try reading.statement.expect(.positioned(layout), isAtRow: isAtRow) }
     return isAtRow
   }
 
-  // Defined here because the caller's module would retain and release the handle. That takes 125 instructions, because
-  // weak references to the handle exist.
+  // Defined here: the caller's module would retain and release the handle. That takes 125 instructions.
   @usableFromInline
   func endReading(_ reading: StatementRun) { db.endReading(reading) }
 
-  /// Runs a statement that returns a number.
   @usableFromInline
   func run(_ values: some PreparedValues) throws -> Int {
     guard subject.changesRows else {

@@ -1,12 +1,8 @@
-// The values of a prepared statement's run.
-
-/// The values of one run.
 @usableFromInline
 protocol PreparedValues {
   func bind(with binder: PreparedBinder) throws
 }
 
-/// Values in the order of the parameters.
 @usableFromInline
 struct PositionedValues<each Value: SqlValue>: PreparedValues {
   @usableFromInline let values: (repeat each Value)
@@ -25,7 +21,6 @@ struct PositionedValues<each Value: SqlValue>: PreparedValues {
   }
 }
 
-/// Values by the names of their parameters.
 @usableFromInline
 struct NamedValues: PreparedValues {
   private let values: KeyValuePairs<String, any SqlValue>
@@ -56,7 +51,6 @@ struct PreparedBinder {
   let statement: PreparedStatement
   let parameters: ParameterBuffer
 
-  /// Binds a value by position.
   @usableFromInline
   func bind<Value: SqlValue>(_ value: Value, toPosition number: Int) throws {
     // Without this check, a variable that holds a dictionary of values by name would be bound as JSON.
@@ -90,8 +84,7 @@ struct PreparedBinder {
 }
 
 extension ParameterBuffer {
-  /// Returns a value in the stored form of the column that the value is compared with or stored in. Throws `.encoding`
-  /// if the value does not fit.
+  /// Returns a value in the stored form of its column. Throws `.encoding` if the value does not fit.
   func value<Value: SqlValue>(
     _ value: Value, for column: ColumnDefinition?, isStored: Bool, _ side: RoundingSide?
   ) throws -> BoundValue {

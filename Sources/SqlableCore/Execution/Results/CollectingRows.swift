@@ -1,5 +1,3 @@
-// Collecting rows into dictionaries, groups, sets and single values.
-
 extension Runnable {
   /// Collects the rows into a dictionary by a key of each row.
   ///

@@ -15,11 +15,9 @@ extension Sqlable {
     Select(giving(terms.map { Selected($0.expression) }))
   }
 
-  /// Returns a query of all rows and columns.
   @usableFromInline
   static func queryOfAllRows() -> SelectQuery { SelectQuery(source(), results: [.model(0)]) }
 
-  /// Returns a query that selects these items.
   @usableFromInline
   package static func giving(_ items: [Selected]) -> SelectQuery {
     var query = SelectQuery(source(), results: [])
@@ -133,7 +131,6 @@ extension SelectQuery {
     clauses.results.append(.model(clauses.sources.count - 1))
   }
 
-  /// Replaces the result's columns.
   @usableFromInline
   mutating func give(_ items: [Selected]) {
     refuseIfCombined("select")

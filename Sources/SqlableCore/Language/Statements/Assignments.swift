@@ -1,9 +1,6 @@
-// Assignments to columns.
-
 import FoundationEssentials
 
 extension Assignment {
-  /// Makes an assignment of a term to a column.
   fileprivate init(_ column: Column, _ term: SqlExpression) {
     self.init(column: ColumnReference(column), value: term.storable(in: column))
   }

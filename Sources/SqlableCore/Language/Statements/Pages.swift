@@ -1,5 +1,4 @@
-// Pages of rows that start after a given row. With an offset SQLite reads and skips rows. A page skips no rows, so
-// every page costs the same.
+// Pages of rows that start after a given row. A page skips no rows, as an offset would; each costs the same.
 
 extension Statement where Output == [Model] {
   /// Returns the first page of rows; ``page(after:limit:)`` returns the next pages. The rows are in the statement's
@@ -177,8 +176,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression {
-  /// True if the expression contains an aggregate or a window function. WHERE can't contain aggregates or window
-  /// functions.
+  /// True if the expression contains an aggregate or window function, which WHERE can't contain.
   fileprivate var combinesRows: Bool {
     if case .call(let call) = node, call.window != nil || call.isAggregate { return true }
     return node.hasTerm { $0.combinesRows }

@@ -1,5 +1,3 @@
-// The conversion of a model's reads to queries.
-
 extension Statement: SelectStatement where Output == [Model] {
   public typealias Row = Model
 

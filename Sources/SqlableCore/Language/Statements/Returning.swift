@@ -14,7 +14,6 @@ extension Returning {
   /// The terms that the statement returns for each row.
   var terms: [SqlExpression] { if case .terms(let terms) = change.tree.returned { terms } else { [] } }
 
-  /// Makes the statement return these terms.
   private init<Output>(
     _ change: consuming Statement<Model, Output>, _ terms: [SqlExpression],
     _ read: @escaping @Sendable (inout ResultRow) throws -> Row

@@ -12,7 +12,6 @@
 /// `Codable`. Decoding checks the table and columns against the model.
 public struct Statement<Model: Sqlable, Output>: Sendable {
   @usableFromInline package var tree: StatementTree
-  /// The structs to insert, update or delete.
   @usableFromInline package var rows: StatementRows<Model>
 
   @inlinable

@@ -3,8 +3,7 @@ import FoundationEssentials
 /// The stored values of a row by column name. A column that the struct left out has no entry.
 @usableFromInline
 package struct StoredRow: Sendable, Hashable {
-  /// The keys are compared by bytes: == equates the two encodings of an é, but SQLite treats the two names as different
-  /// columns.
+  /// Keys by bytes: == equates the two encodings of an é, which are different columns for SQLite.
   package private(set) var values: [ByteComparedName: DatabaseValue] = [:]
 
   package init() {}
@@ -31,8 +30,7 @@ package struct StoredRow: Sendable, Hashable {
   }
 }
 
-/// The rows of a statement. Structs are converted to stored values when the statement runs. Decoded statements contain
-/// stored values.
+/// The rows of a statement: structs, which are converted when the statement runs, or decoded stored values.
 @usableFromInline
 package enum StatementRows<Model: Sqlable>: Sendable {
   case none
@@ -99,7 +97,6 @@ extension StoredRow {
 }
 
 extension RowWriter {
-  /// Writes a decoded row.
   @usableFromInline
   package mutating func take(_ row: StoredRow) throws {
     clear()
@@ -130,8 +127,7 @@ extension Statement: Hashable {
     hasher.combine(comparableRows)
   }
 
-  /// The stored rows, or the error if a struct can't be stored. Two statements that fail with the same error have equal
-  /// rows.
+  /// The stored rows, or the error if a struct can't be stored. Statements with the same error are equal.
   private var comparableRows: Result<[StoredRow], SqlError> {
     Result { try storedRows() }.mapError { $0 as? SqlError ?? .misuse("SQLite can't store a value of the rows") }
   }

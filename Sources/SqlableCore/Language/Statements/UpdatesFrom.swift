@@ -1,5 +1,3 @@
-// Updates that read values from other tables.
-
 extension Statement where Output == Int {
   /// Reads values for the update from the rows of another table: `UPDATE "bicycle" SET … FROM "person" WHERE …`.
   ///

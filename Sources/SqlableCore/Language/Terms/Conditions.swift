@@ -1,5 +1,3 @@
-// Operators that combine conditions.
-
 extension Column {
   /// `"a" IS NULL`
   public static prefix func ! (column: Column) -> SqlExpression { column.isNull }
@@ -33,8 +31,7 @@ extension Bool: SqlBoolean {}
 extension Optional: SqlBoolean where Wrapped: SqlBoolean {}
 
 extension TypedTerm where Value: SqlBoolean {
-  // A property instead of operators on SqlCondition: with operators the compiler needs five times as long to reject an
-  // invalid filter.
+  // A property, because with operators on SqlCondition the compiler takes five times as long to reject a filter.
 
   /// The term as a condition that can be combined with other conditions: `"a"`. A filter drops rows where the term is
   /// NULL. To keep rows with NULL or false, use `isNot(true)`.

@@ -1,5 +1,4 @@
-// Comparisons of a nullable term with a term that is not nullable, such as a nullable foreign key with the referenced
-// key.
+// Comparisons of a nullable with a non-nullable term, such as a foreign key with the referenced key.
 
 extension TypedTerm {
   /// `"a" = "b"` for a nullable `a`.

@@ -128,7 +128,6 @@ private struct FragmentText {
   private var failure: SqlError?
   /// The offset of the first unread byte in the last text.
   private var unread = 0
-  /// The number of open parentheses.
   private var depth = 0
   private var (hasTokens, hasQuery) = (false, false)
   /// True if the text ends with a term, value or name.
@@ -164,8 +163,7 @@ private struct FragmentText {
     write(Array(literal.utf8))
   }
 
-  /// Reads the literal text since the last term, value or name. Returns true if the text ends in quotes or in a
-  /// comment.
+  /// Reads the literal text since the last interpolation. Returns true if the text ends in quotes or a comment.
   private mutating func readLiteral() -> Bool {
     guard !isAfterInterpolation else { return false }
     let text = texts[texts.count - 1]
@@ -215,8 +213,7 @@ private struct FragmentText {
     write(name.quotedBytes())
   }
 
-  /// Prepares for an interpolation. Rejects an interpolation inside quotes or a comment, and adds a space after a
-  /// preceding word.
+  /// Prepares for an interpolation. Rejects one inside quotes or a comment, and adds a space after a word.
   private mutating func beginInterpolation() {
     if readLiteral() { fail(.quotedInText) }
     let last = texts.last?.last

@@ -164,7 +164,6 @@ extension SqlExpression {
     return isIn(stored)
   }
 
-  /// Tests whether the column equals one of these values in stored form.
   @usableFromInline
   func isIn(_ values: [DatabaseValue]) -> SqlExpression {
     for value in values {
@@ -189,7 +188,6 @@ extension SqlExpression {
     SqlExpression(.between(self, value(low, .above), value(high, .below)))
   }
 
-  /// Tests whether the term is between two terms.
   func isBetween(_ low: SqlExpression, _ high: SqlExpression) -> SqlExpression {
     for (comparison, bound) in [(BinaryOperator.greaterOrEqual, low), (.lessOrEqual, high)] {
       if let defect = SqlExpression.defect(of: comparison, self, bound) { return SqlExpression(invalid: defect) }

@@ -311,8 +311,7 @@ extension TypedTerm {
   }
 }
 
-// Unavailable overloads for values of another type. Without these overloads the compiler's error names an unrelated
-// protocol.
+// Unavailable overloads for values of other types. Otherwise the compiler's error names an unrelated protocol.
 extension TypedTerm {
   @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func == (left: Self, right: some SqlValue) -> SqlExpression { left.expression }

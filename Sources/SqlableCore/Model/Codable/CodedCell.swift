@@ -1,8 +1,6 @@
-/// A column of a row that stores a value of a `Codable` type. If the type's `init(from:)` requests a single value, the
-/// column stores that value. Otherwise the column stores JSON.
+/// A column with a value of a `Codable` type: a single value if `init(from:)` requests one, otherwise JSON.
 struct CodedCell {
   let row: ReadRow
-  /// The column's position in the row.
   let position: Int
   /// The column's type; nil if the result column does not come from a known column.
   let type: ColumnType?
@@ -31,14 +29,12 @@ struct CodedCell {
 
   private func located(_ error: any Error) -> any Error { row.located(error, column: definition, position: position) }
 
-  /// Returns the container for a type that decodes a single value.
   func container(of type: Any.Type) -> any SingleValueDecodingContainer { CellDecoder(cell: self, type: type) }
 }
 
 extension CodedCell {
   var isNull: Bool { row.isNull(at: position) }
 
-  /// Returns the value of a type that is a `SqlValue`.
   func stored<Value: SqlValue>(as type: Value.Type = Value.self) throws -> Value {
     try row.checkCurrent()
     do {
@@ -51,21 +47,19 @@ extension CodedCell {
     }
   }
 
-  /// Returns the value. `Value` and `Result` are the same type; only `Value` is known to be a `SqlValue`.
+  /// Returns the value. The caller has checked that `Result` is `Value`, which is a `SqlValue`.
   func stored<Value: SqlValue, Result>(_ type: Value.Type, as result: Result.Type) throws -> Result {
     // Sound: the caller obtained `type` by a cast of `result`.
     unsafeBitCast(try stored(as: type), to: result)
   }
 
-  /// Returns the value of any decodable type.
   func value<Value: Decodable>(as type: Value.Type) throws -> Value {
     guard let stored = type as? any SqlValue.Type else { return try decode(type) }
     return try self.stored(stored, as: type)
   }
 }
 
-/// The error that stops a type's `init(from:)` or `encode(to:)` when the type requests a keyed or unkeyed container.
-/// Only JSON supports these containers.
+/// The error for a type that requests a keyed or unkeyed container, which only JSON supports.
 struct StructuredValue: Error {}
 
 /// A decoder that reads a value from one column.

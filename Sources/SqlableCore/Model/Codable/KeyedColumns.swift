@@ -9,9 +9,7 @@ final class KeyedColumns: Sendable {
   private let writer = Atomic(Writer.unknown.rawValue)
 
   private struct Cache {
-    /// The positions of the columns, by the names of the keys.
     var positions: [ByteComparedName: Int] = [:]
-    /// The names of the keys, by the positions of the columns.
     var names: [Int: String] = [:]
     var maps: [ObjectIdentifier: UnsafePointer<KeyMap>] = [:]
   }
@@ -44,8 +42,7 @@ final class KeyedColumns: Sendable {
     return Unmanaged<KeyedColumns>.fromOpaque(known).takeUnretainedValue()
   }
 
-  /// Returns the position of a key's column; nil if the key has no column. The column has the key's name, or the key's
-  /// name in snake_case. Throws `.misuse` if another key uses the same column.
+  /// Returns the position of a key's column, also in snake_case; nil without a column. Throws if two keys share it.
   func position(of name: String) throws -> Int? {
     try cache.withLock { cache in
       let key = ByteComparedName(wrappedValue: name)
@@ -63,7 +60,6 @@ final class KeyedColumns: Sendable {
     }
   }
 
-  /// Returns the columns of a key type.
   @inline(__always)
   func map<Key: CodingKey>(of keys: Key.Type) -> UnsafePointer<KeyMap> {
     if let map = first.load(ordering: .acquiring), map.pointee.keys == ObjectIdentifier(keys) { return map }
@@ -104,7 +100,6 @@ final class KeyedColumns: Sendable {
 
   // MARK: Errors
 
-  /// Returns the error for a key with a value but without a column.
   @inline(never)
   func missing(_ key: any CodingKey) -> SqlError {
     let (name, snake) = (key.stringValue, snakeCase(key.stringValue))
@@ -166,14 +161,12 @@ struct CodedForm: Sendable {
 struct KeyMap {
   let keys: ObjectIdentifier
   unowned(unsafe) let columns: KeyedColumns
-  /// The identities of the table's columns; see ``TableInfo/identities``.
   let identities: UnsafePointer<UnsafeRawPointer>
   let cells: UnsafePointer<TableInfo.Cell>
   /// The slots, indexed by the key's byte; nil if the key type has more than one byte. Each slot is atomic.
   private let slots: UnsafeMutablePointer<Slot>?
 
   private struct Slot: ~Copyable {
-    /// The position of the column.
     let position = Atomic(KeyMap.unknown)
     /// The form for the first type of the key's values.
     let form = Atomic<UnsafePointer<CodedForm>?>(nil)
@@ -204,8 +197,7 @@ struct KeyMap {
     return position == KeyMap.unknown ? try search(for: key) : position
   }
 
-  /// Returns the cached position of a key's column. The result is negative if the key has no column or the position is
-  /// not cached.
+  /// Returns the cached position of a key's column; negative if there is none or it is not cached.
   @inline(__always)
   func knownPosition<Key: CodingKey>(of key: Key) -> Int {
     slots.map { $0[KeyMap.byte(of: key)].position.load(ordering: .relaxed) } ?? KeyMap.unknown
@@ -218,7 +210,6 @@ struct KeyMap {
     return position
   }
 
-  /// Returns the way in which a key stores values of one type.
   @inline(__always)
   func form<Key: CodingKey>(of type: Any.Type, under key: Key) throws -> CodedForm {
     if let slots, let form = slots[KeyMap.byte(of: key)].form.load(ordering: .acquiring),

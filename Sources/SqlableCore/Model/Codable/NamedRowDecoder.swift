@@ -1,6 +1,5 @@
 import FoundationEssentials
 
-/// The columns of a result, by name.
 final class NamedColumns {
   /// The names of the columns; nil for a column without a name.
   private let names: [String?]
@@ -48,12 +47,10 @@ final class NamedColumns {
   }
 }
 
-/// A decoder that reads a value from the columns of a result by name. If the type decodes a single value, the result
-/// must have exactly one column.
+/// A decoder of values from a result's columns by name. A single value needs exactly one column.
 struct NamedRowDecoder: Decoder {
   let row: ReadRow
   let columns: NamedColumns
-  /// The type to decode.
   let type: Any.Type
 
   var codingPath: [any CodingKey] { [] }
@@ -77,8 +74,7 @@ struct NamedRowDecoder: Decoder {
 }
 
 extension ReadRow {
-  /// Decodes a value from the columns of the result. An error of `init(from:)` is replaced by an error that does not
-  /// contain the value.
+  /// Decodes a value from the result's columns. Replaces an error of `init(from:)`, which can contain the value.
   func decode<Value: Decodable>(_ type: Value.Type, from columns: NamedColumns) throws -> Value {
     do {
       return try Value(from: NamedRowDecoder(row: self, columns: columns, type: type))

@@ -43,7 +43,6 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool { ((try? map.pointee.position(of: key)) ?? KeyMap.none) >= 0 }
 
-  /// The position of the key's column in the layout.
   @inline(__always)
   private func column(of key: Key) throws -> Int {
     let column = try map.pointee.position(of: key)
@@ -55,8 +54,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func decodeNil(forKey key: Key) throws -> Bool { try row.isNull(column: column(of: key), of: table) }
 
-  /// Returns the value of a key's column. Tries the column's position in the table first, because rows usually have the
-  /// table's layout.
+  /// Returns the value of a key's column. Tries the table's position first: rows usually have the table's layout.
   @inline(__always)
   private func stored<Value: SqlValue>(_ key: Key) throws -> Value {
     let (state, column) = (row.state, map.pointee.knownPosition(of: key))
@@ -174,7 +172,6 @@ extension ReadRow {
     return try search(for: table.columns[index])
   }
 
-  /// Returns the value of a column of the current model's table.
   @inline(__always)
   func get<Value: SqlValue>(column index: Int, of table: TableInfo, as type: Value.Type = Value.self) throws -> Value {
     let position = try position(ofColumn: index, in: table)
@@ -188,7 +185,7 @@ extension ReadRow {
     }
   }
 
-  /// Returns the value of a column. `Value` and `Result` are the same type; only `Value` is known to be a `SqlValue`.
+  /// Returns the value of a column. The caller has checked that `Result` is `Value`, which is a `SqlValue`.
   func get<Value: SqlValue, Result>(
     _ type: Value.Type, as result: Result.Type, column index: Int, of table: TableInfo
   ) throws -> Result {

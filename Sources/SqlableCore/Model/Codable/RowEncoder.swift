@@ -48,14 +48,13 @@ final class RowEncoder: Encoder {
 
   func setNull(at position: Int) throws { try current().pointee.setNull(at: position) }
 
-  /// Sets a value. `Stored` and `Value` are the same type; only `Stored` is known to be a `SqlValue`.
+  /// Sets a value. The caller has checked that `Value` is `Stored`, which is a `SqlValue`.
   func set<Stored: SqlValue, Value>(_ value: Value, as type: Stored.Type, at position: Int) throws {
     // Sound: the caller obtained `type` by a cast of `Value.self`.
     try set(unsafeBitCast(value, to: type), at: position)
   }
 
-  /// Sets a value of a `Codable` type. If the type encodes a single value, the column stores that value. Otherwise the
-  /// column stores JSON.
+  /// Sets a value of a `Codable` type: a single value if the type encodes one, otherwise JSON.
   func encode<Value: Encodable>(_ value: Value, at position: Int, _ key: any CodingKey) throws {
     let encoder = CellEncoder(row: self, position: position, key: key, type: Value.self)
     let written = Result { try value.encode(to: encoder) }
@@ -80,7 +79,6 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   var codingPath: [any CodingKey] { [] }
 
-  /// The position of the key's column in the layout.
   @inline(__always)
   private func column(of key: Key) throws -> Int {
     let column = try map.pointee.position(of: key)

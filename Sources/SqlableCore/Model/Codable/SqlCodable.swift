@@ -58,8 +58,7 @@ extension SqlCodable {
 }
 
 extension ReadRow {
-  /// Adds table, column and row to an error of a model's `init(from:)`. Drops the error's description, because the
-  /// description could contain the value.
+  /// Adds table, column and row to an error of `init(from:)`. Drops its description, which could contain the value.
   fileprivate func located(_ error: DecodingError, of model: Any.Type, _ columns: KeyedColumns) -> any Error {
     let refused = SqlError.decoding(expected: "\(model)", found: "a value that init(from:) refuses")
     guard let key = error.path.first, let column = try? columns.position(of: key.stringValue),
@@ -77,7 +76,6 @@ extension ReadRow {
 }
 
 extension DecodingError {
-  /// The coding path of the rejected value.
   var path: [any CodingKey] {
     switch self {
     case .keyNotFound(_, let context), .valueNotFound(_, let context), .typeMismatch(_, let context),
@@ -89,8 +87,7 @@ extension DecodingError {
 }
 
 extension RowWriter {
-  /// Records an error of a model's `encode(to:)`. Drops the error's description, because the description could contain
-  /// the value.
+  /// Records an error of `encode(to:)` without its description, which could contain the value.
   fileprivate mutating func fail(_ error: EncodingError, of model: Any.Type, _ columns: KeyedColumns) {
     let refused = SqlError.encoding(
       expected: "a value that \(model) can encode", found: "a value that can't be encoded")

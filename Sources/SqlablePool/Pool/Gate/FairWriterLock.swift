@@ -25,8 +25,7 @@ final class FairWriterLock: Sendable {
   private static let turnLength = Duration.milliseconds(2)
   /// The interval at which a waiting thread checks for an interruption.
   private static let slice = DispatchTimeInterval.milliseconds(10)
-  /// The queueing time after which a writer takes a free turn. The process that is next in the queue might be
-  /// suspended.
+  /// The queueing time after which a writer takes a free turn: the next process in the queue might be suspended.
   private static let patience = Duration.milliseconds(100)
   /// The interval between checks of the file, because another process might have deleted the file.
   private static let checkInterval = Duration.seconds(1)
@@ -42,18 +41,14 @@ final class FairWriterLock: Sendable {
 
   private struct State {
     var file: GateFile?
-    /// The time of the last check of the file.
     var lastChecked: ContinuousClock.Instant?
-    /// True if this pool holds the turn.
     var hasTurn = false
     /// True if the file names this pool as the turn's holder.
     var isPublished = false
     /// The time until which this pool can retake the turn without queueing.
     var turnEnd: ContinuousClock.Instant?
-    /// The position of the queueing thread. When a writer stops waiting, the thread stays in the queue for the next
-    /// writer.
+    /// The queueing thread's position. When a writer stops waiting, the thread stays for the next writer.
     var position = QueuePosition.notQueued
-    /// True if the writer waits for the turn.
     var isWanted = false
     /// The value of ``GateFile/lastWait`` when `beginLookingForHandles` was called.
     var lastWait: Int64?
@@ -94,7 +89,6 @@ final class FairWriterLock: Sendable {
     }
   }
 
-  /// Releases the turn, if this pool holds it.
   func giveBack() {
     guard !isForked else { return }
     state.withLock { state in
@@ -143,8 +137,7 @@ final class FairWriterLock: Sendable {
     }
   }
 
-  /// Check this flag before taking the lock. In a forked process, the lock's owner might be a thread that exists only
-  /// in the parent.
+  /// Check this flag before the lock, whose owner might be a thread that exists only in the parent process.
   private var isForked: Bool { ForkGuard.generation != generation }
 
   private func enter(_ state: inout State, at now: ContinuousClock.Instant, mayWait: Bool) -> Admission {
@@ -255,8 +248,7 @@ final class FairWriterLock: Sendable {
 
   // MARK: The file
 
-  /// Ensures that the open file is still the file at the path, which other pools lock. Otherwise opens the file at the
-  /// path.
+  /// Ensures that the open file is still at the path, where other pools lock it. Otherwise opens the file there.
   private func findFile(_ state: inout State, at now: ContinuousClock.Instant, again: Bool = false) {
     guard state.position == .notQueued, !state.hasTurn else { return }
     if !again, let lastChecked = state.lastChecked, now - lastChecked < FairWriterLock.checkInterval { return }

@@ -9,7 +9,6 @@ import Synchronization
 /// between processes. Closing another descriptor does not release these locks. The kernel releases the locks of a
 /// killed process.
 final class GateFile: Sendable {
-  /// A range of bytes to lock.
   struct Bytes {
     fileprivate let start: off_t
     fileprivate let count: off_t
@@ -66,7 +65,6 @@ final class GateFile: Sendable {
   /// True if a lock could not be released. The lock blocks other pools until the file is closed.
   var isStuck: Bool { stuck.load(ordering: .acquiring) }
 
-  /// True if another pool has locked any of the bytes.
   func isLockedByOthers(_ bytes: Bytes) -> Bool {
     guard !isForked else { return false }
     var lock = GateFile.lock(F_WRLCK, bytes)
@@ -110,8 +108,7 @@ final class GateFile: Sendable {
     return lock
   }
 
-  // The numbers of F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW, equal on all Linux platforms. Glibc's module hides the
-  // names.
+  // F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW, equal on all Linux platforms. Glibc's module hides the names.
   private static let getLock: Int32 = 36
   private static let setLock: Int32 = 37
   private static let setLockOrWait: Int32 = 38
@@ -129,7 +126,6 @@ final class GateFile: Sendable {
     }
   }
 
-  /// True if the file is still the file at its path.
   var isInPlace: Bool {
     var info = stat()
     return lstat(path, &info) == 0 && Identity(info) == identity
@@ -162,7 +158,6 @@ final class GateFile: Sendable {
     return nil
   }
 
-  /// Repeats a call after a signal interrupted it.
   private static func repeated(_ call: () -> Int32) -> Int32 {
     while true {
       let result = call()
@@ -170,8 +165,7 @@ final class GateFile: Sendable {
     }
   }
 
-  /// Gives the file the database's owner, and the database's mode, which the umask might have reduced. SQLite does the
-  /// same for the WAL.
+  /// Gives the file the database's owner and mode, which the umask might have reduced, as SQLite does for the WAL.
   private static func share(_ descriptor: Int32, like database: stat) {
     if geteuid() == 0 { _ = fchown(descriptor, database.st_uid, database.st_gid) }
     _ = fchmod(descriptor, database.st_mode & 0o666)

@@ -99,7 +99,6 @@ extension SchemaPlan {
     }
   }
 
-  /// Applies the plan in the open transaction.
   package func applySteps(_ db: SqliteDatabase, _ progress: (SchemaProgress) -> Void) throws {
     try db.running { connection in
       try check(connection)
@@ -130,8 +129,7 @@ extension SchemaPlan {
   }
 
   private func run(_ step: Step, on connection: Connection, _ progress: (Int) -> Void) throws {
-    // RENAME TO of a rebuilt table must not change references to the table. RENAME COLUMN must change references, so
-    // legacy mode is on only for a rebuild.
+    // RENAME TO of a rebuilt table must not change references (legacy mode), but RENAME COLUMN must change them.
     let before = try connection.pragma("PRAGMA legacy_alter_table")
     try connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
     defer { _ = try? connection.pragma("PRAGMA legacy_alter_table = \(before ?? "OFF")") }
@@ -175,8 +173,7 @@ extension SqlError {
 }
 
 extension Connection {
-  /// Calls `body` without enforcing foreign keys. This also works inside a transaction, where the PRAGMA would have no
-  /// effect. Returns true if foreign keys were enforced before the call.
+  /// Calls `body` without enforcing foreign keys, even in a transaction. Returns true if they were enforced before.
   @discardableResult
   func withoutForeignKeys(_ body: () throws -> Void) throws -> Bool {
     let isEnforcing = try pragma("PRAGMA foreign_keys") == "1"
@@ -186,7 +183,6 @@ extension Connection {
     return isEnforcing
   }
 
-  /// Calls `body` without firing triggers.
   package func withoutTriggers(_ body: () throws -> Void) throws {
     try setFlag(SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
     defer { try? setFlag(SQLITE_DBCONFIG_ENABLE_TRIGGER, true) }
@@ -222,8 +218,7 @@ extension Connection {
     throw SqlError(.corrupt, message: message, table: table, label: label)
   }
 
-  /// Returns the error of a rebuild, with the table's own name instead of its temporary name, and with the ids of
-  /// conflicting rows.
+  /// Returns a rebuild's error with the table's own name, not its temporary name, and the ids of conflicting rows.
   fileprivate func rebuildFailure(_ error: SqlError, _ step: SchemaPlan.Step) -> SqlError {
     let temporary = TableRebuild.temporaryName(of: step.table)
     let rows = (try? conflicts(in: step, temporary)) ?? []

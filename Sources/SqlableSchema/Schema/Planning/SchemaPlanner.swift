@@ -1,7 +1,6 @@
 import SqlableCore
 
-/// A planner that collects the steps of a plan. Each step runs on an in-memory copy of the schema, and the next step
-/// starts from the changed copy.
+/// A planner. Each step of the plan runs on an in-memory copy of the schema, from which the next step starts.
 struct SchemaPlanner {
   let connection: Connection
   let copy: SchemaCopy
@@ -100,8 +99,7 @@ struct SchemaPlanner {
         fullTextDrops(of: table, existing) + [rename]))
   }
 
-  /// Returns the statements that drop the full-text index of the table's old name. `buildFullText(of:)` later builds
-  /// the index of the new name.
+  /// Returns the statements that drop the old name's full-text index. `buildFullText(of:)` later builds the new one.
   private func fullTextDrops(of table: TableInfo, _ existing: DatabaseSchema.Table) -> [SchemaPlan.Statement] {
     guard let old = table.named(existing.name).fullText, old.isExternal, old.name != table.fullText?.name,
       changed[table: old.name] != nil
@@ -195,8 +193,7 @@ struct SchemaPlanner {
 
   // MARK: Triggers
 
-  /// Drops the triggers that differ from the schema's triggers. The drops come before table changes, because a trigger
-  /// can name a dropped column.
+  /// Drops the triggers that differ, before any table changes, because a trigger can name a dropped column.
   private mutating func dropOutdated(_ triggers: [Trigger]) throws {
     for trigger in triggers {
       for table in changed.tables {
@@ -210,7 +207,6 @@ struct SchemaPlanner {
     }
   }
 
-  /// Creates the missing triggers.
   private mutating func create(_ triggers: [Trigger]) throws {
     for trigger in triggers {
       let existingTriggers = changed[table: trigger.table.name]?.triggers ?? []

@@ -122,7 +122,6 @@ struct TableChange {
 
   var rowCount: Int { get throws { try planner.rowCount(of: table.name) } }
 
-  /// The model's columns that are missing in the table.
   var missingColumns: [Column] { table.columns.filter { existing[column: $0.name] == nil } }
 
   /// The table's columns that the model does not declare and the plan keeps.
@@ -131,8 +130,7 @@ struct TableChange {
       ? [] : existing.columns.filter { column in table.columns.allSatisfy { !$0.name.isSameName(as: column.name) } }
   }
 
-  /// Returns the program's value for rows without a value in a column; nil if SQLite chooses the value. Throws if the
-  /// column's type does not store the program's value.
+  /// Returns the program's value for rows without a value; nil if SQLite chooses. Throws if the type can't store it.
   func filling(of column: Column) throws -> DatabaseValue? {
     guard let fill = SchemaPlanner.Answers.entry(planner.answers.filling, table.name, column.name) else { return nil }
     let value = try fill.databaseValue(in: column.type).checked()

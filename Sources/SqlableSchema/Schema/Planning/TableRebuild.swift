@@ -24,8 +24,7 @@ struct TableRebuild {
     if !copied.isEmpty {
       let names = copied.map(\.column).joined(separator: ", ")
       let terms = copied.map(\.term).joined(separator: ", ")
-      // OR ABORT overrides the conflict clauses of the table's constraints. Conflicting rows must not be skipped,
-      // replaced or filled.
+      // OR ABORT overrides the constraints' conflict clauses: conflicting rows must not be skipped, replaced or filled.
       var copy = SchemaPlan.Statement(
         "INSERT OR ABORT INTO \(new) (\(names)) SELECT \(terms) FROM \(old)", copied.compactMap(\.value))
       if change.rowid != "NULL" { copy.copy = .init(table: old, rowid: change.rowid) }

@@ -182,7 +182,6 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
     compared = name.foldedName
   }
 
-  /// True if the text consists of this name.
   package func isName(_ name: String) -> Bool { compared == name.foldedName }
 
   /// The name without quotes; nil if the text is an expression or a number.

@@ -1,6 +1,5 @@
 import SqlableCore
 
-/// The FTS5 arguments in the definition of a virtual table.
 package struct FullTextArguments {
   package private(set) var columns: [String] = []
   /// The columns that are stored but not searched.
@@ -14,8 +13,7 @@ package struct FullTextArguments {
   /// The options that no model declares, such as `detail = none`.
   package private(set) var otherOptions: [String] = []
 
-  /// - Parameter module: The module and its arguments: `fts5(title, body UNINDEXED, tokenize = 'porter')`. The
-  ///   initializer returns nil for another module.
+  /// - Parameter module: `fts5(title, body UNINDEXED, tokenize = 'porter')`; the result is nil for other modules.
   package init?(_ module: SchemaText?) {
     guard let module else { return nil }
     let tokens = SQLTokenList(module.text)

@@ -28,7 +28,6 @@ extension AsyncSqlExecutor {
   }
 }
 
-/// Reads a database's schema.
 struct SchemaReading: Runnable {
   var sql: String { "SELECT type, name, tbl_name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL" }
   var isReadOnly: Bool { true }
@@ -77,7 +76,6 @@ extension Connection {
   }
 }
 
-/// A row of SQLite's schema table.
 struct SchemaRow {
   let type: String
   let name: String

@@ -195,7 +195,6 @@ package struct SchemaReader {
     isWord("deferrable") || (isWord("not") && tokens.isWord(at + 1, "deferrable"))
   }
 
-  /// Reads a DEFERRABLE clause; returns true if the constraint is deferred.
   private mutating func deferral() throws -> Bool {
     let isDeferrable = !accept("not")
     try expect("deferrable")

@@ -4,7 +4,6 @@ import SqlableCore
 package enum TypeAffinity: Hashable {
   case integer, real, text, blob, numeric
 
-  /// Derives the affinity from words in the declared type, by SQLite's rules.
   package init(of type: String) {
     let name = type.uppercased()
     func has(_ words: String...) -> Bool { words.contains { name.contains($0) } }

@@ -3,7 +3,6 @@ import Foundation
 import Sqlable
 import SqlableRecovery
 
-/// `sqlable archive`: lists an archive of commits, and restores the database at one of the commits.
 struct ArchiveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "archive",

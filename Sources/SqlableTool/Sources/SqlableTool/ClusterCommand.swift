@@ -3,7 +3,6 @@ import Foundation
 import Sqlable
 import SqlableCluster
 
-/// `sqlable cluster`: lists and changes a cluster's nodes, and backs up and restores its database.
 struct ClusterCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cluster",
@@ -34,7 +33,6 @@ struct ClusterPlace: ParsableArguments {
 
 #if Cluster
 extension SqliteCluster {
-  /// Prints the nodes with their roles.
   func printMembers(asJSON: Bool) async throws {
     let members = try await members()
     let text = members.map { "\($0.id)  \($0.address)  \($0.role)\n" }.joined()
@@ -43,7 +41,6 @@ extension SqliteCluster {
 }
 #endif
 
-/// `sqlable cluster health`: reports whether a cluster is able to work.
 struct ClusterHealthCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "health",
@@ -71,7 +68,6 @@ struct ClusterHealthCommand: AsyncParsableCommand {
   }
 }
 
-/// `sqlable cluster leave`: removes a reachable node from a cluster.
 struct ClusterLeaveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "leave", abstract: "Removes a node that answers from the cluster.",

@@ -3,7 +3,6 @@ import Foundation
 import Sqlable
 import SqlableCluster
 
-/// `sqlable cluster members`: changes and lists a cluster's nodes, or backs up or restores a database of the cluster.
 struct ClusterMembersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "members", abstract: "Lists the nodes with their roles, after the requested change.",

@@ -1,7 +1,6 @@
 import Foundation
 import Sqlable
 
-/// The default of a column.
 enum ColumnDefault: Equatable {
   case none
   case constant(DatabaseValue)

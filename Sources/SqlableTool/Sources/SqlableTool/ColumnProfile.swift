@@ -78,8 +78,7 @@ private struct StoredContent: SqlValue {
 }
 
 extension SqliteDatabase {
-  /// Reads a table or view once, and returns a profile of each column. `sample` limits the number of rows; nil means
-  /// all rows.
+  /// Reads a table or view once. Returns a profile of each column. `sample` limits the rows; nil reads all.
   func profiles(of columns: [String], in table: String, sample: Int?) throws -> [ColumnProfile] {
     var profiles = columns.map { _ in ColumnProfile() }
     guard !columns.isEmpty else { return profiles }

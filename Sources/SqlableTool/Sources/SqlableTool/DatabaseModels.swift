@@ -16,8 +16,7 @@ enum DatabaseModels {
 
   fileprivate static func table(_ number: Int) -> DeclaredTable { declarations.withLock { $0[number - 1] } }
 
-  /// Returns the type for a number from 1, built digit by digit. A nested type for each number would be as deep as the
-  /// number.
+  /// Returns the type for a number from 1, digit by digit: a nested type per number would be as deep as the number.
   private static func typeNumber(_ number: Int) -> any TypeNumber.Type {
     if number == 1 { return First.self }
     let half = typeNumber(number / 2)

@@ -12,7 +12,6 @@ struct DeclaredTable {
   /// The column types that the user specified, by table and column.
   typealias Types = [String: [String: ColumnType]]
 
-  /// Reads the tables and views of a database.
   static func all(in db: SqliteDatabase, _ types: Types) throws -> [DeclaredTable] {
     let rows = try db.query(
       "SELECT name, coalesce(sql, '') FROM main.sqlite_schema WHERE type IN ('table', 'view')", as: String.self,

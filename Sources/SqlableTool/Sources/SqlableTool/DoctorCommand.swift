@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import Sqlable
 
-/// `sqlable doctor`: reports what an operator needs to know about a failing database.
 struct DoctorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",

@@ -1,7 +1,6 @@
 import Foundation
 import Sqlable
 
-/// The report of `sqlable doctor` about a database.
 struct DoctorReport: Encodable {
   struct Setting: Encodable {
     let name: String

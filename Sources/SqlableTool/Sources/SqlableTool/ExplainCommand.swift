@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import Sqlable
 
-/// `sqlable explain`: shows how a database would run a statement's document, without running the statement.
 struct ExplainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",
@@ -134,7 +133,6 @@ extension String {
   }
 }
 
-/// An error message for an invalid document.
 private struct InvalidDocument: Error, CustomStringConvertible {
   let path: String
   let error: SqlError

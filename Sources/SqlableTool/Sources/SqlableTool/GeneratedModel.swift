@@ -6,7 +6,6 @@ struct GeneratedModel {
     /// The name, in backticks if Swift requires them.
     let name: String
     let column: ReadTable.Column
-    /// True if the column can contain NULL.
     let isNullable: Bool
     /// True if the struct's value is nil until the row is stored.
     let isFilledBySQLite: Bool
@@ -33,7 +32,6 @@ struct GeneratedModel {
 
   let typeName: String
   let source: ReadTable
-  /// True if a macro generates the conformance.
   let usesMacro: Bool
   var properties: [Property] = []
   var constraints: [String] = []
@@ -175,8 +173,7 @@ extension GeneratedModel {
       undeclared.append(key.sql)
       return
     }
-    // SQLite creates a separate index for an INTEGER key with DESC in the column's definition, but not for a table
-    // constraint.
+    // SQLite makes a separate index for INTEGER with DESC in the column's definition, but not in a table constraint.
     let isDescending = key.columns[0].isDescending
     let clauses = clauses(key.name, key.onConflict)
     if names.count == 1, !isDescending || !source.keyIsRowid {
@@ -205,7 +202,6 @@ extension GeneratedModel {
       && Set(list.map(\.expression)).count == list.count
   }
 
-  /// Returns the `onConflict:` and `name:` arguments of a constraint.
   private mutating func clauses(_ name: String?, _ conflict: SchemaText?) -> [String] {
     var arguments: [String] = []
     if conflict.canBeDeclared, let conflict { arguments.append("onConflict: .\(conflict.text.lowercased())") }
@@ -215,8 +211,7 @@ extension GeneratedModel {
     return arguments
   }
 
-  /// Returns true if the model declares these columns as its key or as unique, so that a foreign key can reference the
-  /// columns.
+  /// Returns true if the model declares these columns as key or unique, so that a foreign key can reference them.
   private func isUnique(_ columns: [Property]) -> Bool {
     guard let table = source.table else { return false }
     let names = columns.map { SchemaText(name: $0.column.name) }
@@ -343,7 +338,6 @@ extension DatabaseSchema.Term {
 }
 
 extension SchemaText? {
-  /// True if a model can declare this conflict clause.
   fileprivate var canBeDeclared: Bool {
     switch self {
     case nil, .some("replace"), .some("ignore"): true

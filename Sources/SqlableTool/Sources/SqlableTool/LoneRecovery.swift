@@ -3,7 +3,6 @@ import Foundation
 import Sqlable
 import SqlableCluster
 
-/// `sqlable cluster recover-alone`: makes the node in a directory the only node of its cluster.
 struct LoneRecovery: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "recover-alone",

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import Sqlable
 
-/// `sqlable migrate`: applies a stored plan, or migrations in SQL files.
 struct MigrateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate",

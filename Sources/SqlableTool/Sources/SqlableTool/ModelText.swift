@@ -51,7 +51,6 @@ struct ModelText {
     lines.append("  }")
   }
 
-  /// Adds the lists of constraints, indexes and full-text indexes.
   mutating func addLists(of model: GeneratedModel, indexes: [GeneratedModel.Index]) {
     if !indexes.isEmpty { addList("tableIndexes", "[", indexes.map(\.text)) }
     if !model.constraints.isEmpty { addList("tableConstraints: [TableConstraint]", "[", model.constraints) }

@@ -3,7 +3,6 @@ import Foundation
 import Sqlable
 import SqlableCluster
 
-/// `sqlable node`: runs a cluster's node until a signal stops the process.
 struct NodeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "node", abstract: "Runs a node of a cluster; needs the package trait ClusterNode.",

@@ -22,8 +22,7 @@ struct NodeLog: Sendable {
     for await refusal in node.refusals() { write("refused a statement: \(refusal)") }
   }
 
-  /// Logs changes of the node's role, the leader and the node's problems. Returns true if the node was removed from its
-  /// cluster, and false if the node stopped or the task was cancelled.
+  /// Logs changes of role, leader and problems. Returns true if the node was removed, false if stopped or cancelled.
   func writeChanges() async -> Bool {
     var (situation, problems): (String?, [SqliteClusterNode.Health.Problem]) = (nil, [])
     // A leader that was cut off might not know this node. Such a leader steps down within the time of an election.

@@ -38,7 +38,6 @@ struct FileProblem: Error, CustomStringConvertible {
   }
 }
 
-/// Decodes the JSON in a file.
 func decoded<Value: Decodable>(_ type: Value.Type, from path: String, _ description: String) throws -> Value {
   let data = try contents(of: path)
   do { return try JSONDecoder().decode(type, from: data) } catch {

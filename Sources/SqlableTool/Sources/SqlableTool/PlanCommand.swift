@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import Sqlable
 
-/// `sqlable plan`: shows a stored plan of schema changes, and whether a database can apply the plan.
 struct PlanCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plan", abstract: "Shows a stored plan of schema changes, and whether it fits a database.",

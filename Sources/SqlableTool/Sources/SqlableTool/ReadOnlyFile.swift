@@ -29,8 +29,7 @@ private func open<Value>(
   return try body(db)
 }
 
-/// Returns the version that a database's reader needs: 1 for a rollback journal, 2 for a WAL. Returns nil without a
-/// header.
+/// Returns the version that a reader needs: 1 for a rollback journal, 2 for a WAL; nil without a header.
 func journalVersion(ofFileAt path: String) -> UInt8? {
   var info = stat()
   // Opening a pipe would wait for a writer.

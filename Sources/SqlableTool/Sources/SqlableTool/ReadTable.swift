@@ -4,7 +4,6 @@ import Sqlable
 struct ReadTable {
   enum Kind {
     case table(DatabaseSchema.Table)
-    /// An FTS5 table.
     case fullText(FullTextArguments)
     /// A virtual table of another module.
     case virtual(SchemaText)
@@ -22,7 +21,6 @@ struct ReadTable {
   let name: String
   let kind: Kind
   private(set) var columns: [Column] = []
-  /// True if the key is the rowid.
   private(set) var keyIsRowid = false
   private(set) var keyIndex = KeyIndex.none
   /// True if the table has a column with an empty name.
@@ -37,7 +35,6 @@ struct ReadTable {
     }
   }
 
-  /// The table; nil for a view or virtual table.
   var table: DatabaseSchema.Table? { if case .table(let table) = kind { table } else { nil } }
 
   init(_ table: DatabaseSchema.Table, in db: SqliteDatabase, sample: Int?) throws {

@@ -3,7 +3,6 @@ import Foundation
 import Sqlable
 import SqlableRecovery
 
-/// `sqlable salvage`: recovers the rows of a damaged database.
 struct SalvageCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "salvage", abstract: "Recovers the rows of a damaged database into a new file.",

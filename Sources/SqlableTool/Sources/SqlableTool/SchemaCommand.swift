@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import Sqlable
 
-/// `sqlable schema`: prints the schema of a database.
 struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "schema",

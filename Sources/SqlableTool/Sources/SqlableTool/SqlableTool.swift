@@ -44,7 +44,6 @@ struct SqlableTool: ParsableCommand {
   }
 }
 
-/// Returns a parser for a numeric option in this range.
 func number<Number: FixedWidthInteger & Sendable>(
   _ range: ClosedRange<Number>
 ) -> @Sendable (String) throws -> Number {

@@ -119,9 +119,7 @@ struct StatementReport {
   }
 }
 
-/// A policy's verdict on a statement.
 enum PolicyVerdict {
-  /// There is no policy.
   case none
   case allowed
   case refused(SqlError)

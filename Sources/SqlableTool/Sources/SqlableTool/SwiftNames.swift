@@ -69,8 +69,7 @@ extension String {
 
   fileprivate var withUpperFirst: String { prefix(1).uppercased() + dropFirst() }
 
-  /// The text with its leading capitals in lower case, except for the first capital of the next word: `httpStatus` for
-  /// `HTTPStatus`.
+  /// The text with leading capitals in lower case, except the next word's first: `httpStatus` for `HTTPStatus`.
   fileprivate var withLowerStart: String {
     let capitals = prefix { $0.isUppercase }.count
     let isWord = capitals > 1 && capitals < count && dropFirst(capitals).first?.isLowercase == true
@@ -78,7 +77,6 @@ extension String {
     return prefix(length).lowercased() + dropFirst(length)
   }
 
-  /// The text as a Swift literal.
   var swiftLiteral: String {
     // Compared by scalars, because a quote and a following combining accent are one `Character`.
     if visible == self, utf8.allSatisfy({ $0 < 128 }), contains("\"") || contains("\\") {

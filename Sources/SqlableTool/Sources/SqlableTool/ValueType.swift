@@ -1,6 +1,5 @@
 import Sqlable
 
-/// The type that a model declares for a column.
 struct ValueType: Equatable {
   enum Base: Equatable {
     case integer, real, text, blob, boolean
@@ -36,7 +35,6 @@ struct ValueType: Equatable {
     }
   }
 
-  /// The type in CREATE TABLE.
   var sqlName: String {
     switch base {
     case .integer, .boolean, .date(.unixSeconds), .date(.unixMilliseconds): "INTEGER"

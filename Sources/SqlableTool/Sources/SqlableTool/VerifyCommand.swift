@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import Sqlable
 
-/// `sqlable verify`: compares a database's schema with the expected schema.
 struct VerifyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
