@@ -268,7 +268,7 @@ import Testing
     var configuration = ClusterConfiguration()
     configuration.connections = 0
     let error = await failure { _ = try SqliteCluster(nodes: ["x:1"], configuration: configuration) }
-    #expect(error?.message.contains("one connection") == true)
+    #expect(error?.message.contains("connections") == true)
   }
 }
 
