@@ -18,11 +18,17 @@ struct MessageEntry {
   let kind: String
   let cause: String
   let remedy: String
+  /// The texts before, between and after the interpolations.
+  private let parts: [String]
+
+  init(line: Int, message: String, kind: String, cause: String, remedy: String) {
+    (self.line, self.message, self.kind, self.cause, self.remedy) = (line, message, kind, cause, remedy)
+    let text = message.hasSuffix("…") ? String(message.dropLast()) : message
+    parts = text.split(separator: /<[^<>]+>/, omittingEmptySubsequences: false).map(String.init)
+  }
 
   /// Whether a literal is the message, or its beginning if the message ends with `…`.
   func matches(_ literal: MessageLiteral) -> Bool {
-    let own = message.hasSuffix("…") ? String(message.dropLast()) : message
-    let parts = own.split(separator: /<[^<>]+>/, omittingEmptySubsequences: false).map(String.init)
     guard message.hasSuffix("…") else { return parts == literal.parts }
     guard parts.count <= literal.parts.count, let last = parts.last else { return false }
     return Array(literal.parts.prefix(parts.count - 1)) == parts.dropLast()
@@ -101,7 +107,8 @@ func messageLiterals(_ file: SourceFile) -> [MessageLiteral] {
 
   func readLiteral() {
     let (start, startLine) = (position, line)
-    let isJoined = String(decoding: bytes[lastEnd..<start], as: UTF8.self).wholeMatch(of: /\s*\+\s*/) != nil
+    let between = bytes[lastEnd..<start].filter { $0 != " " && $0 != "\n" }
+    let isJoined = between == ["+"]
     let joinedIndex = isJoined ? literals.indices.last : nil
     let hashes = run(of: "#", at: position)
     let isBlock = run(of: "\"", at: position + hashes) >= 3
@@ -157,6 +164,10 @@ func messageLiterals(_ file: SourceFile) -> [MessageLiteral] {
 
   /// The kind in the call that the literal is an argument of: `.misuse("…")` or `SqlError(.busy, message: "…")`.
   func kind(before start: Int) -> String? {
+    // Regular expressions are slow, and most literals are no message.
+    guard let last = bytes[..<start].last(where: { $0 != " " && $0 != "\n" }), last == "(" || last == ":" else {
+      return nil
+    }
     let text = String(decoding: bytes[max(0, start - 160)..<start], as: UTF8.self)
     if let match = text.firstMatch(of: /\.(misuse|invalidStatement)\(\s*$/) { return String(match.1) }
     if let match = text.firstMatch(of: /SqlError\(\s*\.(\w+(?:\(\.\w+\))?),\s*message:\s*$/) { return String(match.1) }
