@@ -66,7 +66,8 @@ enum LackingFeature {
     if message.begins(with: "no such ") {
       if let name = message.suffix(after: "no such function: ") {
         return reason(ofFunction: name.asciiLowercased)
-          ?? "\(message); register a function of the program with register(_:) on the handle or pool, before its first use"
+          ?? "\(message); register a function of the program with register(_:) on the handle or pool, before its first "
+          + "use"
       }
       if message.begins(with: "no such collation sequence: ") {
         return "\(message); register a collation of the program with register(_:) on the handle or pool, before its "

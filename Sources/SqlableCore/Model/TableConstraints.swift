@@ -34,7 +34,7 @@ package struct KeyConstraint: Sendable, Hashable {
 ///
 /// ```swift
 /// Column("email", .text, Unique())                                                    // "email" TEXT NOT NULL UNIQUE
-/// static let tableConstraints = [Unique(Bicycle.name, Bicycle.color)]                       // UNIQUE ("name", "color")
+/// static let tableConstraints = [Unique(Bicycle.name, Bicycle.color)]                      // UNIQUE ("name", "color")
 /// ```
 public struct Unique: ColumnOption, TableConstraint {
   private let columns: [IndexColumn]

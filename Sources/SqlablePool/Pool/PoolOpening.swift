@@ -5,13 +5,13 @@ extension SqlitePool {
   /// Opens the database of a service: opens the file, runs the pending migrations, and verifies the tables.
   ///
   /// ```swift
-  /// let pool = try await SqlitePool(filepath: path, schema: Schema(Person.self, Bicycle.self), migrations: migrations)
+  /// let pool = try await SqlitePool(filepath: path, schema: schema, migrations: migrations)
   /// ```
   ///
-  /// With migrations, the call is ``Migrations/apply(_:waitingAtMost:file:line:progress:waiting:)-(SqlitePool,_,_,_,_,_)``
-  /// and ``Schema/verify(_:file:line:)-(AsyncSqlExecutor,_,_)``. Several processes can start at once: one of them runs
-  /// each migration, and the others wait. Without migrations, the call is
-  /// ``Schema/create(_:file:line:)-(SqlitePool,_,_)``, which creates the tables, and adds missing columns and indexes.
+  /// With migrations, the call applies ``Migrations`` and calls ``Schema/verify(_:file:line:)-(AsyncSqlExecutor,_,_)``.
+  /// Several processes can start at once: one of them runs each migration, and the others wait. Without migrations, the
+  /// call is ``Schema/create(_:file:line:)-(SqlitePool,_,_)``, which creates the tables, and adds missing columns and
+  /// indexes.
   ///
   /// Throws the errors of these calls, such as `.schema(.mismatch)` with every difference between models and tables.
   /// After an error the pool is closed. Completed migrations stay.

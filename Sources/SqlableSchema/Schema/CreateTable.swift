@@ -13,15 +13,15 @@ extension SqliteDatabase {
   ///
   /// Throws `.schema(.mismatch)` with every difference between the table and the model that adding a column or an index
   /// can't remove, such as a missing UNIQUE constraint or another type. Extra objects are ignored if they don't affect
-  /// the model; see ``SchemaDifference/isHarmless``. So after this method ``Schema/verify(_:file:line:)-(SqlExecutor,_,_)``
-  /// succeeds, too.
+  /// the model; see ``SchemaDifference/isHarmless``. After this method,
+  /// ``Schema/verify(_:file:line:)-(SqlExecutor,_,_)`` succeeds.
   ///
   /// Throws `.schema(.mismatch)` too for a missing column while the table has a column of the same type that the model
   /// does not declare. The missing column might be the new name of that column. Rename the column with a ``SchemaPlan``
   /// or a migration, or add the column with a plan.
   ///
-  /// Throws `.misuse` for a model that contradicts itself, and `.schema(.mismatch)` if the name of an index is taken. An
-  /// error leaves the database unchanged.
+  /// Throws `.misuse` for a model that contradicts itself, and `.schema(.mismatch)` if the name of an index is taken.
+  /// An error leaves the database unchanged.
   ///
   /// A new full-text index is filled from the existing rows. The index is rebuilt if its columns or tokenizer differ
   /// from the model's. A model's table that is itself a full-text table can't be changed: if the table differs from the

@@ -10,8 +10,8 @@ extension SqliteDatabase {
     }
     guard let first = drift.first else { return }
     let message =
-      "\(drift.map(\.text).joined(separator: "; ")); createTable only adds columns and indexes: make other changes "
-      + "with a plan or a migration"
+      "createTable can't bring existing tables up to date: " + drift.map(\.text).joined(separator: "; ")
+      + "; change the tables with a plan or a migration"
     throw SqlError(
       .schema(.mismatch(message)), message: message, table: first.table, column: first.column,
       label: configuration.label)
@@ -69,8 +69,8 @@ extension DatabaseSchema.Table {
     }
     guard !old.isEmpty else { return reason }
     return (reason ?? "column \(name).\(column.name) is missing")
-      + ", and might be the new name of \(old.joined(separator: " or ")): rename that column with a plan or a migration, "
-      + "or add the new column with a plan"
+      + ", and might be the new name of \(old.joined(separator: " or ")): rename that column with a plan or a "
+      + "migration, or add the new column with a plan"
   }
 
   /// Returns the added columns that might be new names of a column of this table: those of the same type.

@@ -147,8 +147,8 @@ extension DatabaseSchema.Table {
 }
 
 extension DatabaseSchema.Check {
-  /// True if the condition reads one of the columns, and the model does not have this column. SQLite checked the column's
-  /// default when the column was added.
+  /// True if the condition reads one of the columns, and the model does not have this column. SQLite checked the
+  /// column's default when the column was added.
   func reads(_ columns: [DatabaseSchema.Column], besides model: DatabaseSchema.Table) -> Bool {
     let names = columns.map(\.name).filter { model[column: $0] == nil }
     let tokens = SQLTokenList(expression.text)

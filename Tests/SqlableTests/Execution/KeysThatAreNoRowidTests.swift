@@ -109,8 +109,8 @@ import Testing
       try db.execute("CREATE TABLE gauge_text (id INT PRIMARY KEY, name TEXT NOT NULL)")
       let error = sqlError { try db.createTable(GaugeText.self) }
       let message = """
-        gauge_text.id: the type is INT, and should be INTEGER; createTable only adds columns and indexes: make other \
-        changes with a plan or a migration
+        createTable can't bring existing tables up to date: gauge_text.id: the type is INT, and should be INTEGER; \
+        change the tables with a plan or a migration
         """
       #expect(error?.message == message)
     }

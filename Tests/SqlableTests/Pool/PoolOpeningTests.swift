@@ -20,7 +20,7 @@ import Testing
       }
       // The migrations no longer agree with the models.
       let other = Schema(Person.self, Bicycle.self, Car.self)
-      let error = await failure {
+      let error = await #expect(throws: SqlError.self) {
         _ = try await SqlitePool(filepath: path, schema: other, migrations: PoolOpeningTests.migrations)
       }
       #expect(error?.message == "the database differs from the models: car: the table is missing")

@@ -88,7 +88,8 @@ private enum Own: TableDeclaration {
       ])
     // Constraints of extra columns, which rows without values for these columns satisfy.
     #expect(
-      try differences("e INTEGER,", "e INTEGER, x TEXT UNIQUE CHECK (x <> ''), y INTEGER REFERENCES t (id),").allSatisfy {
+      try differences("e INTEGER,", "e INTEGER, x TEXT UNIQUE CHECK (x <> ''), y INTEGER REFERENCES t (id),").allSatisfy
+      {
         $0.hasPrefix("harmless: ")
       })
     #expect(

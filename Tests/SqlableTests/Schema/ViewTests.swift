@@ -167,7 +167,7 @@ private enum Named: TableDeclaration {
         CREATE TRIGGER kept INSTEAD OF INSERT ON color_sum BEGIN SELECT 1; END
         """)
       let drift = sqlError { try db.createTable(ColorSum.self) }
-      #expect(drift?.message.hasPrefix("color_sum: the view is CREATE VIEW color_sum AS SELECT color, 1") == true)
+      #expect(drift?.message.contains("color_sum: the view is CREATE VIEW color_sum AS SELECT color, 1") == true)
       #expect(drift?.message.contains("and should be \(text)") == true)
       #expect(sqlError { try schema.verify(db) }?.message.contains("color_sum: the view is CREATE VIEW") == true)
       let change = try schema.plan(db)
@@ -206,7 +206,7 @@ private enum Named: TableDeclaration {
       try db.createTables(Person.self, Bicycle.self)
       try db.execute("CREATE TABLE color_sum (color TEXT, count INTEGER)")
       let drift = sqlError { try db.createTable(ColorSum.self) }
-      #expect(drift?.message.hasPrefix("color_sum: the view is CREATE TABLE color_sum") == true)
+      #expect(drift?.message.contains("color_sum: the view is CREATE TABLE color_sum") == true)
       #expect(
         sqlError { _ = try Schema(ColorSum.self).plan(db) }?.message
           == "a model declares view color_sum, but the database has a table of this name")

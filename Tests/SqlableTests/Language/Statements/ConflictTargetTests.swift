@@ -6,7 +6,8 @@ import Testing
     try withDatabase { db in
       try db.execute("CREATE TABLE bicycle (id INTEGER PRIMARY KEY, name TEXT, color TEXT, owner_id INTEGER)")
       let bike = Bicycle(name: "Norco", color: "red")
-      let error = sqlError { try bike.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.ownerId).run(db) }
+      let upsert = bike.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.ownerId)
+      let error = sqlError { try upsert.run(db) }
       let message = """
         table bicycle has no unique index for ON CONFLICT (name, color); declare Unique(…) or Index(…, unique: true) of \
         these columns in the model, and add it to the table with a plan or a migration
@@ -19,7 +20,7 @@ import Testing
       }
       #expect(text?.message.hasPrefix("table bicycle has no unique index for ON CONFLICT (name); ") == true)
       try db.execute("CREATE UNIQUE INDEX i ON bicycle (name, color)")
-      try bike.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.ownerId).run(db)
+      try upsert.run(db)
     }
   }
 }
