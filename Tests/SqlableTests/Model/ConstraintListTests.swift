@@ -114,7 +114,7 @@ private struct Coded: SqlCodable {
       var text: String?
       try withDatabase { db in
         let error = expectMisuse { try db.createTables([model]) }
-        text = error?.message.suffix(after: "of table t declares ")
+        text = error?.message.replacing("the model \(model) of table t declares ", with: "")
       }
       return text
     }
