@@ -65,20 +65,17 @@ enum LackingFeature {
   static func reason(of message: String, sql: String?) -> String? {
     if message.begins(with: "no such ") {
       if let name = message.suffix(after: "no such function: ") {
-        return reason(ofFunction: name.asciiLowercased)
-          ?? "\(message); register a function of the program with register(_:) on the handle or pool, before its first "
-          + "use"
+        return reason(ofFunction: name.asciiLowercased) ?? unregistered("function", message)
       }
-      if message.begins(with: "no such collation sequence: ") {
-        return "\(message); register a collation of the program with register(_:) on the handle or pool, before its "
-          + "first use"
-      }
+      if message.begins(with: "no such collation sequence: ") { return unregistered("collation", message) }
       switch message {
       case "no such table: json_each", "no such table: json_tree": return noJSON
       case "no such module: fts5": return noFullText
       default: return nil
       }
     }
+    // A write to a table whose index or generated column calls the function.
+    if message.begins(with: "unknown function: ") { return unregistered("function", message) }
     if message == "RIGHT and FULL OUTER JOINs are not currently supported" {
       return Library.needed(for: "a RIGHT or FULL JOIN", since: 39)
     }
@@ -104,6 +101,10 @@ enum LackingFeature {
       return "an UPDATE or DELETE with \(stop) needs an SQLite built with SQLITE_ENABLE_UPDATE_DELETE_LIMIT"
     }
     return nil
+  }
+
+  private static func unregistered(_ kind: String, _ message: String) -> String {
+    "\(message); register a \(kind) of the program with register(_:) on the handle or pool, before its first use"
   }
 
   private static func reason(ofFunction name: String) -> String? {
