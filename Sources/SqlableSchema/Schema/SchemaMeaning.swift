@@ -152,7 +152,10 @@ extension DatabaseSchema.Check {
   func reads(_ columns: [DatabaseSchema.Column], besides model: DatabaseSchema.Table) -> Bool {
     let names = columns.map(\.name).filter { model[column: $0] == nil }
     let tokens = SQLTokenList(expression.text)
-    return (0..<tokens.count).contains { tokens.name($0).map { names.contains(where: $0.isSameName) } ?? false }
+    return (0..<tokens.count).contains { position in
+      guard tokens.kind(position) != .text, let name = tokens.name(position) else { return false }
+      return names.contains(where: name.isSameName)
+    }
   }
 }
 
