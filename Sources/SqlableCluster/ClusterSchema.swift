@@ -15,6 +15,12 @@ extension SqliteCluster {
     try await createTables(of: Schema(models))
   }
 
+  /// Creates the tables and indexes of models; see ``createTables(_:)``.
+  @discardableResult
+  public func createTables(_ models: [any Sqlable.Type]) async throws -> [SchemaChange] {
+    try await createTables(of: Schema(models))
+  }
+
   /// Creates the tables and triggers of a schema; see ``createTables(_:)``.
   @discardableResult
   public func createTables(of schema: Schema) async throws -> [SchemaChange] {
@@ -28,6 +34,15 @@ extension SqliteCluster {
       for sql in try copy.statements(for: changes, of: schema) { try await tx.execute(SQL(verbatim: sql)) }
       return changes
     }
+  }
+}
+
+extension Schema {
+  /// Creates the tables and triggers of the schema on a cluster, or adds what is missing; see
+  /// ``SqliteCluster/createTables(of:)``.
+  @discardableResult
+  public func create(_ cluster: SqliteCluster) async throws -> [SchemaChange] {
+    try await cluster.createTables(of: self)
   }
 }
 

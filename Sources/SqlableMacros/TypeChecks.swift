@@ -126,7 +126,7 @@ extension ModelDeclaration {
       let isDescending = key.attribute(.primaryKey)?.argument("descending")?.expression.trimmedDescription == "true"
       return key.name + (isDescending ? ".desc" : "")
     }.joined(separator: ", ")
-    let declaration = "static let tableConstraints: [TableConstraint] = [PrimaryKeys(\(terms))]"
+    let declaration = "static let tableConstraints = [PrimaryKeys(\(terms))]"
     guard declared["tableConstraints"] == nil else {
       return mistakes.add(
         "a table can't have two primary keys; replace the attributes by PrimaryKeys(\(terms)) in tableConstraints",
@@ -197,7 +197,6 @@ extension ModelDeclaration {
 extension ModelDeclaration {
   /// Reports required members that are less visible than the type. Swift would report them in the expansion.
   private mutating func checkDeclared() {
-    checkConstraints()
     for required in String.required {
       guard let variable = declared[required], access.rawValue > Access.internal.rawValue,
         Access(variable.modifiers).rawValue < access.rawValue
@@ -212,51 +211,6 @@ extension ModelDeclaration {
         .replace("make it \(access.text)".trimmed, variable, with: visible))
     }
   }
-
-  /// Swift infers `[Unique]` from `[Unique(a, b)]`. Without the protocol's type, the table silently has no constraints.
-  private mutating func checkConstraints() {
-    let member = "tableConstraints"
-    guard let variable = declared[member],
-      let binding = variable.bindings.first(where: { $0.pattern.trimmedDescription == member })
-    else { return }
-    let stated = binding.typeAnnotation?.type ?? binding.initializer?.value.castType
-    if let stated {
-      guard let element = stated.arrayElement, String.constraintTypes.contains(element) else { return }
-    }
-    var typed = binding
-    typed.pattern = binding.pattern.with(\.trailingTrivia, [])
-    let type = TypeSyntax("[TableConstraint]")
-    // Add an annotation also to a cast: the annotation converts the value of the cast.
-    typed.typeAnnotation = TypeAnnotationSyntax(
-      colon: .colonToken(trailingTrivia: .space), type: type,
-      trailingTrivia: binding.typeAnnotation?.trailingTrivia ?? .space)
-    mistakes.add(
-      "\(member) must be of type [TableConstraint]: Swift ignores any other type", "constraints", at: binding,
-      .replace("state the type [TableConstraint]", binding, with: typed))
-  }
-}
-
-extension TypeSyntax {
-  /// `Unique` for `[Unique]`, `Array<Unique>` and `[Sqlable.Unique]`.
-  fileprivate var arrayElement: String? {
-    let element =
-      self.as(ArrayTypeSyntax.self).map { $0.element.trimmedDescription }
-      ?? self.as(IdentifierTypeSyntax.self).flatMap { type in
-        type.name.text == "Array" ? type.genericArgumentClause?.arguments.trimmedDescription : nil
-      }
-    return element.map { $0.hasPrefix("Sqlable.") ? String($0.dropFirst("Sqlable.".count)) : $0 }
-  }
-}
-
-extension ExprSyntax {
-  /// `[TableConstraint]` for `[Unique(a)] as [TableConstraint]`. The parser does not fold operators.
-  fileprivate var castType: TypeSyntax? {
-    if let cast = self.as(AsExprSyntax.self) { return cast.type }
-    guard let terms = self.as(SequenceExprSyntax.self)?.elements, let last = terms.last?.as(TypeExprSyntax.self),
-      terms.contains(where: { $0.is(UnresolvedAsExprSyntax.self) })
-    else { return nil }
-    return last.type
-  }
 }
 
 extension String {
@@ -264,8 +218,6 @@ extension String {
   fileprivate static let required = [
     "fields", "tableConstraints", "tableFullText", "tableIndexes", "tableLayout", "tableName", "tableOptions",
   ]
-
-  fileprivate static let constraintTypes: Set<String> = ["Check", "ForeignKeys", "PrimaryKeys", "Unique"]
 
   fileprivate static let rawTypes = integerTypes.union(["String", "Double", "Float"])
 }

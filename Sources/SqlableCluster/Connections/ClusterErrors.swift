@@ -20,7 +20,9 @@ extension SqlError {
     for missing in ["no such function: ", "no such collation sequence: ", "no such tokenizer: "]
     where self.message.hasPrefix(missing) {
       self.message += "; a cluster can't use functions, collations or tokenizers that the program registers"
+      kind = .misuse(self.message)
     }
+    nameConflictTarget()
   }
 
   /// True if the node is not the leader, so that nothing was done.

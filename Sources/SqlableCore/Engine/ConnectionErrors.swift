@@ -69,6 +69,7 @@ extension Connection {
     if error.kind == .other, let reason = Connection.reason(ofInvalid: error.message) {
       (error.kind, error.message) = (.invalidStatement(reason), reason)
     }
+    error.nameConflictTarget()
     guard error.message == "too many SQL variables" else { return error }
     let limit = sqlite3_limit(handle, SQLITE_LIMIT_VARIABLE_NUMBER, -1)
     // The error omits the SQL, because a million question marks explain nothing.

@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// Finds the feature that this SQLite lacks, from SQLite's error message.
+/// Finds the feature that this SQLite or this handle lacks, from SQLite's error message.
 ///
 /// Examples are `near "RETURNING": syntax error` and `no such function: sqrt`. The check runs only after a failure, so
 /// a successful statement is not slower. Raw SQL is checked in the same way as the library's statements.
@@ -61,16 +61,21 @@ enum LackingFeature {
   static let noFullText = "full-text tables need an SQLite built with SQLITE_ENABLE_FTS5"
   private static let noJSON = "JSON functions need an SQLite built with JSON support, the default since 3.38"
 
-  /// Returns a message with the required SQLite version or build option; nil for any other failure.
+  /// Returns a message with the required SQLite version, build option or registration; nil for any other failure.
   static func reason(of message: String, sql: String?) -> String? {
     if message.begins(with: "no such ") {
-      if let name = message.suffix(after: "no such function: ") { return reason(ofFunction: name.asciiLowercased) }
+      if let name = message.suffix(after: "no such function: ") {
+        return reason(ofFunction: name.asciiLowercased) ?? unregistered("function", message)
+      }
+      if message.begins(with: "no such collation sequence: ") { return unregistered("collation", message) }
       switch message {
       case "no such table: json_each", "no such table: json_tree": return noJSON
       case "no such module: fts5": return noFullText
       default: return nil
       }
     }
+    // A write to a table whose index or generated column calls the function.
+    if message.begins(with: "unknown function: ") { return unregistered("function", message) }
     if message == "RIGHT and FULL OUTER JOINs are not currently supported" {
       return Library.needed(for: "a RIGHT or FULL JOIN", since: 39)
     }
@@ -96,6 +101,10 @@ enum LackingFeature {
       return "an UPDATE or DELETE with \(stop) needs an SQLite built with SQLITE_ENABLE_UPDATE_DELETE_LIMIT"
     }
     return nil
+  }
+
+  private static func unregistered(_ kind: String, _ message: String) -> String {
+    "\(message); register a \(kind) of the program with register(_:) on the handle or pool, before its first use"
   }
 
   private static func reason(ofFunction name: String) -> String? {

@@ -84,7 +84,7 @@ package struct FullTextTable: Sendable {
     (self.columns, tokenizer, prefixes) = (index.columns, index.tokenizer, index.prefixes)
     let key = columns.first { $0.definition.options.primaryKey != nil }
     content = .external(
-      table: model.tableName, key: key?.name ?? model.tableConstraints.singleKey ?? FullTextTable.rowid)
+      table: model.tableName, key: key?.name ?? model.declaredConstraints.singleKey ?? FullTextTable.rowid)
   }
 
   /// Makes the full-text table for another table with the same layout.
@@ -122,10 +122,10 @@ package struct FullTextTable: Sendable {
   }
 }
 
-extension [TableConstraint] {
+extension TableConstraints {
   /// The name of the key's only column, if a constraint declares a primary key of one column.
   fileprivate var singleKey: String? {
-    let key = reduce(into: TableConstraints()) { $1.write(to: &$0) }.primaryKeys.first?.columns
+    let key = primaryKeys.first?.columns
     return key?.count == 1 ? key?[0].name : nil
   }
 }
@@ -168,7 +168,7 @@ extension FullTextTable {
   private func defect(asTable model: (some Sqlable).Type, _ key: Column?, _ hasKey: Bool) -> String? {
     if model.tableOptions.count > 1 { return "is a full-text table, and can't have other table options" }
     if !model.tableFullText.columns.isEmpty { return "is a full-text table, and can't have another full-text index" }
-    if !model.tableConstraints.isEmpty || !model.tableIndexes.isEmpty {
+    if !model.declaredConstraints.clauses(with: []).isEmpty || !model.tableIndexes.isEmpty {
       return "is a full-text table, and can't have constraints or indexes"
     }
     if hasKey, key?.name != FullTextTable.rowid {

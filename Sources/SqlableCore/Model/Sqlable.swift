@@ -25,7 +25,9 @@
 ///   }
 /// }
 /// ```
-public protocol Sqlable: Sendable, SelectableModel {
+public protocol Sqlable: Sendable, SelectableModel, UniqueList, PrimaryKeysList, CheckList, ForeignKeysList,
+  MisnamedLists, MisnamedValues
+{
   /// The table's name; by default the type's name in snake_case. The property is read once per process.
   static var tableName: String { get }
 
@@ -34,17 +36,18 @@ public protocol Sqlable: Sendable, SelectableModel {
 
   /// The table's constraints. Empty by default.
   ///
-  /// Declare the property **with its type**: `static let tableConstraints: [TableConstraint] = […]`. Without the type,
-  /// Swift infers `[Unique]` for a list such as `[Unique(…)]`. The property then does not satisfy this requirement, and
-  /// the table gets no constraints. The compiler warns "nearly matches defaulted requirement", but only if the
-  /// extension that declares the conformance contains the property.
+  /// ```swift
+  /// static let tableConstraints = [Unique(name, color), Unique(serial)]
+  /// static let tableConstraints: [TableConstraint] = [Unique(name, color), Check(price > 0)]
+  /// ```
+  ///
+  /// A list of several kinds needs the type, because Swift does not infer it.
   static var tableConstraints: [TableConstraint] { get }
 
   /// The table's indexes. Empty by default.
   static var tableIndexes: [Index] { get }
 
-  /// The table's options. Empty by default. Declare the property with its type, `[TableOption]`, like
-  /// `tableConstraints`.
+  /// The table's options. Empty by default. Declare the property with its type, `[TableOption]`.
   static var tableOptions: [TableOption] { get }
 
   /// The full-text index of the table's columns. By default the table has no full-text index.

@@ -34,7 +34,7 @@ package struct KeyConstraint: Sendable, Hashable {
 ///
 /// ```swift
 /// Column("email", .text, Unique())                                                    // "email" TEXT NOT NULL UNIQUE
-/// static let tableConstraints: [TableConstraint] = [Unique(Bicycle.name, Bicycle.color)]   // UNIQUE ("name", "color")
+/// static let tableConstraints = [Unique(Bicycle.name, Bicycle.color)]                      // UNIQUE ("name", "color")
 /// ```
 public struct Unique: ColumnOption, TableConstraint {
   private let columns: [IndexColumn]
@@ -64,6 +64,9 @@ public struct Unique: ColumnOption, TableConstraint {
     if !columns.isEmpty { options.defect = "a Unique with columns; use tableConstraints" }
   }
 
+  /// True for a constraint of the table; false for an option of a column.
+  var hasColumns: Bool { !columns.isEmpty }
+
   public func write(to table: inout TableConstraints) {
     table.uniques.append(KeyConstraint(columns: columns, clauses: clauses))
   }
@@ -72,7 +75,7 @@ public struct Unique: ColumnOption, TableConstraint {
 /// A primary key of several columns.
 ///
 /// ```swift
-/// static let tableConstraints: [TableConstraint] = [PrimaryKeys(Seat.row, Seat.number.desc)]
+/// static let tableConstraints = [PrimaryKeys(Seat.row, Seat.number.desc)]
 /// // PRIMARY KEY ("row", "number" DESC)
 /// ```
 public struct PrimaryKeys: TableConstraint {

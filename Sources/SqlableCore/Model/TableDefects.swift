@@ -22,6 +22,7 @@ extension TableInfo {
   private func checkNames() throws(SqlError) {
     if self === TableInfo.excessive { throw .misuse("the program has created too many tables without a model") }
     if name.isEmpty || name.utf8.contains(0) { throw wrong("has a name that is empty or contains a NUL byte") }
+    if let misnamed = modelType.misnamedList { throw wrong(misnamed) }
     if columns.isEmpty, untyped == nil {
       guard modelType != TableRow.self else {
         throw SqlError.misuse("TableRow has no table; use a Table to create statements")

@@ -85,7 +85,7 @@ package final class TableInfo: Sendable {
     options = model.tableOptions
     view = options.view
     untyped = nil
-    constraints = model.tableConstraints.reduce(into: TableConstraints()) { $1.write(to: &$0) }
+    constraints = model.declaredConstraints
     ignoresOrReplaces = constraints.clauses(with: columns).contains {
       $0.onConflict == .ignore || $0.onConflict == .replace
     }

@@ -1,6 +1,9 @@
 // AND and OR are flat lists, because the depth of a binary tree would equal the length of the chain.
 
 extension SqlExpression {
+  /// True for `all([])`, which matches every row. A filter omits the condition.
+  fileprivate var isAlwaysTrue: Bool { if case .value(.integer(1)) = node { true } else { false } }
+
   package func and(_ other: SqlExpression) -> SqlExpression {
     switch (node, other.node) {
     case (.all(let left), .all(let right)): SqlExpression(.all(left.appending(right)))
@@ -22,4 +25,7 @@ extension SqlExpression {
 
 extension SqlExpression? {
   package mutating func and(_ condition: SqlExpression) { self = self?.and(condition) ?? condition }
+
+  /// Adds the condition of a filter with AND, unless the condition is always true.
+  mutating func filter(by condition: SqlExpression) { if !condition.isAlwaysTrue { and(condition) } }
 }

@@ -105,7 +105,7 @@ extension SelectQuery {
 
   @usableFromInline
   package mutating func filter(_ condition: SqlExpression) {
-    if box == nil { inlineFilter.and(condition) } else { clauses.filter.and(condition) }
+    if box == nil { inlineFilter.filter(by: condition) } else { clauses.filter.filter(by: condition) }
   }
 
   /// The limit, if the limit is a number.

@@ -119,10 +119,10 @@ extension StatementTree {
       query.filter(condition)
       self = .select(query)
     case .update(var query):
-      query.selection.filter.and(condition)
+      query.selection.filter.filter(by: condition)
       self = .update(query)
     case .delete(var query):
-      query.selection.filter.and(condition)
+      query.selection.filter.filter(by: condition)
       self = .delete(query)
     case .insert(let query):
       self = .insert(query)

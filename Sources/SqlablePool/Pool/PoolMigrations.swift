@@ -58,6 +58,15 @@ extension SchemaPlan {
 }
 
 extension Schema {
+  /// Creates the tables and triggers of the schema in a pool's database, or adds what is missing, without blocking the
+  /// thread; see ``create(_:file:line:)-(SqlDatabase,_,_)``.
+  @discardableResult
+  public func create(
+    _ pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> [SchemaChange] {
+    try await pool.transaction(file: file, line: line) { try $0.createTables(of: self) }
+  }
+
   /// Returns a plan that would change a pool's database to match the models, without blocking the thread.
   ///
   /// See ``plan(_:renamed:renamedTables:notRenamed:filling:dropping:file:line:)-(SqlDatabase,_,_,_,_,_,_,_)``.

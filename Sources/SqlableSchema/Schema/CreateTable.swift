@@ -9,12 +9,19 @@ extension SqliteDatabase {
   /// ```
   ///
   /// The method never drops or rewrites existing tables, columns or indexes. Columns that the model no longer declares
-  /// stay. Existing columns, indexes, table constraints and views stay unchanged, even if they differ from the model.
-  /// All changes run in one transaction.
+  /// stay. All changes run in one transaction.
   ///
-  /// Throws `.misuse` for a model that contradicts itself. Throws `.schema(.mismatch)` if the name of an index is
-  /// taken. Throws `.schema(.mismatch)` too if a column without a default, or a key column, can't be added to a table
-  /// with rows. An error leaves the database unchanged.
+  /// Throws `.schema(.mismatch)` with every difference between the table and the model that adding a column or an index
+  /// can't remove, such as a missing UNIQUE constraint or another type. Extra objects are ignored if they don't affect
+  /// the model; see ``SchemaDifference/isHarmless``. After this method,
+  /// ``Schema/verify(_:file:line:)-(SqlExecutor,_,_)`` succeeds.
+  ///
+  /// Throws `.schema(.mismatch)` too for a missing column while the table has a column of the same type that the model
+  /// does not declare. The missing column might be the new name of that column. Rename the column with a ``SchemaPlan``
+  /// or a migration, or add the column with a plan.
+  ///
+  /// Throws `.misuse` for a model that contradicts itself, and `.schema(.mismatch)` if the name of an index is taken.
+  /// An error leaves the database unchanged.
   ///
   /// A new full-text index is filled from the existing rows. The index is rebuilt if its columns or tokenizer differ
   /// from the model's. A model's table that is itself a full-text table can't be changed: if the table differs from the
@@ -48,17 +55,23 @@ extension SqliteDatabase {
     try createTables(of: Schema(models))
   }
 
-  /// Creates the tables and triggers of a schema; see ``createTables(_:)``.
+  /// Creates the tables and indexes of several models; see ``createTables(_:)``.
+  @discardableResult
+  public func createTables(_ models: [any Sqlable.Type]) throws -> [SchemaChange] {
+    try createTables(of: Schema(models))
+  }
+
+  /// Creates the tables and triggers of a schema; see ``createTables(_:)`` and ``Schema/create(_:file:line:)``.
   ///
-  /// A trigger that differs from the schema's trigger stays unchanged, and is reported as drift.
+  /// Throws `.schema(.mismatch)` also for a trigger that differs from the schema's trigger of the same name.
   @discardableResult
   public func createTables(of schema: Schema) throws -> [SchemaChange] {
     try schema.check()
     return try transaction { db in
-      var changes = try Schema.ordered(schema.tables).map { try db.createTable($0) }
-      for (index, table) in Schema.ordered(schema.tables).enumerated() {
-        try db.createTriggers(of: table, in: schema, &changes[index])
-      }
+      let tables = Schema.ordered(schema.tables)
+      try db.running { connection in try db.checkDrift(of: tables, in: schema, on: connection) }
+      var changes = try tables.map { table in try db.running { try db.create(table, on: $0) } }
+      for (index, table) in tables.enumerated() { try db.createTriggers(of: table, in: schema, &changes[index]) }
       return changes
     }
   }
@@ -67,22 +80,22 @@ extension SqliteDatabase {
     try running { connection in
       let triggers = try schema.triggers(of: table, for: connection)
       guard !triggers.isEmpty else { return }
-      let existing = try connection.schema(of: [table.name.foldedName])[table: table.name]?.triggers ?? []
-      for trigger in triggers {
-        guard let match = existing.first(where: { $0.name.isSameName(as: trigger.name) }) else {
-          try execute(SQL(verbatim: trigger.sql.text))
-          change.addedTriggers.append(trigger.name)
-          continue
-        }
-        guard match.sql != trigger.sql else { continue }
-        change.drift.append(
-          SchemaDifference(table.name, .trigger, name: match.name, expected: trigger.sql.text, found: match.sql.text))
+      let existing = try connection.schema(of: [table.name.foldedName])
+      let names = (existing.tables.flatMap(\.triggers) + existing.views.flatMap(\.triggers)).map(\.name)
+      for trigger in triggers where !names.contains(where: trigger.name.isSameName) {
+        try execute(SQL(verbatim: trigger.sql.text))
+        change.addedTriggers.append(trigger.name)
       }
     }
   }
 
   private func createTable(_ table: TableInfo) throws -> SchemaChange {
-    try running { connection in try writing(on: connection, atomically: false) { try create(table, on: connection) } }
+    try running { connection in
+      try writing(on: connection, atomically: false) {
+        try checkDrift(of: [table], in: Schema([]), on: connection)
+        return try create(table, on: connection)
+      }
+    }
   }
 
   private func create(_ table: TableInfo, on connection: Connection) throws -> SchemaChange {
@@ -96,22 +109,16 @@ extension SqliteDatabase {
       return change
     }
     if let view = table.view { return try create(view, of: table, on: connection) }
-    // Look the table up by name: `table_xinfo` also returns the columns of table-valued functions such as json_each.
-    let existingNames = try query(
-      """
-      SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = \(table.name) COLLATE NOCASE
-      """, as: String.self)
-    let columns = existingNames.isEmpty ? [] : try connection.rows("PRAGMA main.table_xinfo(\(table.name.quotedName))")
-    let existing = Set(columns.map { $0[1].foldedName })
-    if existing.isEmpty {
-      try execute(SQL(verbatim: TableDefinition(table).createTable(for: connection)))
-      change.createdTable = true
-    } else {
-      for column in table.columns where !existing.contains(column.name.foldedName) {
+    let existing = try connection.schema(of: [table.name.foldedName])
+    if let existing = existing[table: table.name] {
+      for column in table.columns where existing[column: column.name] == nil {
         try execute(SQL(verbatim: TableDefinition(table).addColumn(column, for: connection)))
         if !Library.checksAddedColumns { try connection.checkRows(of: table, column.name) }
         change.addedColumns.append(column.name)
       }
+    } else {
+      try execute(SQL(verbatim: TableDefinition(table).createTable(for: connection)))
+      change.createdTable = true
     }
     for index in table.indexes {
       let name = index.name(inTable: table.name)
@@ -133,35 +140,16 @@ extension SqliteDatabase {
     if let fullText = table.fullText {
       change.builtFullText = try createFullTextIndex(fullText, isNewTable: change.createdTable)
     }
-    if !change.createdTable { try noteDrift(of: table, in: &change, on: connection) }
     return change
   }
 
-  /// Creates a view. If the view exists, reports its differences as drift.
+  /// Creates a view, unless it exists.
   private func create(_ view: View, of table: TableInfo, on connection: Connection) throws -> SchemaChange {
     var change = SchemaChange(table: table.name)
-    let sql = try TableDefinition(table).create(view, for: connection)
-    let existing = try connection.schema(of: [table.name.foldedName])
-    if existing[table: table.name] != nil || !existing.views.isEmpty {
-      change.drift = try SchemaComparison.differences(of: existing, from: table, connection)
-    } else {
-      try execute(SQL(verbatim: sql))
-      change.createdTable = true
-    }
+    guard try connection.schema(of: [table.name.foldedName]).views.isEmpty else { return change }
+    try execute(SQL(verbatim: TableDefinition(table).create(view, for: connection)))
+    change.createdTable = true
     return change
-  }
-
-  /// Records possible renames, and the differences that `createTable` does not remove.
-  private func noteDrift(of table: TableInfo, in change: inout SchemaChange, on connection: Connection) throws {
-    let names = [table.name, table.fullText?.name ?? table.name].map(\.foldedName)
-    let existing = try connection.schema(of: Set(names))
-    let differences = try SchemaComparison.differences(of: existing, from: table, connection)
-    change.drift = differences.filter { !$0.isHarmless }
-    let types = existing[table: table.name]
-    for difference in differences where difference.kind == .column && difference.isExtra {
-      let added = change.addedColumns.filter { types?[column: $0]?.type.text == difference.found }
-      if let old = difference.column, !added.isEmpty { change.possibleRenames[old] = added }
-    }
   }
 }
 
@@ -194,13 +182,6 @@ public struct SchemaChange: Sendable, Hashable {
 
   /// True if the full-text index was created, or was rebuilt because the model's declaration differs.
   public internal(set) var builtFullText = false
-
-  /// The remaining differences from the model: types, NOT NULL, defaults, constraints, and indexes with the same name
-  /// but other columns. A ``SchemaPlan`` removes these differences.
-  public internal(set) var drift: [SchemaDifference] = []
-  /// The possible renames: for each old column, the added columns that might be its new name. An old column is not in
-  /// the model and has the same type as the added column. The values stay in the old column.
-  public internal(set) var possibleRenames: [String: [String]] = [:]
 
   init(table: String) { self.table = table }
 

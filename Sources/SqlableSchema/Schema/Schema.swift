@@ -62,6 +62,21 @@ public struct Schema: Sendable {
     }
   }
 
+  /// Creates the tables and triggers of the schema, or adds missing columns, indexes and triggers, in one transaction.
+  ///
+  /// ```swift
+  /// try Schema(Person.self, Bicycle.self).create(db)     // CREATE TABLE "person" …; CREATE TABLE "bicycle" …
+  /// ```
+  ///
+  /// `create` accepts a handle or a pool, and has the errors of ``SqliteDatabase/createTables(of:)``. Blocks the
+  /// thread. In `async` code, use the overload for pools with `await`.
+  @discardableResult
+  public func create(
+    _ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [SchemaChange] {
+    try db.withTransaction(.immediate, file: file, line: line) { try $0.createTables(of: self) }
+  }
+
   /// Returns the differences between the tables of a database and the models.
   ///
   /// ```swift

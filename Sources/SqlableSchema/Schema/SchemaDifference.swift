@@ -18,8 +18,11 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
   public let expected: String?
   /// The actual text; nil for a missing object or an unset property.
   public let found: String?
-  /// True if the difference is an extra object that does not affect a program with these models. Harmless are tables
-  /// and views without a model, nullable columns, columns with a default, non-unique indexes, and triggers.
+  /// True if the difference is an extra object that does not affect a program with these models.
+  ///
+  /// Harmless are tables and views without a model, nullable columns, columns with a default, non-unique indexes, and
+  /// triggers. Constraints and unique indexes are harmless if a row without values for the extra columns satisfies
+  /// them: UNIQUE and foreign keys with an extra column that is then NULL, and CHECKs that read a harmless column.
   public internal(set) var isHarmless = false
 
   init(
@@ -54,13 +57,16 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
     difference.isHarmless =
       switch kind {
       case .column:
-        column.flatMap { table[column: $0] }.map {
-          !$0.isNotNull || $0.defaultValue != nil || $0.generated != nil
-        } ?? false
+        column.flatMap { table[column: $0] }.map { !$0.needsValue } ?? false
       case .index:
         table.indexes.first { $0.name.isSameName(as: name ?? "") }.map {
-          !$0.isUnique || model.repeatsUniqueness($0)
+          !$0.isUnique || model.repeatsUniqueness($0) || table.hasNull($0.terms.map(\.expression), besides: model)
         } ?? true
+      case .unique:
+        table.uniques.contains { $0.sql == found && table.hasNull($0.columns.map(\.expression), besides: model) }
+      case .foreignKey: table.foreignKeys.contains { $0.sql == found && table.hasNull($0.columns, besides: model) }
+      case .check:
+        table.checks.contains { $0.sql == found && $0.reads(table.columns.filter { !$0.needsValue }, besides: model) }
       case .trigger: true
       default: false
       }

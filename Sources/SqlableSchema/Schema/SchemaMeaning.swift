@@ -128,6 +128,37 @@ extension FullTextArguments {
   }
 }
 
+extension DatabaseSchema.Column {
+  /// True if an INSERT must have a value for the column.
+  var needsValue: Bool { isNotNull && defaultValue == nil && generated == nil }
+
+  /// True if a row without a value for the column stores NULL.
+  fileprivate var isNullByDefault: Bool { !isNotNull && generated == nil && storedDefault == .null }
+}
+
+extension DatabaseSchema.Table {
+  /// True if one of the columns is not in the model and is NULL in the rows that the model writes. UNIQUE and foreign
+  /// keys ignore such a row.
+  func hasNull(_ names: [SchemaText], besides model: DatabaseSchema.Table) -> Bool {
+    columns.contains { column in
+      column.isNullByDefault && model[column: column.name] == nil && names.contains { $0.isName(column.name) }
+    }
+  }
+}
+
+extension DatabaseSchema.Check {
+  /// True if the condition reads one of the columns, and the model does not have this column. SQLite checked the
+  /// column's default when the column was added.
+  func reads(_ columns: [DatabaseSchema.Column], besides model: DatabaseSchema.Table) -> Bool {
+    let names = columns.map(\.name).filter { model[column: $0] == nil }
+    let tokens = SQLTokenList(expression.text)
+    return (0..<tokens.count).contains { position in
+      guard tokens.kind(position) != .text, let name = tokens.name(position) else { return false }
+      return names.contains(where: name.isSameName)
+    }
+  }
+}
+
 extension DatabaseSchema.Table {
   /// True if an index without a model repeats a constraint or index that the model declares.
   func repeatsUniqueness(_ index: DatabaseSchema.Index) -> Bool {

@@ -21,7 +21,6 @@ extension SqliteDatabase {
   package func createFullTextIndex(_ table: FullTextTable, isNewTable: Bool) throws -> Bool {
     let definition = FullTextDefinition(table)
     let (sql, triggers) = (definition.createTable(), definition.triggers())
-    if !isNewTable { try checkKeyIsRowid(table) }
     let current = try schemaText(of: table.name)
     let areTriggersThere = try triggers.allSatisfy { try schemaText(of: $0.name)?.isExactly($0.sql) == true }
     let isCurrent = current?.isExactly(sql) == true
@@ -48,16 +47,6 @@ extension SqliteDatabase {
     // An index without its triggers might have missed changes, or be left over from a dropped table.
     if !isNewTable || current != nil { try run("rebuild", on: table) }
     return true
-  }
-
-  /// Throws if the table's key is not the rowid: its SQL has `INT` instead of `INTEGER`, or a descending key.
-  private func checkKeyIsRowid(_ table: FullTextTable) throws {
-    guard case .external(let content, let key) = table.content, try openConnection().hasKeyIndex(of: content, in: nil)
-    else { return }
-    throw mismatch(
-      "full-text index \(table.name) needs a rowid key, but key \(key) of table \(content) is not the rowid; use a "
-        + "plan to change the key",
-      table)
   }
 
   private func schemaText(of name: String) throws -> String? {

@@ -109,8 +109,8 @@ import Testing
       try db.execute("CREATE TABLE gauge_text (id INT PRIMARY KEY, name TEXT NOT NULL)")
       let error = sqlError { try db.createTable(GaugeText.self) }
       let message = """
-        full-text index gauge_text_fulltext needs a rowid key, but key id of table gauge_text is not the rowid; \
-        use a plan to change the key
+        createTable can't bring existing tables up to date: gauge_text.id: the type is INT, and should be INTEGER; \
+        change the tables with a plan or a migration
         """
       #expect(error?.message == message)
     }

@@ -121,7 +121,8 @@ private struct Refusal: Error, Equatable {
       try Person.insert(["ccc", "a", "bb", "aa"].map { Person(id: nil, name: $0) }).run(db)
       let ordered = Person.read().orderBy(Person.name.collate(byLength), .desc)
       #expect(ordered.sql == #"SELECT "id", "name" FROM "person" ORDER BY "name" COLLATE "by length" DESC"#)
-      #expect(sqlError { _ = try ordered.run(db) }?.message == "no such collation sequence: by length")
+      let missing = sqlError { _ = try ordered.run(db) }
+      #expect(missing?.message.hasPrefix("no such collation sequence: by length; register a collation") == true)
       try db.register(byLength)
       #expect(try ordered.run(db).map(\.name) == ["ccc", "bb", "aa", "a"])
       try db.register(Collation("by length") { $1.compare($0) })

@@ -273,8 +273,13 @@ private func withLegs(
         try [db, before, after, grandchild].flatMap { try $0.query("SELECT version()", as: Int.self) }
       }
       #expect(try versions() == [1, 1, 1, 1])
-      #expect(
-        sqlError { _ = try other.query("SELECT version()", as: Int.self) }?.message == "no such function: version")
+      let missing = sqlError { _ = try other.query("SELECT version()", as: Int.self) }
+      let message = """
+        no such function: version; register a function of the program with register(_:) on the handle or pool, before \
+        its first use
+        """
+      #expect(missing?.message == message)
+      #expect(missing?.kind == .misuse(message))
       // A registration on a child reaches the others. A handle that reads rows gets the function after the read.
       var seen: [Int] = []
       try Leg.read().limit(1).forEach(after) { _ in

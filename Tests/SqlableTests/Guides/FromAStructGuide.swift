@@ -70,10 +70,7 @@ extension Shipment: SqlCodable {
   ])
 
   func open(_ path: String) throws -> SqlitePool {
-    let pool = try SqlitePool(filepath: path)
-    try releases.apply(pool)
-    try Schema(Parcel.self).verify(pool)
-    return pool
+    try SqlitePool(filepath: path, schema: Schema(Parcel.self), migrations: releases)
   }
 
   @Test func serviceStoresAndDeliversParcels() async throws {

@@ -6,7 +6,10 @@ import Testing
 @Suite struct MigrationsGuide {
   @Test func serviceVerifiesItsSchemaAtTheStart() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTables(Person.self, Bicycle.self)
+      let migrations = Migrations([
+        Migration("tables") { db in try db.createTables(Person.self, Bicycle.self) }
+      ])
+      try migrations.apply(db)
       try Schema(Person.self, Bicycle.self).verify(db)
     }
     try withDatabase { (db: SqliteDatabase) throws -> Void in

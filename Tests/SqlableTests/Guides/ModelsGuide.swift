@@ -34,7 +34,7 @@ extension Berth: Sqlable {
   static let number = column("number", Int.self)
   static let guest = column("guest", String?.self)
   static let tableLayout = [deck.column, number.column, guest.column]
-  static let tableConstraints: [TableConstraint] = [PrimaryKeys(Berth.deck, Berth.number)]
+  static let tableConstraints = [PrimaryKeys(Berth.deck, Berth.number)]
 
   func write(to row: inout RowWriter) throws {
     row.set(Berth.deck, deck)

@@ -71,8 +71,9 @@ extension Chapter {
 
       let other = try SqliteDatabase(filepath: path)
       let missing = sqlError { _ = try Chapter.read().orderBy(Chapter.title).run(other) }
-      #expect(missing?.message == "no such collation sequence: natural")
-      #expect(sqlError { try Chapter(title: "x").insert().run(other) }?.message == "unknown function: slug()")
+      #expect(missing?.message.hasPrefix("no such collation sequence: natural; register a collation") == true)
+      let unknown = sqlError { try Chapter(title: "x").insert().run(other) }
+      #expect(unknown?.message.hasPrefix("unknown function: slug(); register a function") == true)
 
       let migrations = Migrations([Migration("chapters") { db in try db.createTable(Chapter.self) }])
       try migrations.checkPastVersions(configuration: configuration.handles) { _, _ in }

@@ -33,9 +33,8 @@ extension Author {
         Migration("tables") { db in try schema.plan(db).apply(db) },
         Migration("titles", sql: "UPDATE book SET title = trim(title)"),
       ])
-      let pool = try SqlitePool(filepath: path)
-      try await migrations.apply(pool)  // runs each migration once in this file
-      try await schema.verify(pool)  // throws every difference between the models and the file
+      // runs each migration once in this file, and throws every difference between the models and the file
+      let pool = try await SqlitePool(filepath: path, schema: schema, migrations: migrations)
       let status = try await pool.read { db in try migrations.status(db) }
       #expect(status == .current)
 

@@ -6,23 +6,53 @@ import Testing
 @Suite struct SchemaChangesGuide {
   @Test func newColumnsOfAModelAreAdded() throws {
     try withDatabase { db in
-      try db.execute("CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, weight REAL)")
+      try db.execute(
+        """
+        CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, weight REAL,
+          color TEXT NOT NULL DEFAULT 'black', UNIQUE (name, color))
+        """)
       let change = try db.createTable(Bicycle.self)
-      // SchemaChange(table: "bicycle", createdTable: false, addedColumns: ["color", "owner_id"],
-      //   addedIndexes: ["bicycle_color"], addedTriggers: [], builtFullText: false,
-      //   drift: [bicycle: the UNIQUE constraint is missing: UNIQUE (name, color)], possibleRenames: [:])
+      // SchemaChange(table: "bicycle", createdTable: false, addedColumns: ["owner_id"],
+      //   addedIndexes: ["bicycle_color"], addedTriggers: [], builtFullText: false)
       #expect(
         "\(change)".hasSuffix(
           """
-          addedColumns: ["color", "owner_id"], addedIndexes: ["bicycle_color"], addedTriggers: [], \
-          builtFullText: false, drift: [bicycle: the UNIQUE constraint is missing: UNIQUE (name, color)], \
-          possibleRenames: [:])
+          addedColumns: ["owner_id"], addedIndexes: ["bicycle_color"], addedTriggers: [], builtFullText: false)
           """))
-      #expect(change.addedColumns == ["color", "owner_id"])
+      #expect(change.addedColumns == ["owner_id"])
       #expect(change.addedIndexes == ["bicycle_color"])
       #expect(try db.createTable(Bicycle.self).isEmpty)
       let columns = try db.query("SELECT name FROM pragma_table_info('bicycle')", as: String.self)
       #expect(columns == ["id", "name", "weight", "color", "owner_id"])
+    }
+  }
+
+  @Test func aTableThatDiffersIsRefused() throws {
+    try withDatabase { db in
+      try db.execute(
+        """
+        CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+          color TEXT NOT NULL DEFAULT 'black', owner_id INTEGER REFERENCES person (id) ON DELETE SET NULL)
+        """)
+      let message = """
+        createTable can't bring existing tables up to date: bicycle: the UNIQUE constraint is missing: UNIQUE (name, color); \
+        change the tables with a plan or a migration
+        """
+      #expect(sqlError { try db.createTable(Bicycle.self) }?.message == message)
+      let schema = Schema(Bicycle.self)
+      try schema.plan(db).apply(db)
+      #expect(try db.createTable(Bicycle.self).isEmpty)
+    }
+  }
+
+  @Test func aServiceOpensItsPoolWithItsSchema() async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/bikes.sqlite"
+      let schema = Schema(Person.self, Bicycle.self)
+      let pool = try await SqlitePool(filepath: path, schema: schema)  // as schema.create(pool)
+      let count = try await Bicycle.count().run(pool)
+      #expect(count == 0)
+      try await pool.close(within: .seconds(5))
     }
   }
 
@@ -41,8 +71,12 @@ import Testing
         if version > 0 {
           let color = version == 1 ? "colour" : "color"
           try db.execute(
-            SQL(verbatim: "CREATE TABLE bicycle (id INTEGER PRIMARY KEY, name TEXT NOT NULL, \(color) TEXT NOT NULL)"))
-          try db.execute(SQL(verbatim: "INSERT INTO bicycle VALUES (1, 'Norco', 'Red')"))
+            SQL(
+              verbatim: """
+                CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+                  \(color) TEXT NOT NULL DEFAULT 'black', UNIQUE (name, \(color)));
+                INSERT INTO bicycle VALUES (1, 'Norco', 'Red')
+                """))
           try db.setUserVersion(version)
         }
         try migrate(db)
@@ -59,8 +93,9 @@ import Testing
       try db.execute("CREATE TABLE person (id INTEGER PRIMARY KEY)")
       let error = sqlError { try db.createTable(Person.self) }
       let message = """
-        column person.name can't be added to the existing table: it can't be NULL and has no default for existing \
-        rows
+        createTable can't bring existing tables up to date: column person.name can't be added to the existing table: it \
+        can't be NULL and has no default for existing rows; person: the primary key is PRIMARY KEY (id), and should be \
+        PRIMARY KEY (id) AUTOINCREMENT; change the tables with a plan or a migration
         """
       #expect(error?.kind == .schema(.mismatch(message)))
       #expect(error?.table == "person")

@@ -50,7 +50,7 @@ extension Branch: Sqlable {
   static let country = column("country", String.self)
   static let number = column("number", Int.self)
   static let tableLayout = [country.column, number.column]
-  static let tableConstraints: [TableConstraint] = [PrimaryKeys(Branch.country, Branch.number.desc)]
+  static let tableConstraints = [PrimaryKeys(Branch.country, Branch.number.desc)]
 
   func write(to row: inout RowWriter) throws {
     row.set(Branch.country, country)
@@ -107,7 +107,7 @@ extension Frame: Sqlable {
   static let color = Column("color", .text, Default("black"), NotNull(onConflict: .replace, name: "colored"))
   static let size = Column("size", .integer, Check("size > 0", name: "positive"))
   static let tableLayout = [id, color, size]
-  static let tableConstraints: [TableConstraint] = [Unique(Frame.color, Frame.size, onConflict: .ignore)]
+  static let tableConstraints = [Unique(Frame.color, Frame.size, onConflict: .ignore)]
 
   func write(to row: inout RowWriter) throws {
     row.set(Frame.id, id)
@@ -138,7 +138,7 @@ extension Offer: Sqlable {
   static let soldAt = column("sold_at", Date?.self)
   static let total = column("total", Double.self, Generated(Offer.price * Offer.amount, stored: true))
   static let tableLayout = [id.column, name.column, price.column, amount.column, soldAt.column, total.column]
-  static let tableConstraints: [TableConstraint] = [Check(Offer.name.in(["bell", "bike"]), name: "known")]
+  static let tableConstraints = [Check(Offer.name.in(["bell", "bike"]), name: "known")]
   static let tableIndexes = [
     Index(name.lowercase(), soldAt.desc),
     Index(name, unique: true, where: soldAt.isNull),
@@ -241,8 +241,7 @@ struct ColorCount: Sqlable {
         run: Person.update(Person.name.set(to: Bicycle.color.new)).filter(Person.id == Bicycle.ownerId.new))
       try trigger.ifNotExists().run(db)
       let schema = Schema(Person.self, Bicycle.self).adding(trigger)
-      try db.createTables(of: schema)  // creates it if it is missing
-      try schema.verify(db)  // throws if the database has another of its name
+      try schema.create(db)  // creates it if it is missing, and throws if the database has another of its name
       try schema.plan(db).apply(db)  // drops the other and creates it
       #expect(
         try db.schema().views.first?.sql.text

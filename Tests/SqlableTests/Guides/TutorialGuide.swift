@@ -57,12 +57,6 @@ extension Reply {
 
 private struct TicketStore: Sendable {
   let pool: SqlitePool
-
-  init(_ pool: SqlitePool) async throws {
-    try await TicketStore.migrations.apply(pool)
-    try await TicketStore.schema.verify(pool)
-    self.pool = pool
-  }
 }
 
 extension TicketStore {
@@ -86,11 +80,12 @@ extension TicketStore {
     """
 }
 
-func openPool(at path: String) throws -> SqlitePool {
+func openPool(at path: String) async throws -> SqlitePool {
   var configuration = PoolConfiguration()
   configuration.handles.label = "tickets"
   configuration.handles.synchronous = .full
-  return try SqlitePool(filepath: path, configuration: configuration)
+  return try await SqlitePool(
+    filepath: path, configuration: configuration, schema: TicketStore.schema, migrations: TicketStore.migrations)
 }
 
 extension TicketStore {
@@ -251,8 +246,8 @@ extension PrioritizedTicket {
   @Test func mainOpensAndClosesThePool() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/tickets.sqlite"
-      let pool = try openPool(at: path)
-      let store = try await TicketStore(pool)
+      let pool = try await openPool(at: path)
+      let store = TicketStore(pool: pool)
       // here the web server calls `store`, until SIGTERM
       try await pool.close(within: .seconds(5))
       #expect(store.pool.configuration.handles.synchronous == .full)
@@ -261,7 +256,7 @@ extension PrioritizedTicket {
   }
 
   @Test func ticketsAreOpenedAndAssigned() async throws {
-    let store = try await TicketStore(.inMemory())
+    let store = try await TicketStore(pool: .inMemory(schema: TicketStore.schema, migrations: TicketStore.migrations))
     let anna = try await store.signIn(email: "anna@example.com", name: "Anna")
     let id = try await store.open("The door is stuck", by: anna)
     let isAssigned = try await store.assign(id, to: anna)
@@ -306,7 +301,7 @@ extension PrioritizedTicket {
   }
 
   @Test func pagesUseAnIndexAndMissNoRow() async throws {
-    let store = try await TicketStore(.inMemory())
+    let store = try await TicketStore(pool: .inMemory(schema: TicketStore.schema, migrations: TicketStore.migrations))
     let anna = try await store.signIn(email: "anna@example.com", name: "Anna")
     let tickets = (1...50).map { Ticket(title: "\($0)", authorId: anna, createdAt: Date(timeIntervalSince1970: 7)) }
     try await Ticket.insert(tickets).run(store.pool)
@@ -326,7 +321,7 @@ extension PrioritizedTicket {
   }
 
   @Test func associationsReadOneStatementEach() async throws {
-    let store = try await TicketStore(.inMemory())
+    let store = try await TicketStore(pool: .inMemory(schema: TicketStore.schema, migrations: TicketStore.migrations))
     let anna = try await store.signIn(email: "anna@example.com", name: "Anna")
     let id = try await store.open("The door is stuck", by: anna)
     let other = try await store.open("The lamp is dark", by: anna)
@@ -362,7 +357,7 @@ extension PrioritizedTicket {
   }
 
   @Test(.needs(35, "RETURNING")) func upsertKeepsTheId() async throws {
-    let store = try await TicketStore(.inMemory())
+    let store = try await TicketStore(pool: .inMemory(schema: TicketStore.schema, migrations: TicketStore.migrations))
     let anna = try await store.signIn(email: "anna@example.com", name: "Anna")
     let again = try await store.signIn(email: "ANNA@example.com", name: "Anna B.")
     let bo = try await store.signIn(email: "bo@example.com", name: "Bo")
@@ -380,7 +375,7 @@ extension PrioritizedTicket {
   }
 
   @Test func aTicketIsClosedOnce() async throws {
-    let store = try await TicketStore(.inMemory())
+    let store = try await TicketStore(pool: .inMemory(schema: TicketStore.schema, migrations: TicketStore.migrations))
     let anna = try await store.signIn(email: "anna@example.com", name: "Anna")
     let id = try await store.open("The door is stuck", by: anna)
     try await store.close(id, by: anna, saying: "Oiled")
@@ -391,7 +386,7 @@ extension PrioritizedTicket {
   }
 
   @Test func openTicketsAreFollowed() async throws {
-    let store = try await TicketStore(.inMemory())
+    let store = try await TicketStore(pool: .inMemory(schema: TicketStore.schema, migrations: TicketStore.migrations))
     let anna = try await store.signIn(email: "anna@example.com", name: "Anna")
     let numbers = Collected<Int>()
     func send(_ number: Int) { numbers.append(number) }
@@ -412,7 +407,7 @@ extension PrioritizedTicket {
   }
 
   @Test func errorsHaveAStatus() async throws {
-    let store = try await TicketStore(.inMemory())
+    let store = try await TicketStore(pool: .inMemory(schema: TicketStore.schema, migrations: TicketStore.migrations))
     let anna = try await store.signIn(email: "anna@example.com", name: "Anna")
     let id = try await store.open("The door is stuck", by: anna)
     func status(_ call: () async throws -> Void) async -> Int {
@@ -462,8 +457,8 @@ extension PrioritizedTicket {
 
   @Test func backupIsRestoredIntoTheOpenPool() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try openPool(at: directory + "/tickets.sqlite")
-      let store = try await TicketStore(pool)
+      let pool = try await openPool(at: directory + "/tickets.sqlite")
+      let store = TicketStore(pool: pool)
       let anna = try await store.signIn(email: "anna@example.com", name: "Anna")
       _ = try await store.open("The door is stuck", by: anna)
       let copyPath = directory + "/backup.sqlite"
@@ -478,7 +473,7 @@ extension PrioritizedTicket {
 
   @Test func poolReportsItsHealth() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try openPool(at: directory + "/tickets.sqlite")
+      let pool = try await openPool(at: directory + "/tickets.sqlite")
       pool.trace(.slow(.milliseconds(50))) { event in print(event) }
       pool.didFail = { error in print(error) }
       let health = await pool.health(within: .milliseconds(500))

@@ -47,7 +47,7 @@ extension Bicycle: Sqlable {
   static let ownerId = Column("owner_id", .nullable(.integer), ForeignKey<Person>(onDelete: .setNull))
   static let tableLayout = [id, name, color, ownerId]
   static let tableIndexes = [Index(color)]
-  static let tableConstraints: [TableConstraint] = [Unique(Bicycle.name, Bicycle.color)]
+  static let tableConstraints = [Unique(Bicycle.name, Bicycle.color)]
 
   func valueForColumn(_ column: Column) -> SqlValue? {
     switch column {

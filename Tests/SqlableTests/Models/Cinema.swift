@@ -118,7 +118,7 @@ struct Credit: Sqlable, Equatable {
   static let part = column("part", String.self)
   static let fee = column("fee", Double?.self)
   static let tableLayout = [filmId.column, artistId.column, part.column, fee.column]
-  static let tableConstraints: [TableConstraint] = [PrimaryKeys(filmId, artistId)]
+  static let tableConstraints = [PrimaryKeys(filmId, artistId)]
   static let film = toOne(Film.self, by: filmId)
   static let artist = toOne(Artist.self, by: artistId)
 

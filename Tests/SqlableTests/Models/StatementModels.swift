@@ -24,7 +24,7 @@ struct Seat: Sqlable, Equatable {
   static let price = column("price", Double?.self, Default(9.5))
   static let label = column("label", String?.self, Generated("row || letter"))
   static let tableLayout = [row.column, letter.column, price.column, label.column]
-  static let tableConstraints: [TableConstraint] = [PrimaryKeys(row, letter)]
+  static let tableConstraints = [PrimaryKeys(row, letter)]
   static let tableOptions: [TableOption] = [.withoutRowid]
   var row: Int
   var letter: String

@@ -50,7 +50,12 @@ private enum N20: OddlyNamed { static let hostile = "constraint failed: t.x" }
       #expect(try db.createTable(Person.self, named: name).isEmpty)
       try Person(id: nil, name: "Ann").insert().in(name).run(db)
       #expect(try Person.read().in(name).run(db).map(\.name) == ["Ann"])
-      try db.execute("DROP TABLE \(table: name); CREATE TABLE \(table: name) (id INTEGER PRIMARY KEY, name, color)")
+      try db.execute(
+        """
+        DROP TABLE \(table: name);
+        CREATE TABLE \(table: name) (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+          color TEXT NOT NULL DEFAULT 'black', UNIQUE (name, color))
+        """)
       #expect(try db.createTable(Bicycle.self, named: name).addedColumns == ["owner_id"])
     }
   }

@@ -136,7 +136,8 @@ private struct Remark: Sqlable, Equatable {
       // The comparison reports a changed trigger, and a plan recreates it.
       let error = sqlError { try second.verify(db) }
       #expect(error?.message.contains("bicycle: the trigger noted is CREATE TRIGGER") == true)
-      #expect(try db.createTables(of: second).flatMap(\.drift).map(\.name) == ["noted"])
+      let drift = sqlError { try db.createTables(of: second) }
+      #expect(drift?.message.contains("bicycle: the trigger noted is CREATE TRIGGER") == true)
       let plan = try second.plan(db)
       #expect(plan.steps.flatMap { $0.changes.map(\.description) } == ["drop trigger noted", "create trigger noted"])
       #expect(!plan.losesData)

@@ -55,7 +55,7 @@ extension Select {
   /// condition is NULL.
   public consuming func filter(_ condition: some SqlCondition) -> Self {
     query.refuseIfCombined("a filter")
-    query.clauses.filter.and(condition.expression)
+    query.clauses.filter.filter(by: condition.expression)
     return self
   }
 
@@ -149,7 +149,7 @@ extension SelectStatement {
   public consuming func having(_ condition: some SqlCondition) -> Select<Row> {
     var select = asSelect()
     select.query.refuseIfCombined("having")
-    select.query.clauses.having.and(condition.expression)
+    select.query.clauses.having.filter(by: condition.expression)
     return select
   }
 

@@ -56,7 +56,7 @@ extension TypedColumn: SqlCondition where Value: SqlBoolean {}
 extension TypedExpression: SqlCondition where Value: SqlBoolean {}
 
 extension SqlCondition where Self == SqlExpression {
-  /// `a AND b AND c`; true for no terms.
+  /// `a AND b AND c`; true for no terms. A filter by no terms is omitted: the statement has no WHERE.
   public static func all(_ terms: [SqlExpression]) -> SqlExpression { SqlExpression.all(terms) }
 
   /// `a OR b OR c`; false for no terms.
@@ -78,7 +78,7 @@ extension SqlExpression {
   /// `a OR b`
   public static func || (left: SqlExpression, right: SqlExpression) -> SqlExpression { left.or(right) }
 
-  /// `a AND b AND c`; true for no terms.
+  /// `a AND b AND c`; true for no terms. A filter by no terms is omitted: the statement has no WHERE.
   public static func all(_ terms: [SqlExpression]) -> SqlExpression {
     switch terms.count {
     case 0: SqlExpression(DatabaseValue.integer(1))

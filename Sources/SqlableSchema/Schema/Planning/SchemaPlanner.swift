@@ -269,10 +269,7 @@ struct SchemaPlanner {
     }
     for extra in differences where extra.kind == .column && extra.isExtra {
       guard let old = extra.column, !isAnswered(old, of: existing.name) else { continue }
-      let alike = added.filter { name in
-        guard let new = model[column: name], let oldColumn = existing[column: old] else { return false }
-        return existing.hasSameType(oldColumn, as: new, of: model)
-      }
+      let alike = existing.newNames(of: old, among: added, of: model)
       if !alike.isEmpty { questions.append(.init(table: existing.name, dropped: old, added: alike)) }
     }
     for column in existing.columns

@@ -13,19 +13,7 @@ struct TableChange {
     planner: SchemaPlanner
   ) throws {
     (self.table, self.existing, self.model, self.planner) = (table, existing, model, planner)
-    // ADD COLUMN also adds the column's own CHECK and foreign key constraints.
-    let added = table.columns.filter { existing[column: $0.name] == nil }
-    let checks = try added.flatMap { try TableDefinition(table).checks(of: $0, for: planner.connection) }.map {
-      DatabaseSchema.Check(expression: SchemaText($0)).sql
-    }
-    let references = added.filter { !$0.definition.options.foreignKeys.isEmpty }.map(\.name)
-    let keys = model.foreignKeys.filter { key in
-      key.columns.count == 1 && references.contains { key.columns[0].isName($0) }
-    }.map(\.sql)
-    self.differences = differences.filter { difference in
-      let comesWithColumn = difference.isMissing && [.check, .foreignKey].contains(difference.kind)
-      return !comesWithColumn || !(checks + keys).contains { $0 == difference.expected }
-    }
+    self.differences = try differences.withoutAddedConstraints(of: table, to: existing, from: model, planner.connection)
   }
 
   private var connection: Connection { planner.connection }

@@ -58,7 +58,7 @@ import Testing
           var deck: Int
           var number: Int
           var guest: String?
-          static let tableConstraints: [TableConstraint] = [PrimaryKeys(deck, number.desc)]
+          static let tableConstraints = [PrimaryKeys(deck, number.desc)]
         }
         """
       ])
@@ -116,23 +116,6 @@ import Testing
         }
         """
       ])
-  }
-
-  @Test func constraintsOfAnotherTypeAreRefused() {
-    for declared in [
-      "tableConstraints = [Unique(a, b)]", "tableConstraints: [Unique] = [Unique(a, b)]",
-      "tableConstraints = [Unique(a, b)] as [Unique]", "tableConstraints: Array<Sqlable.Unique> = [Unique(a, b)]",
-    ] {
-      let value = declared.drop { $0 != "=" }
-      expectMistake(
-        "@Sqlable struct Pair {\n  var a: Int\n  var b: Int\n  static let \(declared)\n}",
-        "tableConstraints must be of type [TableConstraint]: Swift ignores any other type", at: declared,
-        [
-          "state the type [TableConstraint]":
-            "@Sqlable struct Pair {\n  var a: Int\n  var b: Int\n  "
-            + "static let tableConstraints: [TableConstraint] \(value)\n}"
-        ])
-    }
   }
 
   @Test func aTableHasOneFullTextIndex() {

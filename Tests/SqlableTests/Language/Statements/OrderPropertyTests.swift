@@ -88,7 +88,11 @@ private struct OracleChoice {
   var limit: Int?
   var offset: Int?
 
-  var selects: Bool { filter != nil || limit != nil || offset != nil }
+  /// False for a choice of all rows, which a change refuses. A filter by a condition that is always true is omitted.
+  var selects: Bool {
+    if case .constant(true)? = filter { return limit != nil || offset != nil }
+    return filter != nil || limit != nil || offset != nil
+  }
 
   struct Key {
     let term: OracleTerm

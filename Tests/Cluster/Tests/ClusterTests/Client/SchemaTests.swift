@@ -27,7 +27,10 @@ import Testing
       try await cluster.createTables(Person.self)
       // The tables of an older version of the program.
       try await cluster.execute(
-        "CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, color TEXT NOT NULL)")
+        """
+        CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+          color TEXT NOT NULL DEFAULT 'black', UNIQUE (name, color))
+        """)
       try await cluster.execute("INSERT INTO bicycle (name, color) VALUES ('Trek', 'red')")
       try await cluster.execute(
         """
@@ -62,6 +65,15 @@ import Testing
       let error = await failure { try await cluster.createTables(Person.self, Car.self) }
       if case .schema(.mismatch)? = error?.kind {} else { Issue.record("\(String(describing: error))") }
       #expect(try await cluster.query("SELECT count(*) FROM sqlite_schema WHERE name = 'car'", as: Int.self) == [0])
+    }
+  }
+
+  @Test func tableThatDiffersIsRefused() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.execute("CREATE TABLE person (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)")
+      let error = await failure { try await Schema(Person.self).create(cluster) }
+      #expect(error?.table == "person")
+      #expect(error?.column == "name")
     }
   }
 
