@@ -49,7 +49,7 @@ import Testing
       let two = ids.limit(TypedExpression(1) + 1)
       let count = try two.count(db)
       #expect(count == 2)
-      #expect(try two.count().run(db) == [2])
+      #expect(try two.count().run(db) == 2)
       #expect(try two.first(db) == 1)
       let none = ids.limit(TypedExpression(1) - 1)
       #expect(try none.first(db) == nil)
