@@ -35,7 +35,7 @@ extension Author {
       ])
       // runs each migration once in this file, and throws every difference between the models and the file
       let pool = try await SqlitePool(filepath: path, schema: schema, migrations: migrations)
-      let status = try await pool.read { db in try migrations.status(db) }
+      let status = try await migrations.status(pool)
       #expect(status == .current)
 
       let author = try await Author(name: "Ursula K. Le Guin").insert().run(pool)
