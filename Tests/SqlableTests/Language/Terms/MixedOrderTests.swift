@@ -7,11 +7,13 @@ import Testing
     try withCompany { db in
       let workers = Worker.read().orderBy(Worker.salary.desc, Worker.name)
       #expect(workers.sql.hasSuffix(#" ORDER BY "salary" DESC, "name""#))
-      #expect(try workers.run(db).map(\.name) == ["Anna", "Cleo", "Ben", "Dan"])
+      let sorted = try workers.run(db).map(\.name)
+      #expect(sorted == ["Anna", "Cleo", "Ben", "Dan"])
 
       let names = Worker.select(Worker.name).orderBy(Worker.salary, Worker.name.desc)
       #expect(names.sql == #"SELECT "name" FROM "worker" ORDER BY "salary", "name" DESC"#)
-      #expect(try names.run(db) == ["Dan", "Ben", "Cleo", "Anna"])
+      let lowest = try names.run(db)
+      #expect(lowest == ["Dan", "Ben", "Cleo", "Anna"])
     }
   }
 
@@ -28,9 +30,11 @@ import Testing
       let place = rowNumber().over(orderBy: Worker.salary.desc, Worker.name)
       let places = Worker.select(Worker.name, place).orderBy(Worker.name)
       #expect(places.sql.contains(#"row_number() OVER (ORDER BY "salary" DESC, "name")"#))
-      #expect(try places.run(db).map(\.1) == [1, 3, 2, 4])
+      let numbers = try places.run(db).map(\.1)
+      #expect(numbers == [1, 3, 2, 4])
       let same = rowNumber().over(Window(orderBy: Worker.salary.desc).orderBy(Worker.name))
-      #expect(try Worker.select(same).orderBy(Worker.name).run(db) == [1, 3, 2, 4])
+      let others = try Worker.select(same).orderBy(Worker.name).run(db)
+      #expect(others == [1, 3, 2, 4])
     }
   }
 
@@ -41,7 +45,8 @@ import Testing
   @Test func aTermKeepsItsTypeWithItsOwnType() throws {
     try withCompany { db in
       let highest = Worker.salary.max().typed(as: Double?.self)
-      #expect(try Worker.select(highest).run(db) == [10])
+      let salaries = try Worker.select(highest).run(db)
+      #expect(salaries == [10])
       #expect(Worker.select(Worker.salary.typed(as: Double.self)).sql == Worker.select(Worker.salary).sql)
     }
   }
