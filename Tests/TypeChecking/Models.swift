@@ -40,6 +40,29 @@ struct Bicycle: Sqlable {
   init(row: ReadRow) throws {}
 }
 
+/// Untyped columns of a third table.
+struct Wheel: Sqlable {
+  static let id = Column("id", .integer, PrimaryKey())
+  static let bicycleId = Column("bicycle_id", .nullable(.integer))
+  static let size = Column("size", .real)
+  static let maker = Column("maker", .nullable(.text))
+  static let tableLayout = [id, bicycleId, size, maker]
+  init(row: ReadRow) throws {}
+}
+
+/// A model that is read and written by `Codable`. The property `crew` has no column.
+struct Boat: SqlCodable {
+  var id: Int?
+  var name: String
+  var length: Double
+  var crew = 1
+  static let id = column("id", Int.self, PrimaryKey(autoincrement: true))
+  static let name = column("name", String.self)
+  static let length = column("length", Double.self)
+  static let tableLayout = [id.column, name.column, length.column]
+  enum CodingKeys: CodingKey { case id, name, length }
+}
+
 /// What no column can hold.
 struct NoValue {}
 

@@ -25,7 +25,7 @@ func associations(db: SqliteDatabase, cars: [Car], car: Car, person: Person, cou
   _ = Person.read().including(Person.cars).orderBy(Person.id) // refused: value of type 'AssociatedQuery<Person, [Car]>' has no member 'orderBy'
   _ = Person.read().filter(Person.cars.count() > "x") // refused: '>' is unavailable: the value has a different type than the term on the left
   _ = Person.read().filter(Person.cars) // refused: requires that '[Car]' conform to 'SqlBoolean'
-  _ = Person.read().orderBy(Person.cars) // refused: requires that 'Association<Person, Car, [Car]>' conform to 'SqlTerm'
+  _ = Person.read().orderBy(Person.cars) // refused among others: referencing instance method 'orderBy' on 'Array' requires that 'Car' conform to 'SqlValue'
   _ = Person.read().whereAny(Person.cars.count()) // refused: no exact matches in call to instance method 'whereAny'
   _ = Person.cars.aggregate(Car.name.sum()) // refused: requires that 'String' conform to 'SqlNumber'
   _ = Person.cars.aggregate(Bicycle.price.max()) // refused: instance method 'aggregate' requires that 'SqlExpression' conform to 'TypedTerm'

@@ -48,11 +48,11 @@ func values(text: String, number: Int, date: Date) throws {
   _ = Car.read().filter(Car.price > 5 && true) // refused: cannot convert value of type 'Bool' to expected argument type 'SqlExpression'
   _ = Car.read().filter(Car.price > 5 || "x") // refused: cannot convert value of type 'String' to expected argument type 'SqlExpression'
   _ = Car.read().filter(Car.prise == 5) // refused: type 'Car' has no member 'prise'
-  _ = Car.read().where(Car.price > 5) // refused: value of type 'Statement<Car, [Car]>' has no member 'where'
+  _ = Car.read().where(Car.price > 5) // refused: 'where' has been renamed to 'filter(_:)'
   _ = Car.read().filter { (_: Car) in true } // refused: cannot conform to 'SqlCondition'
   _ = Car.read().filter(Car.name == Parameter<Int>("x")) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'Parameter<Int>'
   _ = Car.read().filter(Car.price > Parameter<String>("x")) // refused: binary operator '>' cannot be applied to operands of type 'TypedColumn<Car, Double>' and 'Parameter<String>'
-  _ = Car.read().filter(Car.color ?? "red" == "red") // refused: cannot convert value of type 'String' to expected argument type 'TypedColumn<Car, String?>'
+  _ = Car.read().filter(Car.color ?? "red" == "red") // refused: ?? is for Swift's optionals; use ifNull(_:) for a term
   _ = Car.read().filter(Car.color! == "red") // refused: cannot force unwrap value of non-optional type 'TypedColumn<Car, String?>'
 }
 

@@ -15,13 +15,13 @@ func queries(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter:
   _ = Car.select(Car.name).groupBy("name") // refused: instance method 'groupBy' requires that 'String' conform to 'AnyTerm'
   _ = Car.select(Car.name).groupBy(Car.name.asc) // refused: instance method 'groupBy' requires that 'Ordering' conform to 'AnyTerm'
   _ = Car.select(Car.name).having(Car.price.sum()) // refused: requires that 'Double' conform to 'SqlBoolean'
-  _ = Car.select(Car.name).orderBy("name") // refused: cannot convert value of type 'String' to expected argument type 'Ordering'
-  _ = Car.select(Car.name).orderBy(Car.name, "desc") // refused: cannot convert value of type 'String' to expected argument type 'Order'
+  _ = Car.select(Car.name).orderBy("name") // refused: instance method 'orderBy' requires that 'String' conform to 'OrderingTerm'
+  _ = Car.select(Car.name).orderBy(Car.name, "desc") // refused: no exact matches in call to instance method 'orderBy'
   _ = Car.read().orderBy(Car.name.desc).limit(Parameter("count"), offset: Parameter("from")).offset(2)
   _ = Car.select(Car.name).limit(Parameter("count")).offset(scalar(Person.read().count()).ifNull(0))
   _ = Car.read().limit("3") // refused: cannot convert value of type 'String' to expected argument type 'Int'
-  _ = Car.select(Car.name).limit(Car.name) // refused: instance method 'limit' requires the types 'String' and 'Int' be equivalent
-  _ = Car.read().orderBy(Car.name, Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Order'
+  _ = Car.select(Car.name).limit(Car.name) // refused: a limit is an Int or a term of the type Int
+  _ = Car.read().orderBy(Car.name, Car.price)
   _ = Car.select(Car.name).union(Car.select(Car.price)) // refused: the other query has different types or a different number of columns
   _ = Car.select(Car.name).union(Car.select(Car.name, Car.price)) // refused: the other query has different types or a different number of columns
   _ = Car.select(Car.name, Car.price).unionAll(Car.select(Car.price, Car.name)) // refused: the other query has different types or a different number of columns
@@ -45,7 +45,7 @@ func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   _ = Car.join(Person.self, on: Car.ownerId == Person.id && Car.name == Bicycle.name)
   _ = Car.join(Person.self, on: Person.using(Car.name, Car.id) && Car.seats > 2)
   _ = Car.join(Person.self, on: Person.using("name")) // refused: argument type 'String' does not conform to expected type 'ColumnConvertible'
-  _ = Car.join(Person.self) // refused: missing argument for parameter 'on' in call
+  _ = Car.join(Person.self) // refused: a join needs a condition; use join(_:on:)
   _ = Car.join(Person.self, on: Car.ownerId == Person.name) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, Int?>' and 'TypedColumn<Person, String>'
   _ = Car.join(Person.self, on: Car.ownerId) // refused: requires that 'Int' conform to 'SqlBoolean'
   _ = Car.join(Person.self, on: "car.owner_id = person.id") // refused: argument type 'String' does not conform to expected type 'SqlCondition'

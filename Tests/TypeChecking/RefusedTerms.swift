@@ -37,7 +37,7 @@ func numbers(text: String, number: Int, date: Date) throws {
   let _: TypedExpression<String> = Car.price + 1 // refused: cannot assign value of type 'TypedExpression<Double>' to type 'TypedExpression<String>'
   _ = Car.name.groupConcat("+", orderBy: Car.price.desc, Car.name.asc, where: Car.seats > 2)
   _ = Car.name.jsonGroupArray(distinct: true, orderBy: Car.name.asc)
-  _ = Car.name.groupConcat(orderBy: Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Ordering'
+  _ = Car.name.groupConcat(orderBy: Car.price)
   _ = Car.price.sum(orderBy: Car.price.asc) // refused: extra argument 'orderBy' in call
   _ = TypedExpression(NoValue()) // refused: generic struct 'TypedExpression' requires that 'NoValue' conform to 'SqlValue'
   _ = Bicycle.name.typed(as: String.self) == 5 // refused: the value has a different type than the term on the left
@@ -80,8 +80,8 @@ func texts(text: String, number: Int, date: Date) throws {
   let _: TypedExpression<Int> = Car.color.length() // refused: cannot assign value of type 'TypedExpression<Optional<String>.Count>' (aka 'TypedExpression<Optional<Int>>') to type 'TypedExpression<Int>'
   _ = Car.name & 1 // refused: cannot convert value of type 'TypedColumn<Car, String>' to expected argument type 'Int'
   _ = Car.name << 2 // refused: binary operator '<<' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'Int'
-  _ = Car.name.typed(as: Int.self) // refused: cannot convert value of type 'Int.Type' to expected argument type 'String?.Type'
-  _ = Car.name.typed(as: Int?.self) // refused: cannot convert value of type 'Int?.Type' to expected argument type 'String?.Type'
+  _ = Car.name.typed(as: Int.self) // refused: the term has another type; use ifNull(_:) in place of NULL, or cast(to:)
+  _ = Car.name.typed(as: Int?.self) // refused: the term has another type; use ifNull(_:) in place of NULL, or cast(to:)
   _ = Car.name.collate("nocase") // refused: cannot convert value of type 'String' to expected argument type 'Collate'
   _ = Car.name.substr("x") // refused: cannot convert value of type 'String' to expected argument type 'Int'
   _ = Car.isElectric.lowercase() // refused: referencing instance method 'lowercase()' on 'TypedTerm' requires that 'Bool' conform to 'SqlText'

@@ -10,9 +10,9 @@ func windows(text: String, number: Int, date: Date) throws {
   _ = rowNumber().over(orderBy: Car.price.asc)
   _ = Car.price.over() // refused: value of type 'TypedColumn<Car, Double>' has no member 'over'
   _ = rank().over(partitionBy: "name") // refused: instance method 'over(partitionBy:orderBy:frame:)' requires that 'String' conform to 'AnyTerm'
-  _ = rank().over(orderBy: Car.name) // refused: cannot convert value of type 'TypedColumn<Car, String>' to expected argument type 'Ordering'
+  _ = rank().over(orderBy: Car.name)
   _ = rank().over(Car.name) // refused: cannot convert value of type 'TypedColumn<Car, String>' to expected argument type 'Window'
-  _ = Window(orderBy: Car.name) // refused: cannot convert value of type 'TypedColumn<Car, String>' to expected argument type 'Ordering'
+  _ = Window(orderBy: Car.name)
   _ = Window(partitionBy: Car.name.asc) // refused: initializer 'init(partitionBy:orderBy:frame:)' requires that 'Ordering' conform to 'AnyTerm'
   _ = ntile("x") // refused: cannot convert value of type 'String' to expected argument type 'Int'
   _ = Car.price.lag("x") // refused: cannot convert value of type 'String' to expected argument type 'Int'
@@ -20,7 +20,7 @@ func windows(text: String, number: Int, date: Date) throws {
   let _: TypedExpression<String?> = Car.color.nthValue(2).over()
   _ = Car.price.lag(1, default: "x") // refused: cannot convert value of type 'String' to expected argument type 'Double'
   _ = Car.price.nthValue() // refused: missing argument for parameter #1 in call
-  _ = Window(partitionBy: Car.name).orderBy(Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Ordering'
+  _ = Window(partitionBy: Car.name).orderBy(Car.price)
   _ = rank().over(frame: .rows(.preceding(1), .currentRow, excluding: .others)) // refused: has no member 'others'
   let _: TypedExpression<Double> = Car.price.lag().over() // refused: cannot assign value of type 'TypedExpression<Double?>' to type 'TypedExpression<Double>'
   _ = rowNumber().over(orderBy: Car.price.desc) == "x" // refused: the value has a different type than the term on the left

@@ -35,7 +35,7 @@ func writes(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: 
   _ = Car.update(Car.name.set(to: Car.color)) // refused: instance method 'set(to:)' requires the types 'String' and 'String?' be equivalent
   _ = Car.update(Car.seats.set(to: Car.seats + 0.5)) // refused: the value has a different type than the term on the left
   _ = Car.update(Car.seats.set(to: Car.seats.max())) // refused: instance method 'set(to:)' requires the types 'Int' and 'Int?' be equivalent
-  _ = Car.update(Car.name == "x") // refused: no exact matches in call to instance method 'update'
+  _ = Car.update(Car.name == "x") // refused: cannot convert value of type 'SqlExpression' to expected argument type 'Assignment'
   _ = Car.update(Car.name) // refused: instance member 'update' cannot be used on type 'Car'; did you mean to use a value of this type instead?
   _ = Car.update(Bicycle.name.set(to: NoValue())) // refused: instance method 'set(to:)' requires that 'NoValue' conform to 'SqlTerm'
   _ = Car.update(Car.price.set(to: Car.price.excluded + "x")) // refused: the value has a different type than the term on the left

@@ -90,14 +90,21 @@ extension Column {
   init(_ definition: ColumnDefinition) { self.definition = definition }
 }
 
-extension Column: Hashable {
-  /// True if both columns come from the same declaration.
-  ///
-  /// If the context also accepts an expression, Swift chooses the operator that makes an expression:
-  /// `filter(Bicycle.name == Bicycle.color)`.
-  @_disfavoredOverload
-  public static func == (left: Column, right: Column) -> Bool { left.definition.isSame(as: right.definition) }
+extension ColumnDefinition: Hashable {
+  @usableFromInline
+  package static func == (left: ColumnDefinition, right: ColumnDefinition) -> Bool { left.isSame(as: right) }
 
+  @usableFromInline
+  package func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+/// Two columns are equal if they come from the same declaration.
+///
+/// If the context also accepts an expression, Swift chooses the operator that makes an expression:
+/// `filter(Bicycle.name == Bicycle.color)`.
+// Synthesized: the compiler would try an operator of the type itself before the ones that make an expression, and would
+// need seconds for a chain of joins with a mistake.
+extension Column: Hashable {
   /// Lets `switch column { case Bicycle.id: … }` compare columns.
   @inlinable
   public static func ~= (pattern: Column, column: Column) -> Bool {
@@ -108,8 +115,6 @@ extension Column: Hashable {
 
   @usableFromInline
   func isSame(as other: Column) -> Bool { definition.isSame(as: other.definition) }
-
-  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 /// A column with a Swift type. Values and terms of another type do not compile.
@@ -121,7 +126,9 @@ extension Column: Hashable {
 /// }
 /// Car.read().filter(Car.price > 10_000)
 /// ```
-public struct TypedColumn<Model: Sqlable, Value: SqlValue>: Sendable, Hashable {
+// Not Equatable: the compiler would try Equatable's operator before the ones that make an expression, and would need
+// seconds for a chain of joins with a mistake. The same applies to `TypedExpression`.
+public struct TypedColumn<Model: Sqlable, Value: SqlValue>: Sendable {
   /// The untyped column, for `tableLayout`.
   public let column: Column
 

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// for row in try Bicycle.select(Bicycle.color, Bicycle.id.count()).groupBy(Bicycle.color).run(db) {
-///   print(try row.get(0, as: String.self), try row.get(1, as: Int.self))
+///   print(try row.get(at: 0, as: String.self), try row.get(at: 1, as: Int.self))
 /// }
 /// ```
 ///
@@ -21,7 +21,7 @@ public struct DynamicRow: JoinedOutput, Sendable, Hashable, CustomStringConverti
   ///
   /// Throws `.decoding` when the value does not fit `Value`, and `.misuse` for a position outside the row. NULL fits
   /// only an optional type.
-  public func get<Value: SqlValue>(_ position: Int, as type: Value.Type = Value.self) throws -> Value {
+  public func get<Value: SqlValue>(at position: Int, as type: Value.Type = Value.self) throws -> Value {
     guard values.indices.contains(position) else {
       throw SqlError.misuse("the result has no column at position \(position)")
     }
@@ -35,6 +35,11 @@ public struct DynamicRow: JoinedOutput, Sendable, Hashable, CustomStringConverti
     }
   }
 
+  @available(*, deprecated, renamed: "get(at:as:)")
+  public func get<Value: SqlValue>(_ position: Int, as type: Value.Type = Value.self) throws -> Value {
+    try get(at: position)
+  }
+
   /// Returns the value of the column with a name.
   ///
   /// Throws `.decoding` when the value does not fit `Value`. Throws `.schema` if no column has the name, and `.misuse`
@@ -46,7 +51,7 @@ public struct DynamicRow: JoinedOutput, Sendable, Hashable, CustomStringConverti
     guard !columns[(position + 1)...].contains(where: name.isExactly) else {
       throw SqlError.severalColumns(named: name)
     }
-    return try get(position)
+    return try get(at: position)
   }
 
   public var description: String {

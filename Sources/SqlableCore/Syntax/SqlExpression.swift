@@ -347,7 +347,7 @@ extension SqlExpression {
 /// ```swift
 /// Car.price * 2          // TypedExpression<Double>
 /// ```
-public struct TypedExpression<Value: SqlValue>: Sendable, Hashable {
+public struct TypedExpression<Value: SqlValue>: Sendable {
   public let expression: SqlExpression
 
   package init(expression: SqlExpression) {

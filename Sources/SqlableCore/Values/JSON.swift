@@ -80,6 +80,9 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
   public init(stringLiteral value: String) { self = .string(value) }
   public init(arrayLiteral elements: JSON...) { self = .array(elements) }
 
+  /// Creates a value from a literal: `JSON(["x": 1])`.
+  public init(_ literal: JSON) { self = literal }
+
   /// Creates an object. If a key occurs twice, the last value is used.
   public init(dictionaryLiteral elements: (String, JSON)...) {
     self = .object(Dictionary(elements) { $1 })

@@ -150,7 +150,7 @@ extension Association where Output: SqlValue {
 // MARK: - Terms
 
 /// A count or another aggregate of associated rows is also a term in queries of `Origin`.
-extension Association: AnyTerm where Output: SqlValue {
+extension Association: AnyTerm, OrderingTerm where Output: SqlValue {
   /// `(SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")`
   public var expression: SqlExpression { part.level.value(under: Origin.self) }
 }
@@ -194,17 +194,14 @@ extension Array: AssociatedRows {}
 
 extension Association where Output: AssociatedRows {
   /// Orders the associated rows of each row. A further call orders rows that compare as equal in the previous orders.
-  public consuming func orderBy(_ term: some SqlTerm, _ order: Order = .asc) -> Association {
+  public consuming func orderBy(_ term: some AnyTerm, _ order: Order) -> Association {
     ordered(by: [OrderTerm(expression: term.expression, order: order)])
   }
 
-  /// Orders the associated rows by a typed column or expression.
-  public consuming func orderBy(_ term: some TypedTerm, _ order: Order = .asc) -> Association {
-    ordered(by: [OrderTerm(expression: term.expression, order: order)])
+  /// Orders the associated rows by one or several terms.
+  public consuming func orderBy<each Item: OrderingTerm>(_ item: repeat each Item) -> Association {
+    ordered(by: Ordering.list(repeat each item).map(\.term))
   }
-
-  /// Orders the associated rows by several terms.
-  public consuming func orderBy(_ orderings: Ordering...) -> Association { ordered(by: orderings.map(\.term)) }
 
   /// Limits the number of associated rows for each row.
   ///
@@ -361,5 +358,21 @@ extension Statement {
   /// Keeps the rows without a referenced row, including rows whose foreign key is NULL.
   public consuming func whereNone<Target>(_ association: Association<Model, Target, Target?>) -> Statement {
     filter(!association.part.level.existence(under: Model.self))
+  }
+}
+
+// MARK: - Refusals
+
+extension Sqlable {
+  @available(*, unavailable, message: "use read().including(_:), or join(_:on:) with a condition")
+  public static func join<Output>(_ association: Association<Self, some Sqlable, Output>) -> Select<Self> {
+    read().asSelect()
+  }
+}
+
+extension SelectStatement {
+  @available(*, unavailable, message: "use read().including(_:), or join(_:on:) with a condition")
+  public consuming func join<Output>(_ association: Association<some Sqlable, some Sqlable, Output>) -> Select<Row> {
+    asSelect()
   }
 }

@@ -135,10 +135,11 @@ extension TypedTerm {
   /// `orderBy`, the order of the values is undefined. `orderBy` needs SQLite 3.44; with an earlier version, running the
   /// statement throws `.misuse`.
   public func jsonGroupArray(
-    distinct: Bool = false, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+    distinct: Bool = false, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String> {
     TypedExpression(
-      expression: jsonPart.aggregate(.jsonGroupArray, isDistinct: distinct, orderBy: orderings, where: condition))
+      expression: jsonPart.aggregate(
+        .jsonGroupArray, isDistinct: distinct, orderBy: orderings.map(\.ordering), where: condition))
   }
 }
 
@@ -167,9 +168,9 @@ extension SqlTerm {
   /// All values of a group as a JSON array: `json_group_array("a")`. Without `orderBy`, the order of the values is
   /// undefined. `orderBy` needs SQLite 3.44.
   public func jsonGroupArray(
-    distinct: Bool = false, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+    distinct: Bool = false, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
-    expression.aggregate(.jsonGroupArray, isDistinct: distinct, orderBy: orderings, where: condition)
+    expression.aggregate(.jsonGroupArray, isDistinct: distinct, orderBy: orderings.map(\.ordering), where: condition)
   }
 }
 
@@ -254,10 +255,11 @@ extension TypedTerm {
   /// The object is empty for no rows. If two rows have the same key, the object contains the key twice. `orderBy` needs
   /// SQLite 3.44.
   public func jsonGroupObject(
-    _ value: some TypedTerm, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+    _ value: some TypedTerm, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String> {
     TypedExpression(
-      expression: expression.aggregate(.jsonGroupObject, [value.jsonPart], orderBy: orderings, where: condition))
+      expression: expression.aggregate(
+        .jsonGroupObject, [value.jsonPart], orderBy: orderings.map(\.ordering), where: condition))
   }
 }
 
@@ -306,9 +308,9 @@ extension SqlTerm {
   /// The rows of a group as a JSON object, with this term as key and `value` as value: `json_group_object("a", "b")`.
   /// `orderBy` needs SQLite 3.44.
   public func jsonGroupObject(
-    _ value: some SqlTerm, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+    _ value: some SqlTerm, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
-    expression.aggregate(.jsonGroupObject, [value.expression], orderBy: orderings, where: condition)
+    expression.aggregate(.jsonGroupObject, [value.expression], orderBy: orderings.map(\.ordering), where: condition)
   }
 }
 

@@ -27,12 +27,12 @@ extension TypedExpression {
   ///
   /// Only aggregates and window functions can have a window; running any other term throws `.invalidStatement`. Without
   /// an order, an aggregate has the same value in all rows of a partition.
-  public func over<each Term: AnyTerm>(
-    partitionBy partition: repeat each Term, orderBy order: Ordering..., frame: WindowFrame? = nil
+  public func over<each Term: AnyTerm, each Item: OrderingTerm>(
+    partitionBy partition: repeat each Term, orderBy item: repeat each Item, frame: WindowFrame? = nil
   ) -> TypedExpression {
     var terms: [SqlExpression] = []
     for term in repeat each partition { terms.append(term.expression) }
-    return over(Window(partition: terms, order: order, frame: frame))
+    return over(Window(partition: terms, order: Ordering.list(repeat each item), frame: frame))
   }
 
   /// Computes a value for each row over a window that several terms can share.
@@ -50,12 +50,12 @@ extension TypedExpression {
 public struct Window: Sendable, Hashable {
   let window: SqlExpression.WindowClause
 
-  public init<each Term: AnyTerm>(
-    partitionBy partition: repeat each Term, orderBy order: Ordering..., frame: WindowFrame? = nil
+  public init<each Term: AnyTerm, each Item: OrderingTerm>(
+    partitionBy partition: repeat each Term, orderBy item: repeat each Item, frame: WindowFrame? = nil
   ) {
     var terms: [SqlExpression] = []
     for term in repeat each partition { terms.append(term.expression) }
-    self.init(partition: terms, order: order, frame: frame)
+    self.init(partition: terms, order: Ordering.list(repeat each item), frame: frame)
   }
 
   fileprivate init(partition: [SqlExpression], order: [Ordering], frame: WindowFrame?) {
@@ -71,9 +71,9 @@ public struct Window: Sendable, Hashable {
   /// Flight.select(rank().over(perCarrier.orderBy(Flight.delay.desc)), countAll().over(perCarrier))
   /// // rank() OVER (PARTITION BY "carrier" ORDER BY "delay" DESC), count(*) OVER (PARTITION BY "carrier")
   /// ```
-  public func orderBy(_ orderings: Ordering...) -> Window {
+  public func orderBy<each Item: OrderingTerm>(_ item: repeat each Item) -> Window {
     var window = window
-    window.order += orderings.map(\.term)
+    window.order += Ordering.list(repeat each item).map(\.term)
     return Window(window)
   }
 
@@ -95,12 +95,12 @@ public struct Window: Sendable, Hashable {
 extension SqlExpression {
   /// Computes a value for each row from the rows of the frame. By default, the frame is the partition up to the current
   /// row.
-  public func over<each Term: AnyTerm>(
-    partitionBy partition: repeat each Term, orderBy order: Ordering..., frame: WindowFrame? = nil
+  public func over<each Term: AnyTerm, each Item: OrderingTerm>(
+    partitionBy partition: repeat each Term, orderBy item: repeat each Item, frame: WindowFrame? = nil
   ) -> SqlExpression {
     var terms: [SqlExpression] = []
     for term in repeat each partition { terms.append(term.expression) }
-    return over(Window(partition: terms, order: order, frame: frame))
+    return over(Window(partition: terms, order: Ordering.list(repeat each item), frame: frame))
   }
 
   /// Computes a value for each row over a window that several terms can share.

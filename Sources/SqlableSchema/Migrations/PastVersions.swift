@@ -71,7 +71,7 @@ extension Migrations {
     try Migrations(all).apply(db)
     var problems = try db.schema().differences(from: today).map(\.description)
     problems += try db.query("PRAGMA foreign_key_check", as: DynamicRow.self).prefix(10).map { row in
-      let (child, parent) = (try row.get(0, as: String.self), try row.get(2, as: String.self))
+      let (child, parent) = (try row.get(at: 0, as: String.self), try row.get(at: 2, as: String.self))
       return "a row of \(child) references a missing row of \(parent)"
     }
     problems += try db.query("PRAGMA integrity_check", as: String.self).filter { $0 != "ok" }

@@ -22,7 +22,7 @@ import Testing
       let row = try #require(try db.query("SELECT 1 AS a, 2 AS b, 3 AS a", as: DynamicRow.self).first)
       expectMisuse { _ = try row.get("a", as: Int.self) }
       #expect(try row.get("b", as: Int.self) == 2)
-      #expect(try row.get(2, as: Int.self) == 3)
+      #expect(try row.get(at: 2, as: Int.self) == 3)
       expectMisuse { _ = try db.query("SELECT 1 AS a, 3 AS a") { row in try row.get("a", as: Int.self) } }
     }
   }

@@ -290,9 +290,9 @@ import Testing
       let late = expectMisuse { _ = try kept?.get(at: 0, as: Int.self) }
       #expect(late?.message == "a row was read after its statement advanced or was reset")
       let row = try Worker.select(Worker.id.expression, Worker.name.expression).run(db)[0]
-      expectMisuse { _ = try row.get(-1, as: Int.self) }
-      expectMisuse { _ = try row.get(2, as: Int.self) }
-      expectDecoding("INTEGER", "TEXT") { _ = try row.get(1, as: Int.self) }
+      expectMisuse { _ = try row.get(at: -1, as: Int.self) }
+      expectMisuse { _ = try row.get(at: 2, as: Int.self) }
+      expectDecoding("INTEGER", "TEXT") { _ = try row.get(at: 1, as: Int.self) }
     }
   }
 

@@ -58,7 +58,7 @@ import Testing
       #expect(try Car.select(Car.price.max()).first(db) == 2)
       #expect(try Car.select(Car.name).asSet().run(db) == ["Zoe"])
       let requests = [
-        Car.read().orderBy(Car.price, .desc).orderBy(Car.name), Car.read().limit(10).offset(20),
+        Car.read().orderBy(Car.price.desc, Car.name), Car.read().limit(10).offset(20),
         Car.read().filter(Car.id ∈ ids), Car.read().filter(Car.soldAt == nil),
         Car.read().filter(Car.name.like("%a%")),
       ]

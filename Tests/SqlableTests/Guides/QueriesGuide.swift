@@ -37,7 +37,7 @@ import Testing
   @Test func queriesSelectUntypedColumns() throws {
     try withCars { db in
       let rows = try Bicycle.select(Bicycle.name, Bicycle.ownerId).orderBy(Bicycle.id).run(db)  // [DynamicRow]
-      let owner = try rows[0].get(1, as: Int?.self)
+      let owner = try rows[0].get(at: 1, as: Int?.self)
       let colors = try Bicycle.select(Bicycle.color.typed(as: String.self)).distinct().run(db)  // [String]
       #expect(owner == 1)
       #expect(colors.sorted() == ["blue", "red"])

@@ -60,14 +60,14 @@ extension Select {
   }
 
   /// Orders the rows. A second call orders rows that are equal by the first order.
-  public consuming func orderBy(_ term: some AnyTerm, _ order: Order = .asc) -> Self {
+  public consuming func orderBy(_ term: some AnyTerm, _ order: Order) -> Self {
     query.clauses.order.append(OrderTerm(expression: term.expression, order: order))
     return self
   }
 
   /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
-  public consuming func orderBy(_ orderings: Ordering...) -> Self {
-    query.clauses.order += orderings.map(\.term)
+  public consuming func orderBy<each Item: OrderingTerm>(_ item: repeat each Item) -> Self {
+    query.clauses.order += Ordering.list(repeat each item).map(\.term)
     return self
   }
 

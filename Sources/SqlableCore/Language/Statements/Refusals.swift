@@ -37,6 +37,11 @@ extension TypedTerm {
     TypedExpression(expression: expression)
   }
 
+  @available(*, unavailable, message: "the term has another type; use ifNull(_:) in place of NULL, or cast(to:)")
+  public func typed<Other: SqlValue>(as type: Other.Type) -> TypedExpression<Other> {
+    TypedExpression(expression: expression)
+  }
+
   @available(*, unavailable, message: "only numbers can be negated")
   public static prefix func - (term: Self) -> TypedExpression<Value> { TypedExpression(expression: term.expression) }
 }
@@ -75,7 +80,7 @@ extension ScalarFunction {
 extension AggregateFunction {
   @available(*, unavailable, message: "the number or types of the terms do not match the function's parameters")
   public func callAsFunction(
-    _ terms: any AnyTerm..., distinct: Bool = false, orderBy orderings: Ordering...,
+    _ terms: any AnyTerm..., distinct: Bool = false, orderBy orderings: any OrderingTerm...,
     where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<Output> { callAsFunction() }
 }
@@ -91,6 +96,14 @@ extension SqlFragment.StringInterpolation {
     refuse("a term can't contain a statement; use scalar(_:), exists(_:) or in(_:)")
   }
 }
+
+@available(*, unavailable, message: "?? is for Swift's optionals; use ifNull(_:) for a term")
+public func ?? <Term: TypedTerm>(term: Term, value: some Any) -> TypedExpression<Term.Value> {
+  TypedExpression(expression: term.expression)
+}
+
+@available(*, unavailable, message: "?? is for Swift's optionals; use ifNull(_:) for a term")
+public func ?? (term: some SqlTerm, value: some Any) -> SqlExpression { term.expression }
 
 @available(*, unavailable, message: "only a query with a single column can be used as a value")
 public func scalar(_ query: some SelectStatement) -> TypedExpression<Null> {
@@ -114,6 +127,9 @@ extension SelectStatement {
   @available(*, unavailable, message: "the other query has different types or a different number of columns")
   public consuming func except(_ other: some SelectStatement) -> Select<Row> { asSelect() }
 
+  @available(*, unavailable, message: "a join needs a condition; use join(_:on:)")
+  public consuming func join<Other: Sqlable>(_ other: Other.Type) -> Select<Row> { asSelect() }
+
   @available(*, unavailable, message: "a join needs a condition; use joining(_:on:)")
   public consuming func joining<Other: Sqlable>(_ other: Other.Type) -> Select<Row> { asSelect() }
 
@@ -122,6 +138,9 @@ extension SelectStatement {
 }
 
 extension Sqlable {
+  @available(*, unavailable, message: "a join needs a condition; use join(_:on:)")
+  public static func join<Other: Sqlable>(_ other: Other.Type) -> Select<Self> { read().asSelect() }
+
   @available(*, unavailable, message: "an insert without columns needs a query for rows of this model; use read()")
   public static func insert(from query: some SelectStatement) -> Statement<Self, Int> {
     insert([], query.asSelect().query)
@@ -137,4 +156,51 @@ extension Sqlable {
 extension Statement where Output == [Model] {
   @available(*, unavailable, message: "use Alias(Model.self, name) { _ in … } to name rows of a model")
   public func named(_ name: String) -> Alias<Model> { Alias(Model.self, name) }
+}
+
+extension Select {
+  @available(*, unavailable, message: "a limit is an Int or a term of the type Int")
+  public consuming func limit(_ limit: some Any) -> Select { self }
+}
+
+extension PrimaryKey {
+  @available(*, unavailable, renamed: "PrimaryKeys(_:)")
+  public init(_ column: any IndexTerm, _ others: any IndexTerm...) { self.init() }
+}
+
+@available(*, unavailable, message: "use PrimaryKeys(_:)")
+extension PrimaryKey: TableConstraint {
+  public func write(to table: inout TableConstraints) {}
+}
+
+extension JSON {
+  @available(*, unavailable, renamed: "init(text:)")
+  public init(_ text: String) { self = .string(text) }
+}
+
+extension DynamicRow {
+  @available(*, unavailable, message: "the row has names instead of a model's columns; use get(_:as:) with a name")
+  public func get(_ column: some ColumnConvertible) throws -> DatabaseValue { .null }
+}
+
+extension ReadRow {
+  @available(*, unavailable, renamed: "get(at:as:)")
+  public func get<Value: SqlValue>(_ position: Int, as type: Value.Type = Value.self) throws -> Value {
+    try get(at: position)
+  }
+}
+
+// On `any Sqlable` only these overloads are visible: the others return statements of the model.
+extension Sqlable {
+  @available(*, unavailable, message: "a call on any Sqlable needs a generic function, such as f(_ row: some Sqlable)")
+  public func insert() -> Statement<TableRow, Int> { TableRow.delete() }
+
+  @available(*, unavailable, message: "a call on any Sqlable needs a generic function, such as f(_ row: some Sqlable)")
+  public func update() -> Statement<TableRow, Int> { TableRow.delete() }
+
+  @available(*, unavailable, message: "a call on any Sqlable needs a generic function, such as f(_ row: some Sqlable)")
+  public func save() -> Statement<TableRow, Int> { TableRow.delete() }
+
+  @available(*, unavailable, message: "a call on any Sqlable needs a generic function, such as f(_ row: some Sqlable)")
+  public func delete() -> Statement<TableRow, Int> { TableRow.delete() }
 }

@@ -44,21 +44,15 @@ extension Statement {
   /// Bicycle.read().orderBy(Bicycle.color).orderBy(Bicycle.id, .desc)     // … ORDER BY "color", "id" DESC
   /// ```
   @inlinable
-  public consuming func orderBy(_ term: some SqlTerm, _ order: Order = .asc) -> Statement {
-    tree.order(by: [OrderTerm(expression: term.expression, order: order)])
-    return self
-  }
-
-  /// Orders the rows by a typed column or expression.
-  @inlinable
-  public consuming func orderBy(_ term: some TypedTerm, _ order: Order = .asc) -> Statement {
+  public consuming func orderBy(_ term: some AnyTerm, _ order: Order) -> Statement {
     tree.order(by: [OrderTerm(expression: term.expression, order: order)])
     return self
   }
 
   /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
-  public consuming func orderBy(_ orderings: Ordering...) -> Statement {
-    tree.order(by: orderings.map(\.term))
+  // A parameter pack: the compiler can't convert an element of a named query's columns to `any OrderingTerm`.
+  public consuming func orderBy<each Item: OrderingTerm>(_ item: repeat each Item) -> Statement {
+    tree.order(by: Ordering.list(repeat each item).map(\.term))
     return self
   }
 

@@ -67,20 +67,21 @@ extension TypedTerm {
   /// Without `orderBy` the order of the values is undefined. Before SQLite 3.44 running the statement with `orderBy`
   /// throws `.misuse`. A window function can't have `orderBy`: running the statement throws `.invalidStatement`.
   public func groupConcat(
-    _ separator: String = ",", orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+    _ separator: String = ",", orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String?> {
     TypedExpression(
       expression: expression.aggregate(
-        .groupConcat, [SqlExpression(separator)], orderBy: orderings, where: condition))
+        .groupConcat, [SqlExpression(separator)], orderBy: orderings.map(\.ordering), where: condition))
   }
 
   /// All distinct values as one text: `group_concat(DISTINCT "a")`. The separator is always a comma, because SQLite
   /// allows no other separator. NULL for no rows. `orderBy` needs SQLite 3.44.
   public func groupConcat(
-    distinct: Bool, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+    distinct: Bool, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String?> {
     TypedExpression(
-      expression: expression.aggregate(.groupConcat, isDistinct: distinct, orderBy: orderings, where: condition))
+      expression: expression.aggregate(
+        .groupConcat, isDistinct: distinct, orderBy: orderings.map(\.ordering), where: condition))
   }
 }
 
@@ -138,16 +139,16 @@ extension SqlTerm {
   /// All values as one text: `group_concat("a", ?)`. NULL for no rows. Without `orderBy` the order of the values is
   /// undefined. `orderBy` needs SQLite 3.44.
   public func groupConcat(
-    _ separator: String = ",", orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+    _ separator: String = ",", orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
-    expression.aggregate(.groupConcat, [SqlExpression(separator)], orderBy: orderings, where: condition)
+    expression.aggregate(.groupConcat, [SqlExpression(separator)], orderBy: orderings.map(\.ordering), where: condition)
   }
 
   /// All distinct values as one text: `group_concat(DISTINCT "a")`. The separator is always a comma, because SQLite
   /// allows no other separator. NULL for no rows. `orderBy` needs SQLite 3.44.
   public func groupConcat(
-    distinct: Bool, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+    distinct: Bool, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
-    expression.aggregate(.groupConcat, isDistinct: distinct, orderBy: orderings, where: condition)
+    expression.aggregate(.groupConcat, isDistinct: distinct, orderBy: orderings.map(\.ordering), where: condition)
   }
 }

@@ -21,7 +21,30 @@ public struct Ordering: Sendable, Hashable {
   }
 }
 
+/// An item of an ORDER BY: a term, which orders upwards, or a term with a direction.
+///
+/// ```swift
+/// Bicycle.read().orderBy(Bicycle.color.desc, Bicycle.name)     // … ORDER BY "color" DESC, "name"
+/// ```
+///
+/// Terms and ``Ordering`` conform. Programs do not implement this protocol.
+public protocol OrderingTerm: Sendable {
+  var ordering: Ordering { get }
+}
+
+extension Ordering: OrderingTerm {
+  public var ordering: Ordering { self }
+
+  /// Makes the list of orderings from the items of an ORDER BY.
+  package static func list<each Item: OrderingTerm>(_ item: repeat each Item) -> [Ordering] {
+    var orderings: [Ordering] = []
+    for item in repeat each item { orderings.append(item.ordering) }
+    return orderings
+  }
+}
+
 extension AnyTerm {
+  public var ordering: Ordering { asc }
   /// Ascending order, NULL first.
   public var asc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .asc)) }
   /// Descending order, NULL last.

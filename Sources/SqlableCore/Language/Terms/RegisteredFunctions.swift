@@ -21,24 +21,26 @@ extension AggregateFunction {
   /// `condition` selects the rows. `orderings` is the order in which SQLite passes the rows to the aggregate, and needs
   /// SQLite 3.44.
   public func callAsFunction<each Term: TypedTerm>(
-    _ term: repeat each Term, distinct: Bool = false, orderBy orderings: Ordering...,
+    _ term: repeat each Term, distinct: Bool = false, orderBy orderings: any OrderingTerm...,
     where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<Output> where repeat (each Term).Value == each Argument {
     var terms: [SqlExpression] = []
     repeat terms.append((each term).expression)
     return TypedExpression(
       expression: function.call(
-        terms, as: repeat (each Argument).self, isDistinct: distinct, orderBy: orderings, where: condition))
+        terms, as: repeat (each Argument).self, isDistinct: distinct, orderBy: orderings.map(\.ordering),
+        where: condition))
   }
 
   /// Calls the aggregate with untyped terms: `"median"("a")`. A value that does not fit throws when the statement runs.
   public func callAsFunction(
-    _ terms: any SqlTerm..., distinct: Bool = false, orderBy orderings: Ordering...,
+    _ terms: any SqlTerm..., distinct: Bool = false, orderBy orderings: any OrderingTerm...,
     where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<Output> {
     TypedExpression(
       expression: function.call(
-        terms.map(\.expression), as: repeat (each Argument).self, isDistinct: distinct, orderBy: orderings,
+        terms.map(\.expression), as: repeat (each Argument).self, isDistinct: distinct,
+        orderBy: orderings.map(\.ordering),
         where: condition))
   }
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// A typed or untyped term.
-public protocol AnyTerm: Sendable {
+public protocol AnyTerm: OrderingTerm {
   var expression: SqlExpression { get }
 }
 
@@ -36,6 +36,9 @@ extension TypedTerm {
   /// // SELECT "car"."name", "garage"."city" FROM "car" LEFT JOIN "garage" ON …
   /// ```
   public func typed(as type: Value?.Type) -> TypedExpression<Value?> { TypedExpression(expression: expression) }
+
+  /// Returns the same term. A term of typed columns already has this type.
+  public func typed(as type: Value.Type) -> TypedExpression<Value> { TypedExpression(expression: expression) }
 }
 
 extension SqlTerm {

@@ -38,7 +38,7 @@ func run(_ arguments: ArraySlice<String>) throws -> [Report] {
     return [report]
   case _ where arguments.count == 2 && arguments.first == "type-checking":
     let snippets = Snippets(files)
-    guard snippets.refused > 60, snippets.valid > 20 else { throw CheckError("too few snippets were found") }
+    guard snippets.refused > 600, snippets.valid > 100 else { throw CheckError("too few snippets were found") }
     return [try repository.checkTypes(snippets, modules: arguments[1 + arguments.startIndex])]
   default: throw CheckError(usage)
   }

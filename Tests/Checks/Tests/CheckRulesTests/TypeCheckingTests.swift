@@ -104,7 +104,31 @@ struct TypeCheckingTests {
     func log(_ time: Int) -> String {
       refused + "LongA.swift:6:7: warning: expression took \(time)ms to type-check (limit: 1ms)\n"
     }
-    #expect(problems(log(900)).isEmpty)
-    #expect(problems(log(901)) == ["Tests/TypeChecking/LongA.swift:6: too slow: 901 ms"])
+    #expect(problems(log(1500)).isEmpty)
+    #expect(problems(log(1501)) == ["Tests/TypeChecking/LongA.swift:6: too slow: 1501 ms"])
+  }
+
+  @Test func theTimeOfTheFunctionCounts() {
+    func log(_ time: Int) -> String {
+      refused + "LongA.swift:6:7: warning: expression took 5ms to type-check (limit: 1ms)\n"
+        + "LongA.swift:6:1: warning: global function 'values_6(text:)' took \(time)ms to type-check (limit: 1ms)\n"
+    }
+    #expect(problems(log(1500)).isEmpty)
+    #expect(problems(log(1501)) == ["Tests/TypeChecking/LongA.swift:6: too slow: 1501 ms"])
+    #expect(problems(log(1501), log(1501), log(20)).isEmpty)
+  }
+
+  @Test func theExpectedErrorMayBeAmongOthers() {
+    let snippets = Snippets([
+      SourceFile(
+        "Tests/TypeChecking/A.swift", "func values() {\n  _ = wrong() // refused among others: cannot convert\n}\n")
+    ])
+    func problems(_ texts: String...) -> [String] {
+      let log = texts.map { "A.swift:2:7: error: \($0)\n" }.joined()
+      return snippets.judge([log]).report.problems.map(\.description)
+    }
+    #expect(problems("cannot convert value", "no such member").isEmpty)
+    #expect(problems("no such member", "cannot convert value", "cannot convert value").isEmpty)
+    #expect(problems("no such member") == ["Tests/TypeChecking/A.swift:2: 0 diagnostics instead of one"])
   }
 }

@@ -65,7 +65,7 @@ import Testing
       let whole = values([(9, "z", nil as Int?, 1.0)]).untyped.unionAll(Worker.read().untyped).orderBy(
         Worker.name, .desc)
       #expect(whole.sql.hasSuffix("ORDER BY 2 DESC"))
-      #expect(try whole.first(db)?.get(1, as: String.self) == "z")
+      #expect(try whole.first(db)?.get(at: 1, as: String.self) == "z")
       expectInvalidStatement { _ = try first.orderBy(Worker.salary).run(db) }
       expectInvalidStatement { _ = try values([1]).union(values([2])).orderBy(Worker.id).run(db) }
       // Values inside a list, a recursive query and a scalar subquery.

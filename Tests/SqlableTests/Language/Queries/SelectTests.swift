@@ -34,15 +34,15 @@ import Testing
           [.text("Trek"), .integer(2)],
           [.text("Norco"), .integer(1)],
         ])
-      #expect(try rows[1].get(0, as: String.self) == "Giant")
-      #expect(try rows[0].get(1, as: Int?.self) == nil)
-      let null = expectDecoding("INTEGER", "NULL") { _ = try rows[0].get(1, as: Int.self) }
+      #expect(try rows[1].get(at: 0, as: String.self) == "Giant")
+      #expect(try rows[0].get(at: 1, as: Int?.self) == nil)
+      let null = expectDecoding("INTEGER", "NULL") { _ = try rows[0].get(at: 1, as: Int.self) }
       #expect(null?.message == "owner_id should hold INTEGER, but holds NULL")
       #expect(null?.column == "owner_id")
       let named = expectDecoding("INTEGER", "TEXT") { _ = try rows[1].get("name", as: Int.self) }
       #expect(named?.message == "name should hold INTEGER, but holds TEXT")
       #expect(named?.column == "name")
-      expectMisuse { _ = try rows[0].get(2, as: Int.self) }
+      expectMisuse { _ = try rows[0].get(at: 2, as: Int.self) }
       let typed = try Bicycle.select(Bicycle.name.typed(as: String.self), Bicycle.id.typed(as: Int.self))
         .orderBy(Bicycle.id).run(db)
       #expect(typed.map(\.1) == [1, 2, 3, 4])

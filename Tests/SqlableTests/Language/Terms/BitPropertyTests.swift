@@ -18,7 +18,7 @@ import Testing
     try withPairs(pairs) { db throws in
       func values(_ term: TypedExpression<Int?>) throws -> [Int?] { try Pair.select(term).orderBy(Pair.id).run(db) }
       func untyped(_ term: SqlExpression) throws -> [Int?] {
-        try Pair.select(term).orderBy(Pair.id).run(db).map { try $0.get(0, as: Int?.self) }
+        try Pair.select(term).orderBy(Pair.id).run(db).map { try $0.get(at: 0, as: Int?.self) }
       }
       let note: Comment = "seed \(seed)"
       let both = pairs.map { pair in pair.a.flatMap { a in pair.b.map { (a, $0) } } }

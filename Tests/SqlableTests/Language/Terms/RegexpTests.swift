@@ -39,7 +39,7 @@ import Testing
   @Test func regexpTakesUntypedTermsAndOtherStorageClasses() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let ids = Bicycle.select(Bicycle.id).filter(Bicycle.id.regexp("^[23]$")).orderBy(Bicycle.id)
-      #expect(try ids.run(db).map { try $0.get(0, as: Int.self) } == [2, 3])
+      #expect(try ids.run(db).map { try $0.get(at: 0, as: Int.self) } == [2, 3])
       let owners = Bicycle.count().filter(Bicycle.ownerId.regexp(".").isNull)
       #expect(try owners.run(db) == 1)
       let values = try db.query(

@@ -55,7 +55,7 @@ import Testing
       #expect(found.map(\.1) == rows.map { place(of: $0.other, in: $0.part) })
       let untyped = try Texts.select(Texts.part.column.instr(Texts.text.column)).orderBy(Texts.id).run(db)
       #expect(
-        try untyped.map { try $0.get(0, as: Int?.self) }
+        try untyped.map { try $0.get(at: 0, as: Int?.self) }
           == rows.map { row in row.text.map { place(of: $0, in: row.part) } })
       for row in rows.prefix(40) {
         let fixed = try Texts.select(Texts.part.instr(row.other)).orderBy(Texts.id).run(db)
@@ -90,7 +90,7 @@ import Testing
         #expect(parts(row.4) == distinct(group.map { "\($0.id)" }))
       }
       let untyped = try Texts.select(Texts.text.column.groupConcat(distinct: true)).run(db)
-      #expect(parts(try untyped[0].get(0, as: String?.self)) == distinct(rows.compactMap(\.text)))
+      #expect(parts(try untyped[0].get(at: 0, as: String?.self)) == distinct(rows.compactMap(\.text)))
       #expect(try Texts.select(Texts.part.groupConcat(distinct: true)).filter(Texts.id < 0).run(db) == [nil])
       #expect(try Texts.select(Texts.text.groupConcat(distinct: true)).filter(Texts.text.isNull).run(db) == [nil])
     }
