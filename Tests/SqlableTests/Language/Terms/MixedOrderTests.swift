@@ -8,12 +8,12 @@ import Testing
       let workers = Worker.read().orderBy(Worker.salary.desc, Worker.name)
       #expect(workers.sql.hasSuffix(#" ORDER BY "salary" DESC, "name""#))
       let sorted = try workers.run(db).map(\.name)
-      #expect(sorted == ["Anna", "Cleo", "Ben", "Dan"])
+      #expect(sorted == ["Ada", "Cleo", "Ben", "Dan"])
 
       let names = Worker.select(Worker.name).orderBy(Worker.salary, Worker.name.desc)
       #expect(names.sql == #"SELECT "name" FROM "worker" ORDER BY "salary", "name" DESC"#)
       let lowest = try names.run(db)
-      #expect(lowest == ["Dan", "Ben", "Cleo", "Anna"])
+      #expect(lowest == ["Dan", "Ben", "Cleo", "Ada"])
     }
   }
 
@@ -21,7 +21,7 @@ import Testing
     try withCompany { db in
       let pay = Worker.select(Worker.salary, Worker.name).named("pay")
       let rows = try pay.read().orderBy(pay.columns.0.desc, pay.columns.1).run(db)
-      #expect(rows.map(\.1) == ["Anna", "Cleo", "Ben", "Dan"])
+      #expect(rows.map(\.1) == ["Ada", "Cleo", "Ben", "Dan"])
     }
   }
 
