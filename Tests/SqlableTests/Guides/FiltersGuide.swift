@@ -2,6 +2,36 @@ import Sqlable
 import Testing
 
 @Suite struct FiltersGuide {
+  /// Docs/Statements.md, "Filters": with and without parameters.
+  @Test func optionalConditionsAreAddedOneByOne() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try Bicycle.insert(
+        [("Red Trek", "red"), ("Trek", "red"), ("Red Norco", "blue")].map { Bicycle(name: $0, color: $1) }
+      ).run(db)
+      func find(_ color: String?, _ words: [String]) throws -> (names: [String], sql: String) {
+        var list = Bicycle.read()
+        if let color { list = list.filter(Bicycle.color == color) }
+        for word in words { list = list.filter(Bicycle.name.contains(word)) }
+        let bikes = try list.orderBy(Bicycle.name).run(db)  // every bicycle, if there is no condition
+        return (bikes.map(\.name), list.orderBy(Bicycle.name).sql)
+      }
+      let all = try find(nil, [])
+      #expect(all.names == ["Red Norco", "Red Trek", "Trek"])
+      #expect(all.sql == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" ORDER BY "name""#)
+      let some = try find("red", ["Red", "Trek"])
+      #expect(some.names == ["Red Trek"])
+      #expect(
+        some.sql == #"""
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" \#
+          WHERE "color" = ? AND "name" LIKE ? ESCAPE '\' AND "name" LIKE ? ESCAPE '\' ORDER BY "name"
+          """#)
+      #expect(try find(nil, ["Red"]).names == ["Red Norco", "Red Trek"])
+      #expect(try Bicycle.read().filter(.any([Bicycle.color == "blue", Bicycle.id == 2])).run(db).count == 2)
+      expectMisuse { try Bicycle.delete().run(db) }
+    }
+  }
+
   /// The tables of Docs/Statements.md, row by row.
   @Test func operatorsBecomeSQL() {
     let conditions: [(SqlExpression, String)] = [
