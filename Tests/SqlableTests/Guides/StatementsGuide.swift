@@ -171,12 +171,18 @@ import Testing
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let bike = Bicycle(name: "x", color: "green")
       try Bicycle.update(Bicycle.color, Bicycle.ownerId, from: bike).filter(Bicycle.id > 3).run(db)
+      let bikes = try Bicycle.read(without: Bicycle.ownerId).filter(Bicycle.color == "red").run(db)
       let names = try Bicycle.read(only: Bicycle.id, Bicycle.name).filter(Bicycle.color == "red").run(db)
+      #expect(bikes.map(\.name) == names.map(\.name))
+      #expect(bikes.allSatisfy { $0.color == "red" })
       #expect(names.allSatisfy { $0.color == "black" })
       #expect(!names.isEmpty)
       #expect(
         Bicycle.update(Bicycle.color, Bicycle.ownerId, from: bike).filter(Bicycle.id > 3).sql
           == #"UPDATE "bicycle" SET "color" = ?, "owner_id" = ? WHERE "id" > ?"#)
+      #expect(
+        Bicycle.read(without: Bicycle.ownerId).filter(Bicycle.color == "red").sql
+          == #"SELECT "id", "name", "color", ? FROM "bicycle" WHERE "color" = ?"#)
       #expect(
         Bicycle.read(only: Bicycle.id, Bicycle.name).filter(Bicycle.color == "red").sql
           == #"SELECT "id", "name", ?, ? FROM "bicycle" WHERE "color" = ?"#)

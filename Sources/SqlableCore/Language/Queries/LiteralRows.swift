@@ -88,12 +88,31 @@ extension Sqlable {
   /// overwrite the columns that were not read. Running the query throws `.invalidStatement` if a left-out column can't
   /// be NULL and has no default.
   public static func read(only first: any ColumnConvertible, _ others: any ColumnConvertible...) -> Select<Self> {
-    let table = TableInfo.unchecked(Self.self)
     let readColumns = ([first] + others).map { ColumnReference($0.column) }
-    var replaced = table.columns.filter { !readColumns.contains(ColumnReference($0)) }.map { column in
+    return read(naming: readColumns) { !readColumns.contains($0) }
+  }
+
+  /// Reads structs without some columns. For these columns, the struct gets the column's default, or NULL.
+  ///
+  /// ```swift
+  /// let photos = try Photo.read(without: Photo.image).run(db)     // SELECT "id", "title", NULL FROM "photo"
+  /// ```
+  ///
+  /// The rules of ``read(only:_:)`` apply: a left-out column is nullable or has a default.
+  public static func read(without first: any ColumnConvertible, _ others: any ColumnConvertible...) -> Select<Self> {
+    let unread = ([first] + others).map { ColumnReference($0.column) }
+    return read(naming: unread) { unread.contains($0) }
+  }
+
+  /// - Parameter references: The columns that the caller has named.
+  private static func read(
+    naming references: [ColumnReference], without isUnread: (ColumnReference) -> Bool
+  ) -> Select<Self> {
+    let table = TableInfo.unchecked(Self.self)
+    var replaced = table.columns.filter { isUnread(ColumnReference($0)) }.map { column in
       SelectQuery.Replacement(column: ColumnReference(column), term: column.valueIfUnread(in: table))
     }
-    for reference in readColumns where table.position(of: reference) == nil {
+    for reference in references where table.position(of: reference) == nil {
       // Makes the query throw an error that names the missing column.
       replaced.append(SelectQuery.Replacement(column: reference, term: SqlExpression(.column(reference))))
     }

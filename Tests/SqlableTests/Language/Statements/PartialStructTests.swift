@@ -29,6 +29,21 @@ private enum Required: TableDeclaration {
     }
   }
 
+  @Test func leftOutColumnsAreTheirDefaultOrNull() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTables(Person.self, Bicycle.self)
+      try Person(id: 3, name: "Ann").insert().run(db)
+      try Bicycle(name: "a", color: "red", ownerId: 3).insert().run(db)
+      let read = Bicycle.read(without: Bicycle.color, Bicycle.ownerId)
+      #expect(read == Bicycle.read(only: Bicycle.id, Bicycle.name))
+      #expect(try read.run(db) == [Bicycle(id: 1, name: "a", color: "black")])
+      #expect(Bicycle.read(without: Bicycle.color).sql == #"SELECT "id", "name", ?, "owner_id" FROM "bicycle""#)
+      let error = sqlError { _ = try Entry<Required>.read(without: Required.name).run(db) }
+      #expect(error?.message == "column name can't be left out: it can't be NULL, and has no default")
+      expectError(.schema(.missingColumn("color"))) { _ = try Person.read(without: Bicycle.color).run(db) }
+    }
+  }
+
   @Test func chosenColumnsOfAStructAreWrittenToSelectedRows() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTables(Person.self, Bicycle.self)
