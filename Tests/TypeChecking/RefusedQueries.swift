@@ -50,9 +50,9 @@ func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   _ = Car.join(Person.self, on: Car.ownerId) // refused: requires that 'Int' conform to 'SqlBoolean'
   _ = Car.join(Person.self, on: "car.owner_id = person.id") // refused: argument type 'String' does not conform to expected type 'SqlCondition'
   _ = Car.join(NoValue.self, on: Car.ownerId == 1) // refused: static method 'join(_:on:)' requires that 'NoValue' conform to 'Sqlable'
-  let _: Select<Bool> = Car.join(Person.self, on: Car.ownerId == Person.id).exists()
-  _ = Car.read().filter(Car.read().exists()) // refused: requires that 'Select<Bool>' conform to 'SqlCondition'
-  _ = Car.read().filter(Person.read().count() > 1) // refused: referencing operator function '>' on 'SqlTerm' requires that 'Select<Int>' conform to 'SqlTerm'
+  let _: ScalarQuery<Bool> = Car.join(Person.self, on: Car.ownerId == Person.id).exists()
+  _ = Car.read().filter(Car.read().exists()) // refused: requires that 'ScalarQuery<Bool>' conform to 'SqlCondition'
+  _ = Car.read().filter(Person.read().count() > 1) // refused: referencing operator function '>' on 'SqlTerm' requires that 'ScalarQuery<Int>' conform to 'SqlTerm'
   let _: Select<(Car?, Person)> = Car.rightJoin(Person.self, on: Car.ownerId == Person.id)
   let _: Select<(Car?, Person?, Bicycle)> = Car.leftJoin(Person.self, on: Car.ownerId == Person.id).rightJoin(Bicycle.self, on: Bicycle.id == Car.id)
   let _: Select<(Car?, Person?)> = Car.read().fullJoin(Person.self, on: Car.ownerId == Person.id)

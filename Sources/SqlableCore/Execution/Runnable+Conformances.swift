@@ -91,6 +91,24 @@ extension Select: Runnable {
   }
 }
 
+extension ScalarQuery: Runnable {
+  public var sql: String { select.sql }
+
+  public var isReadOnly: Bool { true }
+
+  /// The values bound to each `?`, in order. Empty if the query can't be run.
+  public var bindings: [DatabaseValue] { select.bindings }
+
+  @_disfavoredOverload
+  public func run(_ db: SqliteDatabase) throws -> Value { try select.run(db).only() }
+
+  public func requests() throws -> [SqlRequest] { try select.requests() }
+
+  public func run(over transport: some SqlTransport) async throws -> Value {
+    try await select.run(over: transport).only()
+  }
+}
+
 struct RowCount<Row>: Runnable {
   let query: Select<Row>
 

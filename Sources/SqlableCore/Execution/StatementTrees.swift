@@ -23,6 +23,10 @@ extension Select: StatementTrees {
   package func statements() -> [TreeStatement] { [TreeStatement(query)] }
 }
 
+extension ScalarQuery: StatementTrees {
+  package func statements() -> [TreeStatement] { select.statements() }
+}
+
 extension Returning: StatementTrees {
   package func statements() -> [TreeStatement] { change.statements() }
 }

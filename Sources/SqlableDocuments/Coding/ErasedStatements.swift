@@ -50,6 +50,10 @@ extension Select: Erasable {
   }
 }
 
+extension ScalarQuery: Erasable {
+  fileprivate func erased() throws -> DecodedStatement { try select.erased() }
+}
+
 extension DecodedStatement {
   fileprivate init(operation: DocumentOperation, tree: StatementTree, rows: [StoredRow]) {
     (self.operation, self.tree, self.rows) = (operation, tree, rows)

@@ -92,6 +92,13 @@ extension Select: Decodable where Row: SelectOutput {
   public init(from decoder: any Decoder) throws { try self.init(Document(from: decoder), StatementRules.of(decoder)) }
 }
 
+extension ScalarQuery: Encodable {
+  /// The query as JSON, like the ``Select`` of one row; see ``Statement/json()``.
+  public func json() throws -> Data { try select.json() }
+
+  public func encode(to encoder: any Encoder) throws { try select.encode(to: encoder) }
+}
+
 /// A query that returns several values and models per row, for encoding and decoding. A tuple itself can't be
 /// `Codable`.
 ///

@@ -1,4 +1,4 @@
-// Live results of collected rows, decoded rows, and rows with their associated rows.
+// Live results of collected rows, counts of queries, decoded rows, and rows with their associated rows.
 
 import SqlableCore
 import SqlableQueries
@@ -14,6 +14,15 @@ extension CollectedQuery where Source: Hashable, Output: Sendable {
   public func updates(
     in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<Output> {
+    LiveQuery(pool, LiveQuerySource(of: self, .init(file: file, line: line)))
+  }
+}
+
+extension ScalarQuery {
+  /// Returns a live result: the current value, and a new value after every commit that could change the value.
+  public func updates(
+    in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+  ) -> LiveQuery<Value> {
     LiveQuery(pool, LiveQuerySource(of: self, .init(file: file, line: line)))
   }
 }

@@ -56,6 +56,12 @@ struct StatementCorpus {
         name: name, json: try query.json(), sql: query.sql, bindings: query.bindings, erased: try AnyStatement(query)))
   }
 
+  private mutating func add<Value>(_ name: String, _ query: ScalarQuery<Value>) throws {
+    documents.append(
+      .init(
+        name: name, json: try query.json(), sql: query.sql, bindings: query.bindings, erased: try AnyStatement(query)))
+  }
+
   /// Adds a term as the condition of a read.
   private mutating func add(_ name: String, _ condition: SqlExpression) throws {
     try add(name, Bicycle.read().filter(condition))

@@ -192,8 +192,8 @@ import Testing
   @Test func queriesAreCountedAndTestedForRows() throws {
     try withCars { db in
       let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
-      let isAny = try owned.filter(Bicycle.color == "red").exists().first(db)  // Bool?
-      let colors = try Bicycle.read().select(Bicycle.color).distinct().count().first(db)  // Int?
+      let isAny = try owned.filter(Bicycle.color == "red").exists().run(db)  // Bool
+      let colors = try Bicycle.read().select(Bicycle.color).distinct().count().run(db)  // Int
       let ofPerson = Bicycle.read().filter(Bicycle.ownerId == Person.id)
       let counts = Person.select(Person.name.typed(as: String.self), scalar(ofPerson.count()))  // [(String, Int?)]
       #expect(

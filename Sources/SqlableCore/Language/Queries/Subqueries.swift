@@ -11,25 +11,25 @@ public func exists(_ query: some SelectStatement) -> SqlExpression {
 }
 
 extension SelectStatement {
-  /// Returns a query of one row: the number of this query's rows. The count includes the effect of a limit.
+  /// Returns a query of one value: the number of this query's rows. The count includes the effect of a limit.
   ///
   /// ```swift
   /// let dear = Car.select(Car.name).distinct().filter(Car.price > 20_000)
-  /// let count = try dear.count().run(db)     // [Int]
+  /// let count = try dear.count().run(db)     // Int
   /// // SELECT count(*) FROM (SELECT DISTINCT "car"."name" FROM "car" WHERE "car"."price" > ?)
   /// let owned = Person.select(Person.name, scalar(Bicycle.read().filter(Bicycle.ownerId == Person.id).count()))
   /// // SELECT "name", (SELECT count(*) FROM "bicycle" WHERE …) FROM "person"
   /// ```
-  public consuming func count() -> Select<Int> { Select(asked(.count)) }
+  public consuming func count() -> ScalarQuery<Int> { ScalarQuery(asked(.count)) }
 
-  /// Returns a query of one row, which is true if this query returns rows: `SELECT EXISTS (SELECT …)`.
+  /// Returns a query of one value, which is true if this query returns rows: `SELECT EXISTS (SELECT …)`.
   ///
   /// ```swift
-  /// let isThere = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).exists().first(db)     // Bool?
+  /// let isThere = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).exists().run(db)     // Bool
   /// ```
   ///
   /// In a filter, write `exists(query)`.
-  public consuming func exists() -> Select<Bool> { Select(asked(.exists)) }
+  public consuming func exists() -> ScalarQuery<Bool> { ScalarQuery(asked(.exists)) }
 
   private consuming func asked(_ kind: SqlExpression.QueryTerm.Kind) -> SelectQuery {
     SelectQuery(rows: [[SqlExpression(.query(.init(kind: kind, query: asSelect().query)))]])
@@ -45,6 +45,9 @@ public func scalar<Value: SqlValue>(_ query: Select<Value>) -> TypedExpression<V
 public func scalar<Value: SqlValue>(_ query: Select<Value?>) -> TypedExpression<Value?> {
   TypedExpression(expression: SqlExpression(.query(.init(kind: .scalar, query: query.query))))
 }
+
+/// The value of a count or existence check: `(SELECT count(*) FROM "bicycle" WHERE …)`.
+public func scalar<Value: SqlValue>(_ query: ScalarQuery<Value>) -> TypedExpression<Value?> { scalar(query.select) }
 
 /// The value of an untyped query's first row. NULL if the query returns no rows. Running the statement throws if the
 /// query has several columns.

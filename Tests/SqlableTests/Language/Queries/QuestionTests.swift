@@ -1,7 +1,8 @@
+import Foundation
 import Sqlable
 import Testing
 
-/// Counts and existence checks as queries of one row.
+/// Counts and existence checks as queries of one value.
 @Suite struct QuestionTests {
   private let dear = Worker.read().filter(Worker.salary > 6)
   private let pairs = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
@@ -13,9 +14,9 @@ import Testing
   ) throws {
     let count = query.count()
     #expect(count.sql == sql, sourceLocation: sourceLocation)
-    #expect(try count.run(db) == [number], sourceLocation: sourceLocation)
+    #expect(try count.run(db) == number, sourceLocation: sourceLocation)
     #expect(try query.asSelect().run(db).count == number, sourceLocation: sourceLocation)
-    #expect(try query.exists().run(db) == [number > 0], sourceLocation: sourceLocation)
+    #expect(try query.exists().run(db) == (number > 0), sourceLocation: sourceLocation)
     #expect(try query.count(db) == number, sourceLocation: sourceLocation)
   }
 
@@ -56,9 +57,9 @@ import Testing
         ON "worker"."boss_id" = "team"."c1") SELECT "team"."c1" FROM "team")
         """#, db)
       let whole = Alias(Worker.self, "whole") { _ in Worker.read().orderBy(Worker.id).limit(3) }
-      #expect(try whole.read().count().run(db) == [3])
+      #expect(try whole.read().count().run(db) == 3)
       let last = whole.read().orderBy(whole[Worker.id]).count()
-      #expect(try last.run(db) == [3])
+      #expect(try last.run(db) == 3)
       #expect(last.sql.hasPrefix("WITH RECURSIVE"))
     }
   }
@@ -80,7 +81,7 @@ import Testing
       #expect(rows.map(\.1) == [2, 1])
       let both = dear.count().unionAll(pairs.count())
       #expect(try both.run(db).sorted() == [2, 3])
-      let named = dear.count().named("number")
+      let named = dear.count().asSelect().named("number")
       #expect(try named.read().filter(named.column > 1).run(db) == [2])
       let found6 = try query.evaluate(over: MemoryTables(Worker.all)).map(\.1)
       #expect(found6 == [2, 1])
@@ -91,7 +92,7 @@ import Testing
   @Test func countsRunOnPoolsAndAsPreparedStatements() async throws {
     try withCompany { db in
       let count = Worker.read().filter(Worker.salary > Parameter("least")).count()
-      let prepared = try db.prepare(count)
+      let prepared = try db.prepare(count.asSelect())
       let found = [try prepared.first(6.0), try prepared.first(["least": 100.0])]
       #expect(found == [2, 0])
     }
@@ -101,8 +102,40 @@ import Testing
       try Worker.insert(Worker.all).run(db)
     }
     let (count, isThere) = (try await dear.count().run(pool), try await dear.exists().run(pool))
-    #expect(count == [2])
-    #expect(isThere == [true])
+    #expect(count == 2)
+    #expect(isThere)
+    #expect(dear.count().isReadOnly)
+    let plan = try await dear.count().explain(pool)
+    #expect(plan.scans == ["worker"])
+  }
+
+  @Test func aCountIsALiveResult() async throws {
+    let pool = try SqlitePool.inMemory()
+    try await pool.transaction { db in
+      try db.createTable(Worker.self)
+      try Worker.insert(Worker.all).run(db)
+    }
+    var counts = dear.count().updates(in: pool).makeAsyncIterator()
+    let before = try await counts.next()
+    try await Worker.deleteAll().run(pool)
+    let after = try await counts.next()
+    #expect(before == 2)
+    #expect(after == 0)
+    try await pool.close()
+  }
+
+  /// `{"read":{"select":[…]}}`: the document of a count is that of the query of one row.
+  @Test func aCountIsEncodedAsTheQueryOfOneRow() throws {
+    let count = dear.count()
+    #expect(try count.json() == count.asSelect().json())
+    #expect(try AnyStatement(count).json() == count.json())
+    let sent = try JSONEncoder().encode(count)
+    let decoded = try Select<Int>(json: sent, rules: StatementRules(models: [Worker.self]))
+    #expect(decoded.sql == count.sql)
+    try withCompany { db in
+      let numbers = try decoded.run(db)
+      #expect(numbers == [2])
+    }
   }
 
   /// A count or existence check throws the errors that the query throws.
