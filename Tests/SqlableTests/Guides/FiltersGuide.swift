@@ -133,6 +133,25 @@ import Testing
     }
   }
 
+  @Test func pagesBeginAfterAToken() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try Bicycle.insert((1...5).map { Bicycle(name: "\($0)", color: $0 < 3 ? "red" : "blue") }).run(db)
+      let list = Bicycle.read().orderBy(Bicycle.color, .desc)
+      func page(after text: String?) throws -> (bikes: [Bicycle], next: PageToken?) {
+        let bikes = try list.page(after: text.map(PageToken.init(rawValue:)), limit: 2).run(db)
+        return (bikes, try list.pageToken(after: bikes.last))  // nil after an empty page
+      }
+      var (found, text): ([Int?], String?) = ([], nil)
+      repeat {
+        let (bikes, next) = try page(after: text)
+        found += bikes.map(\.id)
+        text = next?.rawValue
+      } while text != nil
+      #expect(found == [2, 1, 5, 4, 3])
+    }
+  }
+
   @Test func pagesOfAQueryBeginAfterValues() throws {
     try withDatabase { db in
       try db.createTable(Car.self)

@@ -121,9 +121,7 @@ private struct TicketFilter: Sendable {
 
 extension TicketFilter {
   func page(after last: Ticket? = nil) -> Statement<Ticket, [Ticket]> {
-    let list = applied(to: Ticket.read()).orderBy(Ticket.createdAt, .desc)
-    guard let last else { return list.page(limit: 20) }
-    return list.page(after: last, limit: 20)
+    applied(to: Ticket.read()).orderBy(Ticket.createdAt, .desc).page(after: last, limit: 20)
   }
 }
 

@@ -10,9 +10,10 @@ extension Statement where Output == [Model] {
   /// ```
   ///
   /// Running the statement throws the same errors as ``page(after:limit:)``.
-  public consuming func page(limit: Int) -> Statement { paged(after: nil, limit) }
+  public consuming func page(limit: Int) -> Statement { paged(limit) { _, _ in nil } }
 
-  /// Returns the page of rows that follow a row in the statement's order. Pass the last row of the previous page.
+  /// Returns the page of rows that follow a row in the statement's order, or the first page for nil. Pass the last row
+  /// of the previous page.
   ///
   /// ```swift
   /// let page = Bicycle.read().orderBy(Bicycle.color, .desc).page(after: last, limit: 50)
@@ -23,34 +24,57 @@ extension Statement where Output == [Model] {
   /// on the order's terms. NULL sorts as in the statement's order.
   ///
   /// Inserts and deletes between two pages do not move other rows to another page. The given row can be deleted in
-  /// between, because the page uses the struct's values. Keep the struct, not only the key.
+  /// between, because the page uses the struct's values. Keep the struct, not only the key, or keep a
+  /// ``pageToken(after:)``.
   ///
   /// Running the statement throws `.invalidStatement` if the model has no primary key, or an order's term is not a
   /// column of the model. A statement that has an offset or changes rows throws `.invalidStatement` too. A row with
   /// values that the columns can't store throws `.encoding`.
-  public consuming func page(after row: Model, limit: Int) -> Statement { paged(after: row, limit) }
+  public consuming func page(after row: Model?, limit: Int) -> Statement {
+    paged(limit) { order, table in try row.map { try table.values(of: $0, in: order) } }
+  }
 
-  private consuming func paged(after row: Model?, _ limit: Int) -> Statement {
+  /// Returns the page of rows that follow a token's row in the statement's order, or the first page for nil.
+  ///
+  /// ```swift
+  /// let list = Bicycle.read().orderBy(Bicycle.color, .desc)
+  /// let bikes = try await list.page(after: token, limit: 50).run(pool)
+  /// let next = try list.pageToken(after: bikes.last)
+  /// ```
+  ///
+  /// Running the statement throws `.invalidStatement` if the token is damaged, or belongs to another table or order.
+  /// The statement throws the errors of a page after a row too.
+  // Disfavored, because otherwise a literal nil would be ambiguous.
+  @_disfavoredOverload
+  public consuming func page(after token: PageToken?, limit: Int) -> Statement {
+    paged(limit) { order, table in try token.map { try $0.values(in: order, of: table) } }
+  }
+
+  /// Returns the token of a row, for a client that continues the list after this row; nil for nil.
+  ///
+  /// Call this method on the statement whose pages the client reads. Throws the errors of a page after a row that
+  /// concern the order and the row.
+  public func pageToken(after row: Model?) throws -> PageToken? {
+    guard let row else { return nil }
+    guard case .select(let query) = tree else { throw SqlError.invalidStatement("a page token needs a read") }
+    let table = try tree.table
+    let order = try query.pageOrder(of: table)
+    return try PageToken(order, of: table, after: table.values(of: row, in: order))
+  }
+
+  /// - Parameter values: Returns the values of the order's terms after which the page begins; nil for the first page.
+  private consuming func paged(
+    _ limit: Int, after values: ([OrderTerm], TableInfo) throws -> [DatabaseValue]?
+  ) -> Statement {
     guard case .select(var query) = tree else {
       tree.refuse("a page")
       return self
     }
     do {
       let table = try tree.table
-      guard !table.key.isEmpty else {
-        throw SqlError.invalidStatement("a page needs a table with a primary key")
-          .at(table: table.name)
-      }
-      let last = query.clauses.order.last?.direction.isUpwards ?? true
-      let order = query.clauses.order
-      for position in table.key where !order.contains(where: { table.isColumn(position, $0.expression) }) {
-        let term = OrderTerm(expression: table.columns[position].expression, order: last ? .asc : .desc)
-        query.clauses.order.append(term)
-      }
-      for term in query.clauses.order { _ = try table.position(ofPageTerm: term) }
-      if let row {
-        guard let values = try StoredRow.rows(of: [row], in: table).first else { return self }
-        let marks = try query.clauses.order.map { try PageMark($0, values, table) }
+      query.clauses.order = try query.pageOrder(of: table)
+      if let values = try values(query.clauses.order, table) {
+        let marks = try zip(query.clauses.order, values).map { try PageMark($0, $1, table) }
         query.filter(.after(marks[...]))
       }
     } catch {
@@ -59,6 +83,22 @@ extension Statement where Output == [Model] {
     query.takePage(limit)
     tree = .select(query)
     return self
+  }
+}
+
+extension SelectQuery {
+  /// Returns the order with the columns of the primary key. Throws if a term is not a column of the table.
+  fileprivate func pageOrder(of table: TableInfo) throws -> [OrderTerm] {
+    guard !table.key.isEmpty else {
+      throw SqlError.invalidStatement("a page needs a table with a primary key").at(table: table.name)
+    }
+    var order = clauses.order
+    let last: Order = order.last?.direction.isUpwards ?? true ? .asc : .desc
+    for position in table.key where !order.contains(where: { table.isColumn(position, $0.expression) }) {
+      order.append(OrderTerm(expression: table.columns[position].expression, order: last))
+    }
+    for term in order { _ = try table.position(ofPageTerm: term) }
+    return order
   }
 }
 
@@ -73,7 +113,8 @@ extension Select {
   /// Running the query throws the same errors as ``page(after:limit:)``.
   public consuming func page(limit: Int) -> Self { paged(after: nil, limit) }
 
-  /// Returns the page of rows that follow a row with these values, one value for each term of the order.
+  /// Returns the page of rows that follow a row with these values, one value for each term of the order, or the first
+  /// page for nil.
   ///
   /// ```swift
   /// let page = Car.select(Car.name, Car.price, Car.id).orderBy(Car.price.desc, Car.id.desc)
@@ -82,12 +123,12 @@ extension Select {
   /// ```
   ///
   /// Add a key as the last term of the order, so that the order is unique. Otherwise a page leaves out rows with the
-  /// same values as the last row of the previous page. Pass nil for NULL; NULL sorts as in the query's order.
+  /// same values as the last row of the previous page. The value of NULL is nil; NULL sorts as in the query's order.
   ///
   /// Running the query throws `.invalidStatement` if the query has an offset, no order, or another number of terms than
   /// values. A query with groups or windows and a combined query throw `.invalidStatement` too. Give the query a name,
   /// and read the page from the named query.
-  public consuming func page(after values: [any SqlValue], limit: Int) -> Self { paged(after: values, limit) }
+  public consuming func page(after values: [any SqlValue]?, limit: Int) -> Self { paged(after: values, limit) }
 
   private consuming func paged(after values: [any SqlValue]?, _ limit: Int) -> Self {
     query.refuseIfCombined("a page")
@@ -126,18 +167,9 @@ private struct PageMark {
     (self.term, self.value, self.mayBeNull) = (term, value, mayBeNull)
   }
 
-  init(_ term: OrderTerm, _ row: StoredRow, _ table: TableInfo) throws {
-    let position = try table.position(ofPageTerm: term)
-    let (column, isKey) = (table.columns[position], table.key.contains(position))
-    // A struct that keeps defaults leaves out a nil property. In a nullable column, a missing value is therefore NULL.
-    let stored = row[column.name] ?? (column.type.isNullable ? .null : nil)
-    guard let value = stored, !isKey || value != .null else {
-      let reason =
-        isKey ? "a page can't begin after a struct whose key has no value" : "the struct has no value for the column"
-      throw SqlError.invalidStatement(reason).at(table: table.name, column: column.name)
-    }
+  init(_ term: OrderTerm, _ value: DatabaseValue, _ table: TableInfo) throws {
     (self.term, self.value) = (term, SqlExpression(value))
-    mayBeNull = table.mayBeNull(position)
+    mayBeNull = table.mayBeNull(try table.position(ofPageTerm: term))
   }
 
   private var expression: SqlExpression { term.expression }
@@ -214,12 +246,29 @@ extension SelectQuery.Clauses {
 
 extension TableInfo {
   /// True if a column can be NULL. A rowid is never NULL, even if the column is declared nullable.
-  fileprivate func mayBeNull(_ position: Int) -> Bool {
+  func mayBeNull(_ position: Int) -> Bool {
     columns[position].type.isNullable && !(keyIsRowid && key.contains(position))
   }
 
+  /// Returns a struct's values for the terms of the order, as the columns store them.
+  fileprivate func values<Model: Sqlable>(of model: Model, in order: [OrderTerm]) throws -> [DatabaseValue] {
+    let row = try StoredRow.rows(of: [model], in: self).first
+    return try order.map { term in
+      let position = try position(ofPageTerm: term)
+      let (column, isKey) = (columns[position], key.contains(position))
+      // A struct that keeps defaults leaves out a nil property. In a nullable column, a missing value is NULL.
+      let stored = row?[column.name] ?? (column.type.isNullable ? .null : nil)
+      guard let value = stored, !isKey || value != .null else {
+        let reason =
+          isKey ? "a page can't begin after a struct whose key has no value" : "the struct has no value for the column"
+        throw SqlError.invalidStatement(reason).at(table: name, column: column.name)
+      }
+      return value
+    }
+  }
+
   /// Returns the position of the column to which a term of the order refers.
-  fileprivate func position(ofPageTerm term: OrderTerm) throws -> Int {
+  func position(ofPageTerm term: OrderTerm) throws -> Int {
     guard let position = columns.indices.first(where: { isColumn($0, term.expression) }) else {
       throw SqlError.invalidStatement("a page after a struct needs an order by columns of the struct's model").at(
         table: name)

@@ -34,7 +34,11 @@ import Testing
   ) throws {
     var (found, last): ([Model], Model?) = ([], nil)
     repeat {
-      let page = last.map { read.page(after: $0, limit: limit) } ?? read.page(limit: limit)
+      let page = read.page(after: last, limit: limit)
+      let token = try read.pageToken(after: last)
+      let sent = try JSONDecoder().decode(PageToken?.self, from: JSONEncoder().encode(token))
+      #expect(read.page(after: sent, limit: limit) == page, note)
+      #expect(sent?.rawValue.contains(/[^A-Za-z0-9_-]/) != true, note)
       let models = try page.run(db)
       #expect(try page.evaluate(over: rows) == models, note)
       let decoded = try JSONDecoder().decode(Statement<Model, [Model]>.self, from: JSONEncoder().encode(page))
@@ -171,6 +175,56 @@ import Testing
       refuses(
         query.orderBy(rowNumber().over(orderBy: Bicycle.id.asc)).page(after: [1], limit: 1), "a page can't be read")
       refuses(query.union(query).orderBy(Bicycle.id).page(after: [1], limit: 1), "a page")
+    }
+  }
+
+  @Test func theFirstPageFollowsNil() {
+    let read = Bicycle.read().orderBy(Bicycle.color)
+    #expect(read.page(after: nil, limit: 3) == read.page(limit: 3))
+    #expect(read.page(after: nil as PageToken?, limit: 3) == read.page(limit: 3))
+    let query = Bicycle.select(Bicycle.id).orderBy(Bicycle.id)
+    #expect(query.page(after: nil, limit: 3) == query.page(limit: 3))
+  }
+
+  @Test func aForeignOrDamagedTokenIsRefused() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      let row = Bicycle(id: 1, name: "a", color: "red")
+      let list = Bicycle.read().orderBy(Bicycle.color, .desc)
+      let token = try #require(try list.pageToken(after: row))
+      func message(_ token: PageToken, _ list: Statement<Bicycle, [Bicycle]>) -> String? {
+        let error = sqlError { _ = try list.page(after: token, limit: 1).run(db) }
+        guard case .invalidStatement = error?.kind else { return error.map { "\($0.kind)" } }
+        return error?.message
+      }
+      /// A token with other contents.
+      func changed(_ old: String, _ new: String) throws -> PageToken {
+        let text = token.rawValue.replacing("-", with: "+").replacing("_", with: "/")
+        let padding = String(repeating: "=", count: (4 - text.count % 4) % 4)
+        let data = try #require(Data(base64Encoded: text + padding))
+        let json = String(decoding: data, as: UTF8.self)
+        #expect(json.contains(old))
+        return PageToken(rawValue: Data(json.replacing(old, with: new).utf8).base64EncodedString().filter { $0 != "=" })
+      }
+      #expect(message(token, list.filter(Bicycle.color == "blue")) == nil)
+      let other = "the page token belongs to another table or order; start with the first page"
+      #expect(message(token, Bicycle.read()) == other)
+      #expect(message(token, Bicycle.read().orderBy(Bicycle.color)) == other)
+      #expect(message(token, Bicycle.read().orderBy(Bicycle.name, .desc)) == other)
+      #expect(message(token, list.in("archive")) == other)
+      #expect(message(token, Bicycle.read().orderBy(Bicycle.color.collate(.nocase).desc)) == other)
+      let damaged = "the page token is damaged; start with the first page"
+      for text in ["", "x", "é", "e30", "bnVsbA", token.rawValue + "AAAA", String(token.rawValue.dropLast(9))] {
+        #expect(message(PageToken(rawValue: text), list) == damaged, "\(text)")
+      }
+      #expect(try message(changed(#"{"integer":1}"#, #"{"integer":7}"#), list) == nil)
+      #expect(try message(changed(#"{"integer":1}"#, #"{"text":"1"}"#), list) == damaged)
+      #expect(try message(changed(#"{"integer":1}"#, #"{"null":true}"#), list) == damaged)
+      #expect(try message(changed(#"{"text":"red"}"#, #"{"null":true}"#), list) == damaged)
+      #expect(try message(changed(#"{"text":"red"},"#, ""), list) == damaged)
+      #expect(throws: SqlError.self) { _ = try Bicycle.read().orderBy(Bicycle.name.length()).pageToken(after: row) }
+      #expect(throws: SqlError.self) { _ = try list.pageToken(after: Bicycle(name: "", color: "")) }
+      #expect(try list.pageToken(after: nil) == nil)
     }
   }
 
