@@ -168,6 +168,7 @@ private let endless: SQL = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i 
       for number in 1...2_500 { continuation.yield("person \(number)") }
       continuation.finish()
     }
+    let exported = Collected<String>()
     try await withBikes { pool in
       var chunk: [Person] = []
       for await line in lines {
@@ -177,14 +178,11 @@ private let endless: SQL = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i 
         chunk = []
       }
       try await Person.insert(chunk).run(pool)
-      var (last, names): (Person?, Int) = (nil, 0)
-      let list = Person.read().orderBy(Person.id)
-      repeat {
-        let page = try await (last.map { list.page(after: $0, limit: 1_000) } ?? list.page(limit: 1_000)).run(pool)
-        names += page.count
-        last = page.last
-      } while last != nil
-      #expect(names == 2_500)
+      let send = { @Sendable (person: Person) async in exported.append(person.name) }
+      for try await person in Person.read().orderBy(Person.id).rows(in: pool) {
+        await send(person)
+      }
+      #expect(exported.values.count == 2_500)
     }
   }
 

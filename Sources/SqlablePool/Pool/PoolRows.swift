@@ -1,0 +1,152 @@
+// Rows of a query, read one after another in async code.
+
+import Dispatch
+import SqlableCore
+
+extension SelectStatement where Row: Sendable {
+  /// Returns the rows of the query as a sequence that holds only some rows in memory.
+  ///
+  /// ```swift
+  /// for try await bike in Bicycle.read().orderBy(Bicycle.id).rows(in: pool) { try await upload(bike) }
+  /// ```
+  ///
+  /// All rows belong to one snapshot. Each loop runs the query, and holds a reader from its first row until it ends: by
+  /// the last row, a `break` or an error. At most 64 rows are in memory. The reader waits while the body of the loop
+  /// runs, so keep the loop short: the WAL can't be reset meanwhile. A body that reads from the pool needs another
+  /// reader.
+  ///
+  /// Throws the errors of running the query, and `CancellationError` if the task is cancelled. The deadline of
+  /// ``withDeadline(_:_:)`` and the limits of the pool's configuration apply to the whole loop.
+  public func rows(in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line) -> PoolRows<Row> {
+    PoolRows(query: asSelect(), pool: pool, callSite: CallSite(file: file, line: line))
+  }
+}
+
+/// The rows of a query on a pool, one after another; see `rows(in:)`.
+public struct PoolRows<Row: Sendable>: AsyncSequence, Sendable {
+  fileprivate let query: Select<Row>
+  fileprivate let pool: SqlitePool
+  fileprivate let callSite: CallSite
+
+  public func makeAsyncIterator() -> Iterator { Iterator(rows: self) }
+
+  /// The loop over the rows, which begins to read when the first row is requested.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let rows: PoolRows
+    private var reading: Reading?
+    private var received: ArraySlice<Row> = []
+    private var isEnded = false
+
+    fileprivate init(rows: PoolRows) { self.rows = rows }
+
+    /// Returns the next row; nil after the last row, and after an error.
+    public mutating func next() async throws -> Row? { try await next(isolation: #isolation) }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Row? {
+      guard !isEnded else { return nil }
+      do {
+        try Task.checkCancellation()
+        if received.isEmpty {
+          let reading = reading ?? Reading(rows)
+          self.reading = reading
+          received = try await reading.buffer.take()[...]
+        }
+      } catch {
+        end()
+        throw error
+      }
+      if received.isEmpty { end() }
+      return received.popFirst()
+    }
+
+    private mutating func end() { (isEnded, reading, received) = (true, nil, []) }
+  }
+
+  /// The call that reads the rows. Releasing this object ends the call.
+  fileprivate final class Reading: Sendable {
+    let buffer = RowBuffer<Row>()
+    private let task: Task<Void, Never>
+
+    init(_ rows: PoolRows) {
+      task = Task { [buffer] in
+        do {
+          try await rows.pool.perform(.read, at: rows.callSite) { db in
+            try rows.query.forEach(db) { row in
+              try buffer.add(row, checking: db.checkInterruption)
+              return .continue
+            }
+          }
+          buffer.end(.success(()))
+        } catch { buffer.end(.failure(error)) }
+      }
+    }
+
+    deinit {
+      // A reader that waits for space in the buffer is not interrupted by SQLite.
+      buffer.end(.failure(CancellationError()))
+      task.cancel()
+    }
+  }
+}
+
+/// The rows that were read and not yet received. The thread of the reader waits while the buffer is full.
+private final class RowBuffer<Row: Sendable>: Sendable {
+  private struct State {
+    var rows: [Row] = []
+    var waiter: CheckedContinuation<[Row], any Error>?
+    var outcome: Result<Void, any Error>?
+  }
+
+  private static var capacity: Int { 32 }
+  /// A stopped call can't signal, so the waiting thread checks for an interruption at this interval.
+  private static var interval: DispatchTimeInterval { .milliseconds(20) }
+
+  private let state = LockedValue(State())
+  private let space = DispatchSemaphore(value: 0)
+
+  /// Adds a row; waits while the buffer is full.
+  func add(_ row: Row, checking check: () throws -> Void) throws {
+    while true {
+      let isAdded = try state.withLock { state in
+        if case .failure(let error) = state.outcome { throw error }
+        guard state.rows.count < RowBuffer.capacity else { return false }
+        state.rows.append(row)
+        return true
+      }
+      if isAdded { return deliver() }
+      while space.wait(timeout: .now() + RowBuffer.interval) == .timedOut { try check() }
+    }
+  }
+
+  /// Ends the rows. The first outcome counts.
+  func end(_ outcome: Result<Void, any Error>) {
+    state.withLock { state in if state.outcome == nil { state.outcome = outcome } }
+    deliver()
+    space.signal()
+  }
+
+  /// Returns the next rows; an empty array after the last row. Waits for a row.
+  func take() async throws -> [Row] {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        state.withLock { $0.waiter = continuation }
+        deliver()
+      }
+    } onCancel: {
+      end(.failure(CancellationError()))
+    }
+  }
+
+  /// Resumes the waiting loop if there are rows or an outcome. Rows come before the error of a later row.
+  private func deliver() {
+    let delivery = state.withLock { state -> (CheckedContinuation<[Row], any Error>, Result<[Row], any Error>)? in
+      guard let waiter = state.waiter else { return nil }
+      guard !state.rows.isEmpty || state.outcome != nil else { return nil }
+      defer { (state.waiter, state.rows) = (nil, []) }
+      return (waiter, state.rows.isEmpty ? state.outcome.map { $0.map { [] } } ?? .success([]) : .success(state.rows))
+    }
+    guard let (waiter, result) = delivery else { return }
+    space.signal()
+    waiter.resume(with: result)
+  }
+}
