@@ -60,13 +60,21 @@ extension SqliteDatabase {
 extension SqlitePool {
   /// Copies the database into a new file with another key, with other cipher settings, or without encryption.
   ///
-  /// See ``SqliteDatabase/export(to:key:cipher:checks:)``.
+  /// See ``SqliteDatabase/export(to:key:cipher:checks:)``. Blocks the thread. In `async` code, use the overload with
+  /// `await`.
   public func export(
     to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
   ) throws {
     try checkFork()
     try withState { try $0.checkIsOpen(configuration.handles.label) }
     try root.export(to: path, key: key, cipher: cipher, checks: checks)
+  }
+
+  /// Copies the database into a new file with another key, on a separate thread.
+  public func export(
+    to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
+  ) async throws {
+    try await onOwnThread { try self.export(to: path, key: key, cipher: cipher, checks: checks) }
   }
 }
 

@@ -9,19 +9,30 @@ extension SqlitePool {
   ///
   /// Like `withClosed`, this method waits for the running calls. Later calls wait until the new key is in use. Live
   /// results are read again, and loops over changes receive `.missed`. ``SqliteDatabase/rekey(to:file:line:)``
-  /// describes the errors and the effect on other processes. Blocks the thread.
+  /// describes the errors and the effect on other processes. Blocks the thread. In `async` code, use the overload with
+  /// `await`.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
-    try checkFork()
-    try withState { try $0.checkIsOpen(configuration.handles.label) }
-    try root.checkMayRekey(to: key)
-    let closeBarrier = FileCloseBarrier(callSite: .init(file: file, line: line))
-    try closing(closeBarrier, within: .seconds(configuration.handles.busyTimeout)) { end in
-      try root.changeKey(to: key, until: end)
-    }
+    try rekey(to: key, FileCloseBarrier(callSite: .init(file: file, line: line)))
   }
 
   /// Encrypts the file with another key, on a separate thread.
+  ///
+  /// Throws `CancellationError` if the task is cancelled while the method waits for the running calls.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) async throws {
-    try await onOwnThread { try self.rekey(to: key, file: file, line: line) }
+    let isCancelled = LockedValue(false)
+    @Sendable func cancel() { isCancelled.withLock { $0 = true } }
+    try await onOwnThread(onCancel: cancel) {
+      let closeBarrier = FileCloseBarrier(callSite: .init(file: file, line: line), isCancelled: isCancelled)
+      try self.rekey(to: key, closeBarrier)
+    }
+  }
+
+  private func rekey(to key: EncryptionKey, _ closeBarrier: FileCloseBarrier) throws {
+    try checkFork()
+    try withState { try $0.checkIsOpen(configuration.handles.label) }
+    try root.checkMayRekey(to: key)
+    try closing(closeBarrier, within: .seconds(configuration.handles.busyTimeout)) { end in
+      try root.changeKey(to: key, until: end)
+    }
   }
 }

@@ -29,6 +29,19 @@ extension Migrations {
       if run.isDone(after: step, progress) { return run.names }
     }
   }
+
+  /// Returns the state of the migrations in a pool's database without blocking the thread.
+  ///
+  /// See ``status(_:file:line:)-(SqlDatabase,_,_)``.
+  ///
+  /// ```swift
+  /// guard try await Migrations(all).status(pool) == .current else { … }
+  /// ```
+  public func status(
+    _ pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Status {
+    try await pool.read(file: file, line: line) { db in try status(db) }
+  }
 }
 
 extension SchemaPlan {

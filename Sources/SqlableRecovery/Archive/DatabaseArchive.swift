@@ -66,7 +66,8 @@ public struct DatabaseArchive: Sendable, Hashable {
   /// `.constraint(.foreignKey)` for rows that reference missing rows. Throws `.misuse` if the path already has a file,
   /// and for a time that is not a number. Throws `.misuse` for a commit or time that is not in the archive: before the
   /// first commit, in a gap between two ranges, or a commit after the last one. Throws `.corrupt` with the numbers of
-  /// missing or damaged commits; the commits before them can still be restored.
+  /// missing or damaged commits; the commits before them can still be restored. Blocks the thread. In `async` code, use
+  /// the overload with `await`.
   @discardableResult
   public func restore(
     to filepath: String, at moment: RestorePoint = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil
@@ -86,6 +87,14 @@ public struct DatabaseArchive: Sendable, Hashable {
     try copy.check(options, "the restored database")
     try file.rename(to: target)
     return commit
+  }
+
+  /// Restores the database at a commit or time into a new file, on a separate thread.
+  @discardableResult
+  public func restore(
+    to filepath: String, at moment: RestorePoint = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil
+  ) async throws -> Commit {
+    try await onOwnThread { try self.restore(to: filepath, at: moment, checks: checks, schema: schema) }
   }
 
   private func generation(for moment: RestorePoint) throws -> Int {

@@ -168,6 +168,45 @@ extension SqlitePool {
     exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
   ) { root.onCorruption(exclusively: exclusively, body) }
 
+  /// Checks the file, and returns a report of the damage; see ``SqliteDatabase/checkForCorruption()``.
+  ///
+  /// Writes wait during the check, and reads continue. Throws `.misuse` inside a closure of the pool. Blocks the
+  /// thread. In `async` code, use the overload with `await`.
+  public func checkForCorruption() throws -> CorruptionReport {
+    try checkFork()
+    guard withState({ $0.ownHandle }) == nil else { throw misuse("can't check the file inside a closure of the pool") }
+    try withState { try $0.checkIsOpen(configuration.handles.label) }
+    return try root.checkForCorruption()
+  }
+
+  /// Checks the file on a separate thread, and returns a report of the damage.
+  ///
+  /// ```swift
+  /// let report = try await pool.checkForCorruption()     // PRAGMA integrity_check
+  /// if report.isMendedByReindex { try await pool.reindex(report) }
+  /// ```
+  public func checkForCorruption() async throws -> CorruptionReport {
+    try await onOwnThread { try self.checkForCorruption() }
+  }
+
+  /// Rebuilds the damaged indexes of a report with the writer, checks the file again, and returns the remaining damage;
+  /// see ``SqliteDatabase/reindex(_:)``. Blocks the thread. In `async` code, use the overload with `await`.
+  @discardableResult
+  public func reindex(
+    _ report: CorruptionReport, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> CorruptionReport {
+    try withWriter(file: file, line: line) { db in try db.reindex(report) }
+  }
+
+  /// Rebuilds the damaged indexes of a report on a thread of the pool, checks the file again, and returns the remaining
+  /// damage.
+  @discardableResult
+  public func reindex(
+    _ report: CorruptionReport, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> CorruptionReport {
+    try await withWriter(file: file, line: line) { db in try db.reindex(report) }
+  }
+
   /// Clears the recorded damage. Call this after the file was repaired or replaced.
   public func forgetCorruption() { root.forgetCorruption() }
 }

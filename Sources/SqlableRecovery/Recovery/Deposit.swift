@@ -92,7 +92,8 @@ extension Salvage {
   /// Recovers the rows of the damaged file, and adds the rows with unused keys to a pool's database.
   ///
   /// The rules are the same as for a handle. Other writes wait only after the rows are recovered, while the pool's
-  /// writer adds the rows. Blocks the thread. Throws `.misuse` inside a transaction of the pool.
+  /// writer adds the rows. Throws `.misuse` inside a transaction of the pool. Blocks the thread. In `async` code, use
+  /// the overload with `await`.
   public func merge(
     into pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [Merged] {
@@ -101,11 +102,27 @@ extension Salvage {
     }
   }
 
+  /// Recovers the rows of the damaged file on a separate thread, and adds the rows with unused keys to a pool's
+  /// database.
+  ///
+  /// Throws `CancellationError` if the task is cancelled before the commit; the database then stays unchanged. The
+  /// recovery itself is not interrupted.
+  public func merge(
+    into pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> [Merged] {
+    let recovered = temporaryPath
+    defer { try? SqliteDatabase.deleteDatabase(at: recovered) }
+    let report = try await onOwnThread { try recover(into: recovered, encoding: TextEncoding(of: pool.root)) }
+    return try await pool.withWriter(file: file, line: line) { db in try add(report, recovered, to: db) }
+  }
+
+  private var temporaryPath: String { "\(damaged)-salvaged-\(UUID().uuidString)" }
+
   /// Recovers the rows into a temporary file, which is deleted after `body`.
   private func recovering(
     _ encoding: TextEncoding, _ body: (SalvageReport, _ path: String) throws -> [Merged]
   ) throws -> [Merged] {
-    let recovered = "\(damaged)-salvaged-\(UUID().uuidString)"
+    let recovered = temporaryPath
     defer { try? SqliteDatabase.deleteDatabase(at: recovered) }
     return try body(recover(into: recovered, encoding: encoding), recovered)
   }

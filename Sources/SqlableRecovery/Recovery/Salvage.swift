@@ -45,11 +45,18 @@ public struct Salvage: Sendable {
   ///
   /// Throws `.misuse` if `path` exists, if the handle for the functions has a key, or if the damaged file looks
   /// encrypted. Throws `.cannotOpen` if the damaged file can't be read, and `.notADatabase` if the damaged file has no
-  /// database page. Throws `.full` or `.io` if the new file can't be written. Damage itself is not an error.
+  /// database page. Throws `.full` or `.io` if the new file can't be written. Damage itself is not an error. Blocks the
+  /// thread. In `async` code, use the overload with `await`.
   @discardableResult
   public func recover(into path: String) throws -> SalvageReport {
     guard !isEncrypted else { throw Salvage.encrypted }
     return try SalvageRun(self, into: path).recover()
+  }
+
+  /// Recovers the schema and the rows into a new file, on a separate thread.
+  @discardableResult
+  public func recover(into path: String) async throws -> SalvageReport {
+    try await onOwnThread { try self.recover(into: path) }
   }
 
   func recover(into path: String, encoding: TextEncoding) throws -> SalvageReport {

@@ -56,8 +56,8 @@ import Testing
       try await Person(id: nil, name: "Bert").insert().run(pool)
       try await pool.close()
       let restored = DatabaseArchive(at: directory + "/archive")
-      try restored.restore(to: directory + "/one", at: .commit(commit))
-      try restored.restore(to: directory + "/two")
+      try await restored.restore(to: directory + "/one", at: .commit(commit))
+      try await restored.restore(to: directory + "/two")
       #expect(try Person.read().run(SqliteDatabase(filepath: directory + "/one")).map(\.name) == ["Anna"])
       #expect(try Person.read().run(SqliteDatabase(filepath: directory + "/two")).map(\.name) == ["Anna", "Bert"])
     }

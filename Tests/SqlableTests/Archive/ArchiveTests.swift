@@ -181,7 +181,7 @@ import Testing
       }
       #expect(try await archive.flush() > 1)
       try await pool.close()
-      try DatabaseArchive(at: directory + "/archive").restore(to: directory + "/copy.sqlite")
+      try await DatabaseArchive(at: directory + "/archive").restore(to: directory + "/copy.sqlite")
       #expect(try Person.count().run(SqliteDatabase(filepath: directory + "/copy.sqlite")) == 200)
     }
   }

@@ -72,6 +72,17 @@ import Testing
     }
   }
 
+  @Test func asyncCodeAwaitsAnExport() async throws {
+    try await withDirectoryAsync { directory in
+      let configuration = PoolConfiguration(handles: .init(key: .raw(ExportTests.key)))
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite", configuration: configuration)
+      try await pool.withWriter { db in try fill(db) }
+      try await pool.export(to: directory + "/b.sqlite", key: nil)
+      #expect(try contents(directory + "/b.sqlite", nil) == contents(directory + "/a.sqlite", .raw(ExportTests.key)))
+      try await pool.close()
+    }
+  }
+
   /// SQLite assigns new rowids when it copies all columns of a table with neither an integer key nor an index.
   @Test func everyTableKeepsItsRowidsInBothDirections() throws {
     try withDirectory { directory in

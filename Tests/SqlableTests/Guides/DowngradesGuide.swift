@@ -61,7 +61,7 @@ extension Shipment: SqlCodable {
   /// Opens a database, also one that a newer release has migrated.
   private func open(_ path: String, _ releases: Migrations) async throws -> SqlitePool {
     let pool = try SqlitePool(filepath: path)
-    if case .newer(let names) = try releases.status(pool) {
+    if case .newer(let names) = try await releases.status(pool) {
       print("a newer release has run \(names)")
     } else {
       try await releases.apply(pool)
@@ -89,7 +89,7 @@ extension Shipment: SqlCodable {
           SqlError.schema: the database belongs to a newer program: it has run migration customers \
           (at sqlable_migration)
           """)
-      #expect(try first.status(pool) == .newer(["customers"]))
+      #expect(try await first.status(pool) == .newer(["customers"]))
       try await pool.close()
       let older = try await open(path, first)
       try await Parcel(address: "1 Main Street", grams: 900).insert().run(older)
@@ -187,14 +187,14 @@ extension Shipment: SqlCodable {
       let path = directory + "/parcels.sqlite"
       let pool = try await open(path, first)
       try await Parcel(address: "1 Main Street", grams: 900).insert().run(pool)
-      if case .pending(let names) = try second.status(pool) {
+      if case .pending(let names) = try await second.status(pool) {
         print("before \(names)")
         try await pool.backup(to: path + ".before")
       }
       try await second.apply(pool)
       try await Parcel(address: "2 Main Street", grams: 100).insert().run(pool)
       try await pool.restore(from: path + ".before")
-      #expect(try first.status(pool) == .current)
+      #expect(try await first.status(pool) == .current)
       #expect(try await Parcel.read().run(pool).map(\.address) == ["1 Main Street"])
       try await pool.close()
     }

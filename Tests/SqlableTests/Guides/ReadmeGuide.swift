@@ -36,7 +36,7 @@ extension Author {
       let pool = try SqlitePool(filepath: path)
       try await migrations.apply(pool)  // runs each migration once in this file
       try await schema.verify(pool)  // throws every difference between the models and the file
-      let status = try await pool.read { db in try migrations.status(db) }
+      let status = try await migrations.status(pool)
       #expect(status == .current)
 
       let author = try await Author(name: "Ursula K. Le Guin").insert().run(pool)

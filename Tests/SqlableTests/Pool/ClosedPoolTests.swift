@@ -240,10 +240,10 @@ import Testing
       #expect(archive.status.error == nil)
       #expect(archive.status.gaps == 0)
       for (index, commit) in commits.enumerated() {
-        try seen.restore(to: directory + "/\(index).sqlite", at: .commit(commit))
+        try await seen.restore(to: directory + "/\(index).sqlite", at: .commit(commit))
         #expect(try Member.count().run(SqliteDatabase(filepath: directory + "/\(index).sqlite")) == index + 1)
       }
-      try seen.restore(to: directory + "/before.sqlite", at: .commit(seen.ranges()[0].last.commit))
+      try await seen.restore(to: directory + "/before.sqlite", at: .commit(seen.ranges()[0].last.commit))
       #expect(try Member.count().run(SqliteDatabase(filepath: directory + "/before.sqlite")) == 1)
       try await archive.stop()
       try await pool.close()

@@ -193,6 +193,29 @@ struct CorruptionTests {
     }
   }
 
+  @Test func aPoolRebuildsAnIndexInAsyncCode() async throws {
+    try await withDirectoryAsync { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 100) }
+      let root = try damaged.root(of: "by_color")
+      let leaf = try damaged.bytes(ofPage: root)[0] == 10 ? root : try damaged.pages(ofType: 10)[0]
+      let bytes = try damaged.bytes(ofPage: leaf)
+      let place = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("red".utf8)) })
+      try damaged.overwrite(page: leaf, at: place, with: Array("rod".utf8))
+      let pool = try SqlitePool(filepath: damaged.path)
+      let report = try await pool.checkForCorruption()
+      #expect(report.indexes == ["by_color"])
+      #expect(try await pool.reindex(report).isSound)
+      #expect(try await pool.checkForCorruption().isSound)
+      let inside = await #expect(throws: SqlError.self) {
+        try await pool.transaction { _ in _ = try pool.checkForCorruption() }
+      }
+      #expect(inside?.message == "can't check the file inside a closure of the pool")
+      try await pool.close()
+      let closed = await #expect(throws: SqlError.self) { _ = try await pool.checkForCorruption() }
+      #expect(closed?.kind == .closed)
+    }
+  }
+
   @Test func anIntactFileIsSound() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 1_000) }

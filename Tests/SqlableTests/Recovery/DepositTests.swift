@@ -97,7 +97,7 @@ struct DepositTests {
       let before = try await Bicycle.count().run(pool)
       #expect(before >= written)
       try await Bicycle(id: 20_000, name: "new", color: "blue").insert().run(pool)
-      let merged = try Salvage(damaged: file).merge(into: pool)
+      let merged = try await Salvage(damaged: file).merge(into: pool)
       let bikes = try #require(merged.first { $0.table == "bicycle" })
       #expect(bikes.added > 2_900, "\(merged)")
       #expect(bikes.conflicts == 0, "\(merged)")
@@ -117,6 +117,26 @@ struct DepositTests {
       }
       #expect(files(in: directory).filter { $0.contains("salvaged") }.isEmpty)
       try pool.close()
+    }
+  }
+
+  /// The recovery runs to its end; the merge waits for the writer and is cancelled.
+  @Test func aCancelledMergeAddsNothing() async throws {
+    try await withDirectoryAsync { directory in
+      _ = try DamagedDatabase(directory + "/old.sqlite") { try SalvageTests.bicycles($0, 10) }
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite")
+      try await pool.withWriter { try $0.createTables(of: Schema(Person.self, Bicycle.self)) }
+      let isHeld = DispatchSemaphore(value: 0)
+      let holder = Task { try await pool.withWriter { _ in isHeld.wait() } }
+      let merge = Task { try await Salvage(damaged: directory + "/old.sqlite").merge(into: pool) }
+      while pool.statistics.waitingWrites == 0 { try await Task.sleep(for: .milliseconds(1)) }
+      merge.cancel()
+      await #expect(throws: CancellationError.self) { _ = try await merge.value }
+      isHeld.signal()
+      try await holder.value
+      #expect(try await Bicycle.count().run(pool) == 0)
+      #expect(files(in: directory).filter { $0.contains("salvaged") }.isEmpty)
+      try await pool.close()
     }
   }
 

@@ -47,6 +47,14 @@ struct SalvageTests {
     }
   }
 
+  @Test func asyncCodeAwaitsASalvage() async throws {
+    try await withDirectoryAsync { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 100) }
+      let report = try await Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")
+      #expect(report[table: "bicycle"]?.rowsFromPages == 100)
+    }
+  }
+
   /// A row of the schema contains the table's name three times: as `name`, as `tbl_name` and in the SQL text.
   @Test(arguments: [0, 1, 2])
   func aTableKeepsItsNameIfOneOfThreePlacesIsDamaged(place: Int) throws {

@@ -19,7 +19,9 @@ func run(_ arguments: ArraySlice<String>) throws -> [Report] {
   case ["tidy"]:
     let names = checkUnusedNames(files)
     guard names.declarations > 1000 else { throw CheckError("only \(names.declarations) declarations were found") }
-    return [checkSizes(files), names, checkWords(files)]
+    let calls = checkAsyncForms(files)
+    guard calls.declarations > 500 else { throw CheckError("only \(calls.declarations) functions were found") }
+    return [checkSizes(files), names, checkWords(files), calls]
   case ["tuples"], ["tuples", "--check"]:
     return [try repository.tuples(files, isCheck: arguments.count == 2)]
   case ["messages"], ["messages", "--check"]:
