@@ -127,9 +127,10 @@ import Testing
   /// `{"read":{"select":[…]}}`: the document of a count is that of the query of one row.
   @Test func aCountIsEncodedAsTheQueryOfOneRow() throws {
     let count = dear.count()
-    #expect(try JSONEncoder().encode(count) == JSONEncoder().encode(count.asSelect()))
+    #expect(try count.json() == count.asSelect().json())
     #expect(try AnyStatement(count).json() == count.json())
-    let decoded = try Select<Int>(json: count.json(), rules: StatementRules(models: [Worker.self]))
+    let sent = try JSONEncoder().encode(count)
+    let decoded = try Select<Int>(json: sent, rules: StatementRules(models: [Worker.self]))
     #expect(decoded.sql == count.sql)
     try withCompany { db in
       let numbers = try decoded.run(db)
