@@ -15,7 +15,7 @@ struct CommandSuggestion {
     let match = word.mostSimilar(in: names + (command == root ? ["help"] : []))
     // The arguments of a default subcommand are addresses, host:port.
     if command.configuration.defaultSubcommand != nil, match == nil || word.contains(":") { return nil }
-    return CommandSuggestion("unknown subcommand '\(word.visible)'", match, command, path)
+    return CommandSuggestion("unknown subcommand '\(word.visible)'", match, root.usageString(for: command), path)
   }
 
   /// Returns an unknown option for which there is a similar option; nil if there is none.
@@ -28,15 +28,15 @@ struct CommandSuggestion {
     for argument in rest.prefix(while: { $0 != "--" }) where argument.hasPrefix("--") {
       let option = String(argument.prefix { $0 != "=" })
       guard !names.contains(option), let match = option.mostSimilar(in: names) else { continue }
-      return CommandSuggestion("unknown option '\(option.visible)'", match, command, path)
+      return CommandSuggestion("unknown option '\(option.visible)'", match, root.usageString(for: command), path)
     }
     return nil
   }
 
-  private init(_ problem: String, _ match: String?, _ command: any ParsableCommand.Type, _ path: [String]) {
+  private init(_ problem: String, _ match: String?, _ usage: String, _ path: [String]) {
     message = """
       \(problem)\(match.map { "; did you mean '\($0)'?" } ?? "")
-      Usage: \(command.usageString(for: command))
+      Usage: \(usage)
         See '\(path.joined(separator: " ")) --help' for more information.
       """
   }

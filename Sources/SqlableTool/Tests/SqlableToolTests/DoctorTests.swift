@@ -18,7 +18,7 @@ struct DoctorTests {
       let run = try doctor(directory)
       #expect(run.exitCode == 0)
       #expect(run.errors == "")
-      let (size, pages) = (before.count / 1_000, before.count / 4_096)
+      let (size, pages) = ((before.count + 500) / 1_000, before.count / 4_096)
       #expect(run.output.hasPrefix("a.sqlite: \(size) kB, \(pages) pages of 4096 bytes, "))
       #expect(run.output.contains("\n  bicycle: 1 pages, 4.1 kB, "))
       #expect(run.output.contains(/\nfree space of the file system: [0-9.]+ [kMGT]B\n/))
