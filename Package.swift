@@ -47,8 +47,10 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
   ],
   targets: [
-    .systemLibrary(name: "CSqlableSystemSQLite", providers: [.apt(["libsqlite3-dev"])]),
-    .systemLibrary(name: "CSqlableSQLCipher", pkgConfig: "sqlcipher"),
+    .systemLibrary(name: "CSqlableSystemSQLite", providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
+    .systemLibrary(
+      name: "CSqlableSQLCipher", pkgConfig: "sqlcipher",
+      providers: [.apt(["libsqlcipher-dev"]), .yum(["sqlcipher-devel"])]),
     .systemLibrary(name: "CSqlableDqlite", pkgConfig: "dqlite", providers: [.apt(["libdqlite-dev"])]),
     .target(
       name: "CSqlableSQLite",

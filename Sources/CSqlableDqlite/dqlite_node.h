@@ -3,8 +3,10 @@
 #define SQLABLE_DQLITE_NODE_H
 
 #if !__has_include(<dqlite.h>)
-#error "the headers of dqlite are missing: apt-get install libdqlite-dev"
-#endif
+#error "dqlite.h is missing; install dqlite's headers: apt-get install libdqlite-dev"
+#elif !__has_include(<sqlite3.h>)
+#error "sqlite3.h is missing; install SQLite's headers: apt-get install libsqlite3-dev, or dnf install sqlite-devel"
+#else
 #include <dqlite.h>
 #include <sqlite3.h>
 
@@ -13,4 +15,5 @@ static inline int sqlable_auto_extension(int (*entry)(sqlite3 *, char **, const 
   return sqlite3_auto_extension((void (*)(void))entry);
 }
 
+#endif
 #endif

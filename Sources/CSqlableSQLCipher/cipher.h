@@ -2,6 +2,9 @@
 #ifndef SQLABLE_CIPHER_H
 #define SQLABLE_CIPHER_H
 
+#if !__has_include(<sqlite3.h>)
+#error "sqlite3.h is missing; install SQLCipher 4.5 or later: apt-get install libsqlcipher-dev (dnf: sqlcipher-devel)"
+#else
 #include "../CSqlableSystemSQLite/shim.h"
 
 // SQLCipher 4.5 is SQLite 3.36.
@@ -13,4 +16,5 @@
 int sqlite3_key_v2(sqlite3 *db, const char *database, const void *key, int size);
 int sqlite3_rekey_v2(sqlite3 *db, const char *database, const void *key, int size);
 
+#endif
 #endif

@@ -64,6 +64,26 @@ struct ArchiveReader {
     return nil
   }
 
+  /// Returns the size in bytes of the commits up to a commit or time. Reads only the headers of the records.
+  func size(upTo moment: DatabaseArchive.RestorePoint) throws -> Int {
+    var size = 0
+    for start in try files.logs(ofGeneration: generation) {
+      let log = try ArchiveFile(files.directory(ofGeneration: generation) + "/" + ArchiveFileWriter.name(from: start))
+      var offset = ArchiveFileWriter.headerSize
+      while let record = ArchiveRecord(header: log.bytes(offset, ArchiveRecord.headerSize)),
+        offset + record.size <= log.size
+      {
+        switch moment {
+        case .commit(let number) where record.number > number: return size
+        case .time(let time) where record.time > time.archived: return size
+        default: break
+        }
+        (size, offset) = (size + record.size, offset + record.size)
+      }
+    }
+    return size
+  }
+
   private func damaged(_ what: String) -> SqlError {
     SqlError(
       .corrupt,

@@ -72,14 +72,26 @@ public struct DatabaseArchive: Sendable, Hashable {
   public func restore(
     to filepath: String, at moment: RestorePoint = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil
   ) throws -> Commit {
+    try restore(to: filepath, at: moment, checks: checks, schema: schema, progress: nil)
+  }
+
+  /// Restores as the public method does.
+  ///
+  /// - Parameter progress: A closure that the restoring thread calls with the number of bytes read so far, and the
+  ///   number of bytes to read.
+  package func restore(
+    to filepath: String, at moment: RestorePoint, checks: BackupChecks, schema: Schema? = nil,
+    progress: ((_ bytes: Int, _ total: Int) -> Void)?
+  ) throws -> Commit {
     let generation = try generation(for: moment)
     let target = try BackupTarget(filepath)
     guard DatabaseFiles(of: target.path).paths.isEmpty else {
       throw SqlError.misuse("can't create \(filepath): the file, or a WAL or journal beside it, already exists")
     }
     let file = try PartialFile.make(beside: target.path, mode: 0o600)
-    try copyBase(ofGeneration: generation, to: file)
-    let commit = try applyCommits(ofGeneration: generation, upTo: moment, to: file)
+    let advance = try progress.map { try advancing($0, ofGeneration: generation, upTo: moment) }
+    try copyBase(ofGeneration: generation, to: file, advance)
+    let commit = try applyCommits(ofGeneration: generation, upTo: moment, to: file, advance)
     try file.removeNeedForWAL()
     try file.sync()
     let options = BackupOptions(checks: checks, schema: schema)
@@ -114,7 +126,20 @@ public struct DatabaseArchive: Sendable, Hashable {
     throw SqlError.misuse("the archive at \(path) has no commit before commit \(first)")
   }
 
-  private func copyBase(ofGeneration generation: Int, to file: PartialFile) throws {
+  /// Returns a function that adds a number of bytes to those read so far, and calls `progress`.
+  private func advancing(
+    _ progress: @escaping (Int, Int) -> Void, ofGeneration generation: Int, upTo moment: RestorePoint
+  ) throws -> (Int) -> Void {
+    let base = FileIdentity.info(files.base(ofGeneration: generation)).map { Int($0.st_size) } ?? 0
+    let total = try base + ArchiveReader(files: files, generation: generation).size(upTo: moment)
+    var bytes = 0
+    return { count in
+      bytes += count
+      progress(bytes, total)
+    }
+  }
+
+  private func copyBase(ofGeneration generation: Int, to file: PartialFile, _ advance: ((Int) -> Void)?) throws {
     let path = files.base(ofGeneration: generation)
     let description = try files.description(ofGeneration: generation)
     var (size, sum) = (0, WALChecksum(isBigEndian: false))
@@ -122,6 +147,7 @@ public struct DatabaseArchive: Sendable, Hashable {
       sum = sum.adding(part)
       size = offset + part.count
       try file.write(part, at: offset)
+      advance?(part.count)
     }
     // Earlier versions wrote no checksum.
     guard let expected = description.baseSum else { return }
@@ -136,9 +162,9 @@ public struct DatabaseArchive: Sendable, Hashable {
   }
 
   /// Applies the commits up to a commit or time, and returns the last applied commit.
-  private func applyCommits(ofGeneration generation: Int, upTo moment: RestorePoint, to file: PartialFile) throws
-    -> Commit
-  {
+  private func applyCommits(
+    ofGeneration generation: Int, upTo moment: RestorePoint, to file: PartialFile, _ advance: ((Int) -> Void)?
+  ) throws -> Commit {
     let description = try files.description(ofGeneration: generation)
     var last = (number: description.commit, time: description.time)
     var (size, isReached): (Int?, Bool) = (nil, moment == .commit(last.number))
@@ -150,6 +176,7 @@ public struct DatabaseArchive: Sendable, Hashable {
           return false
         }
         try apply { page, bytes in try file.write(bytes, at: (page - 1) * record.pageSize) }
+        advance?(record.size)
         (last, size) = ((record.number, record.time), record.databasePages * record.pageSize)
         isReached = moment == .commit(record.number)
         return !isReached

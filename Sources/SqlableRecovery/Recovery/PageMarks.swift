@@ -7,10 +7,13 @@ struct PageMarks {
   }
 
   private var marks: [Mark]
+  /// The number of pages with a known use.
+  private(set) var knownCount = 0
 
   init(of file: DamagedFile) {
     marks = Array(repeating: .unknown, count: Int(file.fileCount) + 1)
     for number in file.mapPages { marks[Int(number)] = .map }
+    knownCount = file.mapPages.count
   }
 
   /// The mark of a page; nil for a page that does not exist.
@@ -21,12 +24,15 @@ struct PageMarks {
     // A b-tree that points to a page is more reliable than the freelist, which might be damaged itself.
     guard let old = self[number], old == .unknown || old == .free && mark != .free else { return false }
     marks[Int(number)] = mark
+    if old == .unknown { knownCount += 1 }
     return true
   }
 
   /// Restores an earlier mark of a page, after a damaged pointer caused a wrong mark. Nil has no effect.
   mutating func release(_ number: UInt32, to mark: Mark?) {
-    if let mark, self[number] != nil { marks[Int(number)] = mark }
+    guard let mark, let old = self[number] else { return }
+    marks[Int(number)] = mark
+    knownCount += (mark == .unknown ? 0 : 1) - (old == .unknown ? 0 : 1)
   }
 
   // MARK: Freelist

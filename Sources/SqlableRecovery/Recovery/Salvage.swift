@@ -23,6 +23,9 @@ public struct Salvage: Sendable {
   /// True if rows that were probably deleted are stored in the table `lost_and_found`. Default: false.
   public var keepsPossiblyDeleted = false
 
+  /// A closure that the recovering thread calls after each page of a b-tree, and once before the indexes are created.
+  package var progress: (@Sendable (SalvageProgress) -> Void)?
+
   /// - Parameters:
   ///   - damaged: The path of the damaged database.
   ///   - backup: The path of an older copy. The copy supplies lost parts of the schema and the rows of lost pages.
@@ -75,4 +78,12 @@ public struct Salvage: Sendable {
   static var encrypted: SqlError {
     .misuse("can't salvage an encrypted file: encrypted pages can't be told apart; restore a backup")
   }
+}
+
+/// The progress of a salvage.
+package enum SalvageProgress: Sendable, Hashable {
+  /// The number of pages whose use is known so far, and the number of pages in the file.
+  case pages(Int, of: Int)
+  /// All rows are stored; the indexes, views and triggers follow.
+  case indexes
 }

@@ -46,6 +46,7 @@ final class SalvageRun {
 
   func recover() throws -> SalvageReport {
     try output.making {
+      crawler.progress = salvage.progress
       knowsFreelist = crawler.marks.markFreelist(of: file)
       try readSchema()
       try createTables()
@@ -59,6 +60,7 @@ final class SalvageRun {
       try assignOrphans()
       try completeFromBackup()
       try finishVirtualTables()
+      salvage.progress?(.indexes)
       try finishSchema()
       finishReport()
     }

@@ -9,6 +9,7 @@ final class TreeCrawler {
   /// The root of the b-tree that contains a page, for each page with a twin.
   private(set) var owners: [UInt32: UInt32] = [:]
   private let twins: PageTwins?
+  var progress: ((SalvageProgress) -> Void)?
 
   init(_ file: DamagedFile, ownersOf twins: PageTwins? = nil) {
     (self.file, self.twins) = (file, twins)
@@ -25,6 +26,8 @@ final class TreeCrawler {
     }
     return tally
   }
+
+  private func reportProgress() { progress?(.pages(marks.knownCount, of: Int(file.fileCount))) }
 
   /// A row of a leaf, or a key of an index.
   struct TreeRow {
@@ -58,6 +61,7 @@ final class TreeCrawler {
   ) throws {
     var steps = [Step(number: root, rowids: rowids, outer: rowids, depth: depth)]
     while let step = steps.popLast() {
+      reportProgress()
       let isRoot = step.number == root
       let mark = marks[step.number]
       // If the missing page is above the leaves, the pages below it might still exist.
@@ -187,6 +191,7 @@ final class TreeCrawler {
   ) throws {
     var steps: [(number: UInt32, depth: Int)] = [(root, 0)]
     while let (number, depth) = steps.popLast() {
+      reportProgress()
       let mark = marks[number]
       guard depth < 64, marks.claim(number, as: .tree) else {
         tally.miss(TreeCrawler.allRowids, depth: depth, file.isCut(number) ? .cut : .unknown)

@@ -52,7 +52,12 @@ struct ArchiveCommand: ParsableCommand {
     let archive = DatabaseArchive(at: directory)
     guard let target else { return try list(archive) }
     let moment = time.map { .time($0) } ?? commit.map { .commit($0) } ?? DatabaseArchive.RestorePoint.latest
-    let restored = try archive.restore(to: target, at: moment, checks: noCheck ? [] : .integrity)
+    let restored = try ProgressLine.during { line in
+      try archive.restore(to: target, at: moment, checks: noCheck ? [] : .integrity) { bytes, total in
+        line.report(bytes, of: total, .bytes, in: "restoring")
+        if bytes == total, !noCheck { line.begin("checking the database") }
+      }
+    }
     try write([restored].map(Entry.init)) { "commit \($0[0].commit) of \($0[0].time)\n" }
   }
 

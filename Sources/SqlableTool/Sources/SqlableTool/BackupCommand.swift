@@ -33,8 +33,15 @@ struct BackupCommand: ParsableCommand {
     var options = BackupOptions()
     options.method = vacuum ? .vacuumed : .copied
     if noCheck { options.checks = [] }
-    options.bytesPerSecond = rate.map { $0 << 20 }
-    try withReadOnlyDatabase(source) { db in try db.backup(to: target, options) }
+    options.bytesPerSecond = rate.map { $0 * 1_000_000 }
+    try ProgressLine.during { line in
+      line.begin("copying")
+      options.progress = { [noCheck] progress in
+        line.report(progress.copiedPages, of: progress.totalPages, .pages, in: "copying")
+        if progress.copiedPages == progress.totalPages, !noCheck { line.begin("checking the copy") }
+      }
+      try withReadOnlyDatabase(source) { db in try db.backup(to: target, options) }
+    }
     Output.write("done\n", to: STDOUT_FILENO)
   }
 }

@@ -177,15 +177,15 @@ struct DoctorReport: Encodable {
       } else {
         "the WAL keeps its largest size until the last connection closes, or PRAGMA wal_checkpoint(TRUNCATE) runs"
       }
-    remarks.append("the WAL has \(walSize) bytes: \(reason)")
+    remarks.append("the WAL has \(walSize.sizeText): \(reason)")
   }
 
   // MARK: As text
 
   var text: String {
-    var lines = ["\(path): \(size) bytes, \(pages) pages of \(pageSize), \(freePages) free"]
-    if walSize > 0 { lines.append("WAL: \(walSize) bytes") }
-    if let freeBytes { lines.append("free space of the file system: \(freeBytes) bytes") }
+    var lines = ["\(path): \(size.sizeText), \(pages) pages of \(pageSize) bytes, \(freePages) free"]
+    if walSize > 0 { lines.append("WAL: \(walSize.sizeText)") }
+    if let freeBytes { lines.append("free space of the file system: \(freeBytes.sizeText)") }
     func add(_ title: String, _ items: [String]) {
       guard !items.isEmpty else { return }
       lines += ["", title] + items.map { "  \($0)" }
@@ -198,7 +198,8 @@ struct DoctorReport: Encodable {
       })
     add("Settings", settings.map { "\($0.name) is \($0.value), usually \($0.usual): \($0.meaning)" })
     add(
-      "Tables and indexes", trees.map { "\($0.name): \($0.pages) pages, \($0.bytes) bytes, \($0.unusedBytes) unused" })
+      "Tables and indexes",
+      trees.map { "\($0.name): \($0.pages) pages, \($0.bytes.sizeText), \($0.unusedBytes.sizeText) unused" })
     add("Remarks", remarks)
     add("Problems", problems)
     if problems.isEmpty { lines += ["", "Nothing is wrong."] }

@@ -34,6 +34,11 @@ struct MigrateCommand: ParsableCommand {
   var allowDataLoss = false
 
   func run() throws {
+    try ProgressLine.during(migrate)
+    report(dryRun ? "the dry run succeeded; nothing was changed" : "done")
+  }
+
+  private func migrate(_ line: ProgressLine) throws {
     if changes.hasSuffix(".json") {
       let plan = try decoded(SchemaPlan.self, from: changes, "plan")
       guard FileManager.default.fileExists(atPath: database) else {
@@ -41,7 +46,14 @@ struct MigrateCommand: ParsableCommand {
       }
       try change { db in
         try plan.apply(db, allowing: allowDataLoss ? .dataLoss : []) { progress in
-          if progress.rows == 0 { report(plan.steps[progress.step].description) }
+          let (step, name) = (plan.steps[progress.step], "step \(progress.step + 1) of \(plan.steps.count)")
+          if progress.rows > 0 {
+            line.report(progress.rows, of: step.rows, .rows, in: name)
+          } else {
+            line.clear()
+            report(step.description)
+            line.begin(name)
+          }
         }
       }
     } else {
@@ -50,10 +62,14 @@ struct MigrateCommand: ParsableCommand {
         throw FileProblem(description: "\(changes): no file name ends with .sql")
       }
       try change { db in
-        _ = try migrations.apply(db) { progress in if progress.batch == 0 { report(progress.name) } }
+        _ = try migrations.apply(db) { progress in
+          guard progress.batch == 0 else { return }
+          line.clear()
+          report(progress.name)
+          line.begin("migration \(progress.position + 1) of \(migrations.all.count)")
+        }
       }
     }
-    report(dryRun ? "the dry run succeeded; nothing was changed" : "done")
   }
 
   private func report(_ line: String) {

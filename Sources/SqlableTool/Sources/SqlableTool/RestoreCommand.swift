@@ -30,7 +30,13 @@ struct RestoreCommand: ParsableCommand {
     if noCheck { options.checks = [] }
     let db = try SqliteDatabase(filepath: target, configuration: .changing(target))
     defer { try? db.close() }
-    try db.restore(from: source, options)
+    try ProgressLine.during { line in
+      if !noCheck { line.begin("checking the backup") }
+      options.progress = { progress in
+        line.report(progress.copiedPages, of: progress.totalPages, .pages, in: "copying")
+      }
+      try db.restore(from: source, options)
+    }
     Output.write("done\n", to: STDOUT_FILENO)
   }
 }

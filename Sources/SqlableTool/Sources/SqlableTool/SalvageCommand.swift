@@ -35,7 +35,16 @@ struct SalvageCommand: ParsableCommand {
   func run() throws {
     var salvage = Salvage(damaged: damaged, backup: backup)
     salvage.keepsPossiblyDeleted = keepDeleted
-    let report = try salvage.recover(into: output)
+    let report = try ProgressLine.during { line in
+      line.begin("reading the file")
+      salvage.progress = { progress in
+        switch progress {
+        case .pages(let known, let total): line.report(known, of: total, .pages, in: "recovering")
+        case .indexes: line.begin("creating indexes")
+        }
+      }
+      return try salvage.recover(into: output)
+    }
     Output.write(try json ? Output.json(report) : "\(report)\n".visible(keeping: ["\n"]), to: STDOUT_FILENO)
     if !report.isComplete { throw ExitCode.failure }
   }

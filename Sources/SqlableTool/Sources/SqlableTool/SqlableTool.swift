@@ -18,6 +18,10 @@ struct SqlableTool: ParsableCommand {
   func run() throws { throw ValidationError("a subcommand is missing") }
 
   @MainActor static func main() async {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    if let mistake = CommandSuggestion.unknownSubcommand(in: arguments, of: self) {
+      fail(mistake.message, code: 2)
+    }
     var running: any ParsableCommand.Type = SqlableTool.self
     do {
       var command = try parseAsRoot()
@@ -30,7 +34,13 @@ struct SqlableTool: ParsableCommand {
       switch exitCode(for: error) {
       case .success: Output.write(fullMessage(for: error) + "\n", to: STDOUT_FILENO)
       case .validationFailure:
-        Output.write(fullMessage(for: error) + "\n", to: STDERR_FILENO)
+        let message = fullMessage(for: error)
+        if !message.contains("Did you mean"),
+          let mistake = CommandSuggestion.unknownOption(in: arguments, of: self)
+        {
+          fail(mistake.message, code: 2)
+        }
+        Output.write(message + "\n", to: STDERR_FILENO)
         Foundation.exit(2)
       case let code where error is ExitCode: Foundation.exit(code.rawValue)
       default: fail("\(error)", code: 1)

@@ -24,7 +24,11 @@ struct Program {
   var isAvailable: Bool { path != nil }
 
   /// Runs the program to its end. The output is written to files, because a full pipe would block the program.
-  func run(_ arguments: [String], in directory: String, input: String = "") throws -> Run {
+  ///
+  /// - Parameter terminal: The value of TERM for a pseudo terminal, which becomes the standard error; nil for a file.
+  func run(
+    _ arguments: [String], in directory: String, input: String = "", terminal: String? = nil
+  ) throws -> Run {
     try withDirectory { files in
       let (output, errors) = (URL(fileURLWithPath: files + "/output"), URL(fileURLWithPath: files + "/errors"))
       let given = URL(fileURLWithPath: files + "/input")
@@ -37,7 +41,13 @@ struct Program {
       process.standardInput = try FileHandle(forReadingFrom: given)
       process.standardOutput = try FileHandle(forWritingTo: output)
       process.standardError = try FileHandle(forWritingTo: errors)
+      let device = try terminal.map { _ in try PseudoTerminal() }
+      if let device, let terminal {
+        process.standardError = device.line
+        process.environment = ProcessInfo.processInfo.environment.merging(["TERM": terminal]) { $1 }
+      }
       try process.run()
+      try device?.readToEnd().write(to: errors)
       process.waitUntilExit()
       try #require(process.terminationReason == .exit)
       return Run(
