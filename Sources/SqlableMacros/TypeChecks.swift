@@ -22,11 +22,17 @@ extension ModelDeclaration {
       mistakes.add("\(macro) needs a struct\(orClass), not a protocol", "type", at: declaration.protocolKeyword)
       return false
     }
-    if let declaration = syntax.as(ClassDeclSyntax.self) { checkClass(declaration) }
     let roleAttributes = (syntax.asProtocol(WithAttributesSyntax.self)?.attributes ?? []).compactMap { element in
       element.as(AttributeSyntax.self).flatMap { $0.attributeName.trimmedDescription == role.name ? $0 : nil }
     }
     if roleAttributes.count > 1 {
+      // The first attribute writes the code.
+      if let place = context.location(of: node), let first = context.location(of: roleAttributes[0]),
+        place.line.trimmedDescription == first.line.trimmedDescription,
+        place.column.trimmedDescription == first.column.trimmedDescription
+      {
+        return true
+      }
       mistakes.add("the type has \(macro) twice", "twice", at: roleAttributes[1])
       return false
     }
@@ -37,7 +43,10 @@ extension ModelDeclaration {
         "generic", at: parameters)
     }
     checkVisibility(context)
-    return mistakes.all.isEmpty
+    let isVisible = mistakes.all.isEmpty
+    if let declaration = syntax.as(ClassDeclSyntax.self) { checkClass(declaration) }
+    // A class that is not final has an outline too.
+    return isVisible && (role == .model || !isClass)
   }
 
   private var orClass: String { role == .model ? " or a final class" : "" }
@@ -59,7 +68,7 @@ extension ModelDeclaration {
     guard role == .model else {
       return mistakes.add("@SqlEmbedded needs a struct, not a class", "type", at: declaration.classKeyword)
     }
-    guard !declaration.modifiers.contains(where: { $0.name.text == "final" }) else { return }
+    guard !isFinal else { return }
     let keyword = declaration.classKeyword
     let final = keyword.with(\.tokenKind, .identifier("final class"))
     mistakes.add(
@@ -93,6 +102,7 @@ extension ModelDeclaration {
     checkColumnNames()
     checkKeys()
     checkArguments()
+    checkIndexes()
     checkFullText()
     checkDeclared()
     if stored.isEmpty { mistakes.add("\(name.text) has no stored properties, and so no columns", "empty", at: name) }
@@ -123,8 +133,7 @@ extension ModelDeclaration {
     let keys = stored.filter { $0.attribute(.primaryKey) != nil }
     guard keys.count > 1, let second = keys[1].attribute(.primaryKey) else { return }
     let terms = keys.map { key in
-      let isDescending = key.attribute(.primaryKey)?.argument("descending")?.expression.trimmedDescription == "true"
-      return key.name + (isDescending ? ".desc" : "")
+      key.name + (key.attribute(.primaryKey)?.isDescending == true ? ".desc" : "")
     }.joined(separator: ", ")
     let declaration = "static let tableConstraints = [PrimaryKeys(\(terms))]"
     guard declared["tableConstraints"] == nil else {
@@ -149,8 +158,18 @@ extension ModelDeclaration {
       let attributes = variable.propertyAttributes.filter { $0.kind == .primaryKey }.map(\.syntax)
       members[index].decl = DeclSyntax(variable.without(attributes))
     }
-    let start = members.first?.leadingTrivia ?? .newline
-    members.append(MemberBlockItemSyntax(decl: DeclSyntax("\(raw: declaration)").with(\.leadingTrivia, start)))
+    let last = members[members.count - 1]
+    // The indentation of the first member, without its comment.
+    let before = members[0].leadingTrivia.pieces
+    var start = before.lastIndex(where: \.isNewline).map { Trivia(pieces: before[$0...]) } ?? []
+    var end = Trivia()
+    if start.isEmpty {
+      // The type is on one line.
+      members[members.count - 1] = last.with(\.trailingTrivia, []).with(\.semicolon, .semicolonToken())
+      (start, end) = (.space, .space)
+    }
+    let added = DeclSyntax("\(raw: declaration)").with(\.leadingTrivia, start).with(\.trailingTrivia, end)
+    members.append(MemberBlockItemSyntax(decl: added))
     var block = memberBlock
     block.members = MemberBlockItemListSyntax(members)
     return block
@@ -174,14 +193,10 @@ extension ModelDeclaration {
 
   private mutating func checkFullText() {
     let searched = stored.filter { $0.has(.fullText) }
-    for (kind, member) in [(PropertyAttribute.Kind.fullText, "tableFullText"), (.index, "tableIndexes")] {
-      guard declared[member] != nil else { continue }
-      for property in stored {
-        guard let attribute = property.attribute(kind) else { continue }
-        mistakes.add(
-          "\(name.text) already declares \(member); declare \(property.plainName) there", "declared",
-          at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
-      }
+    for property in searched where declared["tableFullText"] != nil {
+      guard let attribute = property.attribute(.fullText) else { continue }
+      mistakes.add(
+        "\(name.text) already declares tableFullText; add \(property.name) there", "declared", at: attribute.syntax)
     }
     let telling = searched.filter { $0.attribute(.fullText)?.arguments.isEmpty == false }
     guard telling.count > 1, let second = telling[1].attribute(.fullText) else { return }

@@ -19,6 +19,8 @@ func expectMistake(
   #expect(mistake.fixIts.map(\.message.message) == fixed.map(\.key), sourceLocation: sourceLocation)
   for (fixIt, expected) in zip(mistake.fixIts, fixed) {
     #expect(fixIt.applied(to: source) == expected.value, sourceLocation: sourceLocation)
+    let filled = expected.value.replacing(/<#\w+#>/, with: "Value")
+    #expect(!Parser.parse(source: filled).hasError, sourceLocation: sourceLocation)
   }
 }
 
@@ -49,13 +51,12 @@ private final class Finder: SyntaxAnyVisitor {
 }
 
 extension FixIt {
-  /// Returns the source with the changes. As in the compiler, blanks and comments around the nodes stay.
+  /// Returns the source with the changes.
   fileprivate func applied(to source: String) -> String {
     var bytes = Array(source.utf8)
-    for case .replace(let old, let new) in changes {
-      let start = old.positionAfterSkippingLeadingTrivia.utf8Offset
-      let end = old.endPositionBeforeTrailingTrivia.utf8Offset
-      bytes.replaceSubrange(start..<end, with: Array(new.trimmedDescription.utf8))
+    for edit in edits.sorted(by: { $0.range.lowerBound > $1.range.lowerBound }) {
+      let range = edit.range.lowerBound.utf8Offset..<edit.range.upperBound.utf8Offset
+      bytes.replaceSubrange(range, with: Array(edit.replacement.utf8))
     }
     return String(decoding: bytes, as: UTF8.self)
   }
