@@ -27,6 +27,8 @@ struct RowState: ~Copyable {
   @usableFromInline let valueStride = Library.valueStride
   /// True if a value could not be read, while the statement is traced.
   @usableFromInline var hasFailed = false
+  /// The state of decoding a row by `Codable`.
+  @usableFromInline var decoding = Decoding()
   /// The statement, which is used only for errors and for finding columns by name.
   var statement: Unmanaged<PreparedStatement>?
   #if DEBUG
@@ -107,6 +109,7 @@ extension RowState {
 
   static func give(back state: UnsafeMutablePointer<RowState>) {
     state.pointee.end()
+    state.pointee.decoding.abandonContainers()
     free.withLock { $0.append(state) }
   }
 
@@ -120,6 +123,7 @@ extension RowState {
   @inlinable
   func nextGeneration() {
     generation.store(generation.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+    decoding.current.store(Decoding.none, ordering: .relaxed)
   }
 
   /// The identities of unknown columns. `nonisolated(unsafe)` is sound: the memory is written only here.

@@ -78,6 +78,10 @@ public struct ReadRow {
 
   // MARK: Several models and values in one result
 
+  init(state: UnsafeMutablePointer<RowState>, generation: UInt64) {
+    (self.state, self.generation) = (state, generation)
+  }
+
   var count: Int { state.pointee.count }
 
   /// Returns the value at a position. Reads the value as a column of this type stores it.

@@ -8,6 +8,8 @@ final class ParameterSlots {
   let memory: UnsafeMutableBufferPointer<BoundValue>
   /// True if the writer was used after `write(to:)` returned, or if another statement ran inside `write(to:)`.
   @exclusivity(unchecked) var isStale = false
+  /// The encoder of the last row that `Codable` wrote, which is reused for the next row.
+  @exclusivity(unchecked) var encoder: AnyObject?
   #if DEBUG
   /// The positions of the columns that `write(to:)` deliberately skipped.
   var skipped: Set<Int> = []

@@ -21,6 +21,8 @@ final class KeyedColumns: Sendable {
 
   private init(_ table: TableInfo) { self.table = table }
 
+  var address: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
+
   @inline(__always)
   static func of<Model: Sqlable>(_ model: Model.Type) -> KeyedColumns {
     of(TableInfo.unchecked(model))

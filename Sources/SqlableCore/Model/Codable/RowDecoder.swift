@@ -10,7 +10,23 @@ struct RowDecoder: Decoder {
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    KeyedDecodingContainer(RowKeys(row: row, map: columns.map(of: type)))
+    let map = columns.map(of: type)
+    guard row.isDecoding(columns) else {
+      return KeyedDecodingContainer(RowKeys(source: RowSource(state: row.state, stamp: row.generation, map: map)))
+    }
+    guard let reused = row.state.pointee.decoding.containers.container(keys: map) else { return addContainer(map) }
+    // Sound: only `addContainer` adds containers, and a map has one key type.
+    return reused._withUnsafeGuaranteedRef {
+      unsafeDowncast($0, to: ReusedContainerOf<KeyedDecodingContainer<Key>>.self).copy()
+    }
+  }
+
+  @inline(never)
+  private func addContainer<Key: CodingKey>(_ map: UnsafePointer<KeyMap>) -> KeyedDecodingContainer<Key> {
+    let stamp = row.state.pointee.decoding.current.load(ordering: .relaxed)
+    let container = KeyedDecodingContainer<Key>(RowKeys(source: RowSource(state: row.state, stamp: stamp, map: map)))
+    row.state.pointee.decoding.containers.add(container, keys: map)
+    return container
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -22,15 +38,109 @@ struct RowDecoder: Decoder {
   }
 }
 
-/// The keyed container that decodes a model's keys from the columns of a row.
-private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  let row: ReadRow
+extension ReadRow {
+  /// True if this row is decoded as a model with these columns, so that containers can be reused.
+  @inline(__always)
+  fileprivate func isDecoding(_ columns: KeyedColumns) -> Bool {
+    state.pointee.isCurrent(generation) && state.pointee.isDecoding
+      && state.pointee.decoding.model == columns.address
+  }
+}
+
+/// The columns of a row, by their positions in the model's table.
+///
+/// The functions of the most frequent types read a value by its distance from the row's first value. If the value has
+/// another storage class, or if the row has other columns than the table, `value(at:)` reads it or reports the error.
+///
+/// The struct contains no references, because `KeyedDecodingContainer` copies its container for each value.
+private struct RowSource {
+  let state: UnsafeMutablePointer<RowState>
+  /// The stamp of the reused containers, or the generation of the only row that can be read.
+  let stamp: UInt64
   /// Never freed.
   let map: UnsafePointer<KeyMap>
 
+  var table: TableInfo { map.pointee.columns.table }
+
+  /// True if the container is reused, and a row is decoded.
+  @inline(__always)
+  private var isCurrent: Bool { state.pointee.decoding.current.load(ordering: .relaxed) == stamp }
+
+  /// The row that is decoded. If the container is stale, reading the row throws.
+  var row: ReadRow { ReadRow(state: state, generation: isCurrent ? state.pointee.current : stamp) }
+
+  @inline(__always)
+  private func predicted(_ column: Int) -> SqliteValue? {
+    guard isCurrent, let values = state.pointee.decoding.values else { return nil }
+    return SqliteValue(OpaquePointer(values + column &* state.pointee.valueStride))
+  }
+
+  func value<Value: SqlValue>(at column: Int) throws -> Value { try row.get(column: column, of: table) }
+
+  @inline(__always)
+  func isNull(at column: Int) throws -> Bool {
+    try predicted(column)?.isNull ?? row.isNull(column: column, of: table)
+  }
+
+  @inline(__always)
+  func integer(at column: Int) throws -> Int {
+    if let integer = predicted(column)?.integer { return Int(integer) }
+    return try value(at: column)
+  }
+
+  @inline(__always)
+  func optionalInteger(at column: Int) throws -> Int? {
+    if let integer = predicted(column)?.integer { return Int(integer) }
+    return try value(at: column)
+  }
+
+  @inline(__always)
+  func real(at column: Int) throws -> Double {
+    if let real = predicted(column)?.real { return real }
+    return try value(at: column)
+  }
+
+  @inline(__always)
+  func flag(at column: Int) throws -> Bool {
+    if let integer = predicted(column)?.integer, integer & ~1 == 0 { return integer == 1 }
+    return try value(at: column)
+  }
+
+  @inline(__always)
+  func text(at column: Int) throws -> String {
+    if let text = predicted(column)?.validText { return text }
+    return try value(at: column)
+  }
+
+  @inline(__always)
+  func optionalText(at column: Int) throws -> String? {
+    if let value = predicted(column) {
+      if value.isNull { return nil }
+      if let text = value.validText { return text }
+    }
+    return try value(at: column)
+  }
+
+  @inline(__always)
+  func date(at column: Int) throws -> Date {
+    guard let value = predicted(column),
+      let date = try? Date.read(
+        from: ReadCell(
+          value: value.pointer, state: state, generation: state.pointee.current, type: map.pointee.cells[column].type))
+    else { return try self.value(at: column) }
+    return date
+  }
+}
+
+/// The keyed container that decodes a model's keys from the columns of a row.
+private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let source: RowSource
+
   var codingPath: [any CodingKey] { [] }
 
-  private var table: TableInfo { map.pointee.columns.table }
+  private var map: UnsafePointer<KeyMap> { source.map }
+  private var row: ReadRow { source.row }
+  private var table: TableInfo { source.table }
 
   var allKeys: [Key] {
     table.columns.indices.compactMap { position in
@@ -45,6 +155,12 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   @inline(__always)
   private func column(of key: Key) throws -> Int {
+    let column = map.pointee.knownPosition(of: key)
+    return column >= 0 ? column : try searched(key)
+  }
+
+  @inline(never)
+  private func searched(_ key: Key) throws -> Int {
     let column = try map.pointee.position(of: key)
     guard column >= 0 else { throw missing(key) }
     return column
@@ -52,57 +168,43 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   private func missing(_ key: Key) -> any Error { row.labelled(map.pointee.columns.missing(key)) }
 
-  func decodeNil(forKey key: Key) throws -> Bool { try row.isNull(column: column(of: key), of: table) }
-
-  /// Returns the value of a key's column. Tries the table's position first: rows usually have the table's layout.
-  @inline(__always)
-  private func stored<Value: SqlValue>(_ key: Key) throws -> Value {
-    let (state, column) = (row.state, map.pointee.knownPosition(of: key))
-    guard column >= 0, state.pointee.isCurrent(row.generation) else { return try searched(key) }
-    let position = state.pointee.window.lowerBound &+ column
-    guard position < state.pointee.window.upperBound,
-      state.pointee.columns[position] == map.pointee.identities[column]
-    else { return try searched(key) }
-    do {
-      return try Value.read(
-        from: ReadCell(
-          value: state.pointee.value(at: position), state: state, generation: row.generation,
-          type: map.pointee.cells[column].type))
-    } catch {
-      throw located(error, column, position)
-    }
-  }
-
-  @inline(never)
-  private func searched<Value: SqlValue>(_ key: Key) throws -> Value {
-    try row.get(column: column(of: key), of: table)
-  }
-
-  @inline(never)
-  private func located(_ error: any Error, _ column: Int, _ position: Int) -> any Error {
-    row.located(error, column: table.columns[column].definition, position: position)
-  }
-
-  @inline(__always)
-  func decode<Value: SqlValue & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value { try stored(key) }
-
+  /// Returns nil for a key without a column.
   @inline(__always)
   private func optional<Value: SqlValue>(_ key: Key) throws -> Value? {
-    try map.pointee.position(of: key) >= 0 ? try stored(key) : nil
+    let column = try map.pointee.position(of: key)
+    return column >= 0 ? try source.value(at: column) : nil
+  }
+
+  func decodeNil(forKey key: Key) throws -> Bool { try source.isNull(at: column(of: key)) }
+
+  @inline(__always)
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try source.integer(at: column(of: key)) }
+
+  @inline(__always)
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try source.real(at: column(of: key)) }
+
+  @inline(__always)
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try source.flag(at: column(of: key)) }
+
+  @inline(__always)
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try source.text(at: column(of: key)) }
+
+  @inline(__always)
+  func decode<Value: SqlValue & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    try source.value(at: column(of: key))
   }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    // A fast path for dates: `Date` is the most frequent type without its own method in the protocol.
-    if type == Date.self, try map.pointee.position(of: key) >= 0 {
-      return unsafeBitCast(try stored(key) as Date, to: type)
-    }
     let column = try map.pointee.position(of: key)
-    let form = try map.pointee.form(of: type, under: key)
     if column >= 0 {
-      if let stored = form.value { return try row.get(stored, as: type, column: column, of: table) }
+      // A fast path for dates: `Date` is the most frequent type without its own method in the protocol.
+      if type == Date.self { return unsafeBitCast(try source.date(at: column), to: type) }
+      if let stored = try map.pointee.form(of: type, under: key).value {
+        return try row.get(stored, as: type, column: column, of: table)
+      }
       return try cell(column, key).decode(type)
     }
-    guard let columns = form.embedded else { throw missing(key) }
+    guard let columns = try map.pointee.form(of: type, under: key).embedded else { throw missing(key) }
     return try row.get(columns.type, as: type, columns)
   }
 
@@ -114,17 +216,26 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
     let column = try map.pointee.position(of: key)
-    if column >= 0 { return try row.isNull(column: column, of: table) ? nil : try decode(type, forKey: key) }
+    if column >= 0 { return try source.isNull(at: column) ? nil : try decode(type, forKey: key) }
     guard let columns = try map.pointee.form(of: type, under: key).embedded else { return nil }
     return try row.areNull(columns.columns) ? nil : try row.get(columns.type, as: type, columns)
   }
 
   // One method for each type, because the protocol's default implementations call three methods for each value.
+
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+    let column = try map.pointee.position(of: key)
+    return column >= 0 ? try source.optionalInteger(at: column) : nil
+  }
+
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+    let column = try map.pointee.position(of: key)
+    return column >= 0 ? try source.optionalText(at: column) : nil
+  }
+
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try optional(key) }
-  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try optional(key) }
   func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try optional(key) }
   func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try optional(key) }
-  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try optional(key) }
   func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try optional(key) }
   func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try optional(key) }
   func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try optional(key) }
@@ -172,7 +283,7 @@ extension ReadRow {
     return try search(for: table.columns[index])
   }
 
-  @inline(__always)
+  /// Returns the value of a column of the current model's table.
   func get<Value: SqlValue>(column index: Int, of table: TableInfo, as type: Value.Type = Value.self) throws -> Value {
     let position = try position(ofColumn: index, in: table)
     do {

@@ -1,49 +1,87 @@
-/// An encoder that writes a model to the columns of a row.
-final class RowEncoder: Encoder {
-  /// The row; nil unless the model's `write(to:)` is running.
-  @exclusivity(unchecked) var row: UnsafeMutablePointer<RowWriter>?
-  let columns: KeyedColumns
+import FoundationEssentials
 
-  init(_ columns: KeyedColumns) { self.columns = columns }
+/// An encoder that writes a model to the columns of a row. The encoder and its containers are reused for later rows.
+final class RowEncoder: Encoder {
+  let row: EncodedRow
+  @exclusivity(unchecked) private var containers = ReusedContainers()
+
+  private init(_ columns: KeyedColumns) { row = EncodedRow(columns) }
+
+  deinit { containers.abandon() }
+
+  /// Returns the encoder of the last row, unless that row had another model, or the model has kept the encoder or a
+  /// container.
+  static func reused(for columns: KeyedColumns, in storage: ParameterSlots) -> RowEncoder {
+    if isKnownUniquelyReferenced(&storage.encoder), let last = storage.encoder {
+      // Sound: `encoder` is only set below.
+      let encoder = unsafeDowncast(last, to: RowEncoder.self)
+      if encoder.row.columns === columns, !encoder.containers.abandonShared() { return encoder }
+    }
+    let encoder = RowEncoder(columns)
+    storage.encoder = encoder
+    return encoder
+  }
 
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    KeyedEncodingContainer(RowEncoderKeys(encoder: self, map: columns.map(of: type)))
+    let map = row.columns.map(of: type)
+    guard let reused = containers.container(keys: map) else { return addContainer(map) }
+    // Sound: only `addContainer` adds containers, and a map has one key type.
+    return reused._withUnsafeGuaranteedRef {
+      unsafeDowncast($0, to: ReusedContainerOf<KeyedEncodingContainer<Key>>.self).copy()
+    }
+  }
+
+  @inline(never)
+  private func addContainer<Key: CodingKey>(_ map: UnsafePointer<KeyMap>) -> KeyedEncodingContainer<Key> {
+    let container = KeyedEncodingContainer<Key>(RowEncoderKeys(row: row, map: map))
+    containers.add(container, keys: map)
+    return container
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    refuse("encodes an unkeyed container; a row needs a keyed container")
+    row.refuse("encodes an unkeyed container; a row needs a keyed container")
   }
 
   func singleValueContainer() -> any SingleValueEncodingContainer {
-    refuse("encodes a single-value container; a row needs a keyed container")
+    row.refuse("encodes a single-value container; a row needs a keyed container")
   }
+}
+
+/// The row of an encoder and its containers.
+final class EncodedRow {
+  /// The row; nil unless the model's `write(to:)` is running. In separate memory, because a class property is retained
+  /// for each value.
+  let writer = UnsafeMutablePointer<UnsafeMutablePointer<RowWriter>?>.allocate(capacity: 1)
+  /// Never freed.
+  unowned(unsafe) let columns: KeyedColumns
+
+  fileprivate init(_ columns: KeyedColumns) {
+    self.columns = columns
+    writer.initialize(to: nil)
+  }
+
+  deinit { writer.deallocate() }
 
   /// Records an error for the row, and returns an encoder that throws the same error.
   func refuse(_ problem: String, key: (any CodingKey)? = nil) -> RefusingEncoder {
     let error = columns.refused(problem, key: key)
-    if let row { row.pointee.failure = row.pointee.failure ?? error }
+    if let writer = writer.pointee { writer.pointee.failure = writer.pointee.failure ?? error }
     return RefusingEncoder(error: error)
   }
 
   /// Returns the row. Throws after `write(to:)` has returned.
-  @inline(__always)
   func current() throws -> UnsafeMutablePointer<RowWriter> {
-    guard let row else { throw expiredError() }
-    return row
+    guard let writer = writer.pointee else {
+      throw SqlError.misuse("a row encoder was used after encode(to:) returned").at(table: columns.table.name)
+    }
+    return writer
   }
 
-  private func expiredError() -> SqlError {
-    SqlError.misuse("a row encoder was used after encode(to:) returned").at(table: columns.table.name)
-  }
-
-  @inline(__always)
   func set<Value: SqlValue>(_ value: Value, at position: Int) throws {
-    let row = try current()
-    // SQLite computes generated columns. A struct can contain a generated column's value from an earlier read.
-    if !row.pointee.isGenerated(position) { row.pointee.set(value, at: position) }
+    try current().pointee.setEncoded(value, at: position)
   }
 
   func setNull(at position: Int) throws { try current().pointee.setNull(at: position) }
@@ -73,42 +111,53 @@ final class RowEncoder: Encoder {
 
 /// The keyed container that encodes a model's keys to the columns of a row.
 private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
-  let encoder: RowEncoder
+  let row: EncodedRow
+  /// The memory of `row.writer`.
+  let writer: UnsafeMutablePointer<UnsafeMutablePointer<RowWriter>?>
   /// Never freed.
   let map: UnsafePointer<KeyMap>
 
+  init(row: EncodedRow, map: UnsafePointer<KeyMap>) { (self.row, writer, self.map) = (row, row.writer, map) }
+
   var codingPath: [any CodingKey] { [] }
 
-  @inline(__always)
+  /// The position of the key's column in the layout.
   private func column(of key: Key) throws -> Int {
     let column = try map.pointee.position(of: key)
     guard column >= 0 else { throw map.pointee.columns.missing(key) }
     return column
   }
 
-  func encodeNil(forKey key: Key) throws { try encoder.setNull(at: column(of: key)) }
+  func encodeNil(forKey key: Key) throws { try row.setNull(at: column(of: key)) }
 
   @inline(__always)
   func encode<Value: SqlValue & Encodable>(_ value: Value, forKey key: Key) throws {
-    try encoder.set(value, at: column(of: key))
+    let column = map.pointee.knownPosition(of: key)
+    guard column >= 0, let writer = writer.pointee else { return try row.set(value, at: self.column(of: key)) }
+    writer.pointee.setEncoded(value, at: column)
   }
 
   @inline(__always)
-  private func set<Value: SqlValue>(_ value: Value?, _ key: Key) throws {
+  private func set<Value: SqlValue & Encodable>(_ value: Value?, _ key: Key) throws {
+    if let value, map.pointee.knownPosition(of: key) >= 0 { return try encode(value, forKey: key) }
     let column = try map.pointee.position(of: key)
     guard column >= 0 else { return }
-    if let value { try encoder.set(value, at: column) } else { try encoder.setNull(at: column) }
+    if let value { try row.set(value, at: column) } else { try row.setNull(at: column) }
   }
 
   func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
     let column = try map.pointee.position(of: key)
-    let form = try map.pointee.form(of: Value.self, under: key)
     if column >= 0 {
-      if let type = form.value { return try encoder.set(value, as: type, at: column) }
-      return try encoder.encode(value, at: column, key)
+      // A fast path for dates: `Date` is the most frequent type without its own method in the protocol.
+      if Value.self == Date.self { return try row.set(unsafeBitCast(value, to: Date.self), at: column) }
+      let form = try map.pointee.form(of: Value.self, under: key)
+      if let type = form.value { return try row.set(value, as: type, at: column) }
+      return try row.encode(value, at: column, key)
     }
-    guard let columns = form.embedded else { throw map.pointee.columns.missing(key) }
-    try encoder.current().pointee.set(value, as: columns.type, columns)
+    guard let columns = try map.pointee.form(of: Value.self, under: key).embedded else {
+      throw map.pointee.columns.missing(key)
+    }
+    try row.current().pointee.set(value, as: columns.type, columns)
   }
 
   func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
@@ -117,9 +166,9 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
       let isStored = try column >= 0 || map.pointee.form(of: Value.self, under: key).embedded != nil
       return isStored ? try encode(value, forKey: key) : ()
     }
-    if column >= 0 { return try encoder.setNull(at: column) }
+    if column >= 0 { return try row.setNull(at: column) }
     guard let columns = try map.pointee.form(of: Value.self, under: key).embedded else { return }
-    for column in columns.columns { try encoder.current().pointee.setNull(column) }
+    for column in columns.columns { try row.current().pointee.setNull(column) }
   }
 
   // One method for each type, because the protocol's default implementations skip nil.
@@ -147,7 +196,7 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { nested(key) }
 
   private func nested(_ key: Key) -> RefusingEncoder {
-    encoder.refuse("encodes a nested container; use a property of a Codable type", key: key)
+    row.refuse("encodes a nested container; use a property of a Codable type", key: key)
   }
 
   func superEncoder() -> any Encoder { superclass() }
@@ -155,12 +204,17 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func superEncoder(forKey key: Key) -> any Encoder { superclass() }
 
   private func superclass() -> RefusingEncoder {
-    encoder.refuse(
+    row.refuse(
       "calls superEncoder(), which a row does not have; use super.encode(to: encoder)")
   }
 }
 
 extension RowWriter {
+  fileprivate mutating func setEncoded<Value: SqlValue>(_ value: Value, at position: Int) {
+    // SQLite computes generated columns. A struct can contain a generated column's value from an earlier read.
+    if !isGenerated(position) { set(value, at: position) }
+  }
+
   /// Sets the columns of an embedded struct. `Part` and `Value` are the same type.
   fileprivate mutating func set<Part: SqlEmbedded, Value>(
     _ value: Value, as type: Part.Type, _ columns: EmbeddedColumns
@@ -172,7 +226,7 @@ extension RowWriter {
 
 /// An encoder that writes a value to one column.
 private final class CellEncoder: Encoder, SingleValueEncodingContainer {
-  let row: RowEncoder
+  let row: EncodedRow
   let position: Int
   let key: any CodingKey
   let type: Any.Type
@@ -180,7 +234,7 @@ private final class CellEncoder: Encoder, SingleValueEncodingContainer {
   private(set) var isStructured = false
   private(set) var isSet = false
 
-  init(row: RowEncoder, position: Int, key: any CodingKey, type: Any.Type) {
+  init(row: EncodedRow, position: Int, key: any CodingKey, type: Any.Type) {
     (self.row, self.position, self.key, self.type) = (row, position, key, type)
   }
 

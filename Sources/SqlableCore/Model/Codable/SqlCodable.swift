@@ -29,6 +29,9 @@ public protocol SqlCodable: Sqlable, Codable {}
 extension SqlCodable {
   public init(row: ReadRow) throws {
     let columns = KeyedColumns.of(Self.self)
+    // A model can read another model of the same row in `init(from:)`. Only the outer model reuses containers.
+    let isOuter = row.beginDecoding(columns)
+    defer { if isOuter { row.state.pointee.endDecoding() } }
     do {
       try self.init(from: RowDecoder(row: row, columns: columns))
     } catch let error as DecodingError {
@@ -40,11 +43,11 @@ extension SqlCodable {
   public func write(to row: inout RowWriter) throws {
     let columns = KeyedColumns.of(Self.self)
     if columns.hasValueForColumn(self) { return try writeValues(to: &row) }
-    let encoder = RowEncoder(columns)
+    let encoder = RowEncoder.reused(for: columns, in: row.storage)
     do {
       try withUnsafeMutablePointer(to: &row) { row in
-        encoder.row = row
-        defer { encoder.row = nil }
+        encoder.row.writer.pointee = row
+        defer { encoder.row.writer.pointee = nil }
         try encode(to: encoder)
       }
     } catch {
@@ -58,6 +61,14 @@ extension SqlCodable {
 }
 
 extension ReadRow {
+  /// Begins to decode a model. Returns false if the row is stale, or if another model of the row is being decoded.
+  fileprivate func beginDecoding(_ columns: KeyedColumns) -> Bool {
+    guard state.pointee.isCurrent(generation), !state.pointee.isDecoding else { return false }
+    let table = columns.table
+    state.pointee.beginDecoding(columns.address, columns: table.identities, count: table.count)
+    return true
+  }
+
   /// Adds table, column and row to an error of `init(from:)`. Drops its description, which could contain the value.
   fileprivate func located(_ error: DecodingError, of model: Any.Type, _ columns: KeyedColumns) -> any Error {
     let refused = SqlError.decoding(expected: "\(model)", found: "a value that init(from:) refuses")

@@ -1,0 +1,89 @@
+/// A container of `Codable` that is reused for each row. Making a `KeyedDecodingContainer` or a
+/// `KeyedEncodingContainer` takes 900 instructions.
+///
+/// A model's `init(from:)` or `encode(to:)` can keep a copy of the container. The owner of a reused container calls
+/// `abandonShared()` before each row, which abandons a container that was kept.
+class ReusedContainer {
+  /// The address of the key type's `KeyMap`.
+  fileprivate let keys: UnsafeRawPointer
+  /// A container with other keys, retained.
+  fileprivate let next: Unmanaged<ReusedContainer>?
+
+  fileprivate init(keys: UnsafeRawPointer, next: Unmanaged<ReusedContainer>?) { (self.keys, self.next) = (keys, next) }
+
+  deinit { next?.release() }
+
+  /// True if the model has kept a copy of the container.
+  fileprivate func isShared() -> Bool { true }
+}
+
+/// A reused container of one type.
+///
+/// The class is generic over the container instead of over the keys, so that its methods find the container's metadata
+/// in the object. A function that is generic over the keys looks up the metadata, which takes 280 instructions.
+final class ReusedContainerOf<Container>: ReusedContainer {
+  @exclusivity(unchecked) private var container: Container
+
+  /// Returns nil unless the container consists of one reference. Otherwise the library can't find out whether copies of
+  /// the container exist.
+  fileprivate init?(_ container: Container, keys: UnsafeRawPointer, next: Unmanaged<ReusedContainer>?) {
+    guard MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size, !_isPOD(Container.self) else { return nil }
+    self.container = container
+    super.init(keys: keys, next: next)
+  }
+
+  /// Returns a copy of the container. Not inlined, because callers don't have the container's metadata.
+  @inline(never)
+  func copy() -> Container { container }
+
+  /// Sound: `init` checks that the container is one reference.
+  fileprivate override func isShared() -> Bool {
+    withUnsafeMutablePointer(to: &container) { container in
+      !isKnownUniquelyReferenced(&UnsafeMutableRawPointer(container).assumingMemoryBound(to: AnyObject.self).pointee)
+    }
+  }
+}
+
+/// The reused containers of one coder, one for each key type. The owner calls `abandon()` when it is freed.
+struct ReusedContainers {
+  // Unmanaged, because a retained reference takes 40 instructions for each use.
+  private var first: Unmanaged<ReusedContainer>?
+
+  /// Returns the container with these keys.
+  ///
+  /// - Parameter keys: The address of the `KeyMap` of the container's key type.
+  @inline(__always)
+  func container(keys: UnsafeRawPointer) -> Unmanaged<ReusedContainer>? {
+    var container = first
+    while let current = container, current._withUnsafeGuaranteedRef({ $0.keys != keys }) {
+      container = current._withUnsafeGuaranteedRef { $0.next }
+    }
+    return container
+  }
+
+  mutating func add<Container>(_ container: Container, keys: UnsafeRawPointer) {
+    guard let reused = ReusedContainerOf(container, keys: keys, next: first) else { return }
+    first = Unmanaged.passRetained(reused)
+  }
+
+  /// Abandons the containers if a model has kept a copy of any of them. Returns true if so.
+  @inline(__always)
+  mutating func abandonShared() -> Bool {
+    var container = first
+    while let current = container {
+      if current._withUnsafeGuaranteedRef({ $0.isShared() }) { return abandon() }
+      container = current._withUnsafeGuaranteedRef { $0.next }
+    }
+    return false
+  }
+
+  /// Abandons all containers. Returns false if there are none.
+  @discardableResult
+  @inline(never)
+  mutating func abandon() -> Bool {
+    guard let first else { return false }
+    first.release()
+    self.first = nil
+    return true
+  }
+}
