@@ -92,6 +92,12 @@ extension Connection {
     if message.begins(with: "misuse of window function") {
       return message + "; use over(…), and wrap the query in named(_:) to filter by the result"
     }
+    if message.begins(with: "ON CONFLICT clause does not match") {
+      return message + "; name all columns of a unique index, and its condition if it has one"
+    }
+    if message == "HAVING clause on a non-aggregate query" {
+      return "having needs groupBy, or an aggregate among the results"
+    }
     let isAboutStatement =
       ["misuse of ", "too many terms in ", "at most ", "wrong number of arguments to function "].contains {
         message.begins(with: $0)

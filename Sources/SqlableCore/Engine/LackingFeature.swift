@@ -79,6 +79,9 @@ enum LackingFeature {
     if message == "RIGHT and FULL OUTER JOINs are not currently supported" {
       return Library.needed(for: "a RIGHT or FULL JOIN", since: 39)
     }
+    if message == "a GROUP BY clause is required before HAVING" {
+      return Library.needed(for: "HAVING without GROUP BY", since: 39)
+    }
     // "malformed database schema (car) - near "STRICT": syntax error" is about the file, not about the statement.
     let isAboutSchema = message.begins(with: "malformed database schema ")
     // Some builds parse LIMIT without support for it: `syntax error near "LIMIT"` or `near "ORDER BY"`.

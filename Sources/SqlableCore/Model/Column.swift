@@ -172,3 +172,18 @@ extension TypedColumn: ColumnConvertible {}
 extension Column: ColumnConvertible {
   public var column: Column { self }
 }
+
+extension [Column] {
+  /// Returns a column's position. Compares identities, then declarations: a computed property creates new objects.
+  func position(of definition: ColumnDefinition) -> Int? {
+    firstIndex { $0.definition === definition } ?? firstIndex { $0.definition.isSame(as: definition) }
+  }
+}
+
+extension ColumnDefinition {
+  /// The table or source line that declares the column, for an error about a table without this column.
+  var origin: String {
+    if let table = TableInfo.table(with: self) { return "; the column belongs to table \(table.name) (\(declaration))" }
+    return "; the column at \(declaration) must be a static let of the model"
+  }
+}

@@ -1,5 +1,5 @@
-/// An option of a column: ``PrimaryKey``, ``NotNull``, ``Default``, ``Unique``, ``Check``, ``Collate``, ``Generated``,
-/// ``ForeignKey``, ``Unindexed`` or ``DeclaredType``.
+/// An option of a column: ``PrimaryKey``, ``RowId``, ``NotNull``, ``Default``, ``Unique``, ``Check``, ``Collate``,
+/// ``Generated``, ``ForeignKey``, ``Unindexed`` or ``DeclaredType``.
 public protocol ColumnOption: Sendable {
   func apply(to options: inout ColumnOptions)
 }
@@ -7,6 +7,8 @@ public protocol ColumnOption: Sendable {
 /// The combined options of a column.
 public struct ColumnOptions: Sendable {
   package var primaryKey: PrimaryKey?
+  /// True if the column is SQLite's hidden rowid.
+  package var isRowId = false
   package var notNull: ConstraintClauses?
   package var unique: ConstraintClauses?
   package var defaultValue: Default?
@@ -71,6 +73,25 @@ public struct PrimaryKey: ColumnOption, Hashable {
   }
 
   public func apply(to options: inout ColumnOptions) { options.set(\.primaryKey, to: self, "PrimaryKey") }
+}
+
+/// Makes the column SQLite's hidden rowid, as the key of a table that declares no key.
+///
+/// ```swift
+/// static let rowid = column("rowid", Int?.self, RowId())     // SELECT "rowid", "text" FROM "note"
+/// note.update()                                              // UPDATE "note" SET "text" = ? WHERE "rowid" = ?
+/// ```
+///
+/// The column is named `rowid`, or `_rowid_` or `oid` if the table has another column of that name. CREATE TABLE does
+/// not contain the column. `VACUUM` can change the rowids of such a table, so don't store them elsewhere. For tables of
+/// this program, use ``PrimaryKey`` instead.
+public struct RowId: ColumnOption, Hashable {
+  public init() {}
+
+  public func apply(to options: inout ColumnOptions) {
+    options.set(\.primaryKey, to: PrimaryKey(), "PrimaryKey")
+    options.isRowId = true
+  }
 }
 
 /// Sets the policy for a NULL in the column, or names the constraint. The column is already NOT NULL by its type.

@@ -7,6 +7,7 @@ extension TableInfo {
       if untyped != nil { return nil }
       if view != nil { try checkView() }
       try checkOptions()
+      try checkRowId()
       try checkKey()
       try checkIndexes()
       try checkConstraints()
@@ -94,6 +95,20 @@ extension TableInfo {
     if isWithoutRowid, key.isEmpty { throw wrong("is WITHOUT ROWID, and needs a primary key") }
   }
 
+  private func checkRowId() throws(SqlError) {
+    guard let column = columns.first(where: \.definition.options.isRowId) else { return }
+    func wrong(_ message: String) -> SqlError {
+      self.wrong("has an invalid column \(column.name): \(message)", column.name)
+    }
+    guard String.rowidNames.contains(where: column.name.isSameName), keyIsRowid else {
+      throw wrong("RowId() needs an integer column named rowid, _rowid_ or oid, in a table with rowids")
+    }
+    // VACUUM changes the rowids, and a full-text index would then return other rows.
+    guard column.definition.options.standInView, view == nil, fullText == nil else {
+      throw wrong("RowId() can't be combined with other options, and needs a table without a full-text index")
+    }
+  }
+
   private func checkIndexes() throws(SqlError) {
     let names = indexes.map { $0.name(inTable: name) }
     if let name = names.firstDoubled {
@@ -147,6 +162,9 @@ extension TableInfo {
       throw wrong("has \(declaration) on column \(unknown), which is not in its layout", unknown)
     }
     if let name = names.firstDoubled { throw wrong("has \(declaration) with the column \(name) twice", name) }
+    if let index = names.lazy.compactMap(position(named:)).first(where: { columns[$0].definition.options.isRowId }) {
+      throw wrong("has \(declaration) on the rowid, which SQLite allows only for declared columns", columns[index].name)
+    }
   }
 
   // MARK: Foreign keys
@@ -175,6 +193,11 @@ extension TableInfo {
     }
     if let unknown = referred.first(where: { name in !target.columns.contains { $0.name.isSameName(as: name) } }) {
       throw wrong("to \(target.name).\(unknown), but the model \(target.modelType) has no such column")
+    }
+    if referred.count == 1, target.key.contains(where: { target.columns[$0].definition.options.isRowId }),
+      target.columns[target.key[0]].name.isSameName(as: referred[0])
+    {
+      throw wrong("to the rowid of table \(target.name), which SQLite can't reference")
     }
     guard target.hasUniqueKey(of: referred) else {
       let names = referred.count == 1 ? "\(target.name).\(referred[0])" : "(\(referred.joined(separator: ", ")))"

@@ -35,6 +35,8 @@ package final class TableInfo: Sendable {
   package let quotedName: [UInt8]
   /// `SELECT "a", "b", "c" FROM "table"`
   let selectAll: [UInt8]
+  /// The table with its hidden rowid; nil unless this is the same table without the column; see ``declared``.
+  private let whole: TableInfo?
   /// True if a check found no contradiction in the model's declarations.
   private let isSound = Atomic<Bool>(false)
   /// The columns by coding key of a `Codable` model; nil before the first use. Sound: the object is never freed.
@@ -105,6 +107,7 @@ package final class TableInfo: Sendable {
       && columns[key[0]].definition.options.primaryKey?.isDescending != true
       && columns[key[0]].definition.options.declaredType?.sql.isSameName(as: "INTEGER") != false
     fullText = FullTextTable(model, columns: columns)
+    whole = nil
   }
 
   // Sound: this function writes the memory behind both pointers before any thread shares it. The memory is never freed.
@@ -131,6 +134,7 @@ package final class TableInfo: Sendable {
     (ignoresOrReplaces, untyped, view) = (false, nil, nil)
     quotedName = name.quotedBytes()
     selectAll = []
+    whole = nil
     isSound.store(true, ordering: .relaxed)
   }
 
@@ -146,7 +150,7 @@ package final class TableInfo: Sendable {
     keyIsRowid = key.count == 1 && table.columns[key[0]].isRowid
     isWithoutRowid = table.isWithoutRowid
     (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
-    (untyped, view) = (table, nil)
+    (untyped, view, whole) = (table, nil, nil)
     // Assume true, because the table's constraints are unknown.
     ignoresOrReplaces = true
     quotedName = Array(name.quotedName(inDatabase: database).utf8)
@@ -202,7 +206,34 @@ package final class TableInfo: Sendable {
     quotedName = Array(name.quotedName(inDatabase: database).utf8)
     selectAll = original.selectAll.dropLast(original.quotedName.count) + quotedName
     fullText = original.fullText.map { FullTextTable($0, forTable: name, in: database) }
+    whole = nil
   }
+
+  /// Creates the information on a table as CREATE TABLE declares it, without the hidden rowid.
+  private init(declarationOf whole: TableInfo) {
+    (model, modelType, self.whole) = (whole.model, whole.modelType, whole)
+    (name, database, modelName) = (whole.name, whole.database, whole.modelName)
+    columns = whole.columns.filter { !$0.definition.options.isRowId }
+    count = columns.count
+    (identities, cells) = TableInfo.memory(of: columns, key: [])
+    (key, keyIsRowid, isWithoutRowid) = ([], false, false)
+    (constraints, ignoresOrReplaces, untyped) = (whole.constraints, whole.ignoresOrReplaces, nil)
+    (indexes, options, view, fullText) = (whole.indexes, whole.options, whole.view, whole.fullText)
+    (quotedName, selectAll) = (whole.quotedName, [])
+  }
+
+  /// The table as CREATE TABLE declares it: without a column that is SQLite's hidden rowid.
+  package var declared: TableInfo {
+    guard columns.contains(where: \.definition.options.isRowId) else { return self }
+    return TableInfo.declarations.withLock { declarations in
+      if let known = declarations[ObjectIdentifier(self)] { return known }
+      let info = TableInfo(declarationOf: self)
+      declarations[ObjectIdentifier(self)] = info
+      return info
+    }
+  }
+
+  private static let declarations = LockedValue<[ObjectIdentifier: TableInfo]>([:])
 
   /// The contradiction in the model's declarations, if any. Every statement of the model throws this error.
   ///
@@ -210,7 +241,7 @@ package final class TableInfo: Sendable {
   /// that model can have a foreign key to this model. Two threads can run the check at the same time.
   package var defect: SqlError? {
     if isSound.load(ordering: .relaxed) { return nil }
-    let defect = findDefect()
+    let defect = whole?.defect ?? findDefect()
     if defect == nil { isSound.store(true, ordering: .relaxed) }
     return defect
   }
@@ -340,25 +371,10 @@ package final class TableInfo: Sendable {
   package func position(named name: String) -> Int? { columns.firstIndex { $0.name.isExactly(name) } }
 }
 
-extension [Column] {
-  /// Returns a column's position. Compares identities, then declarations: a computed property creates new objects.
-  func position(of definition: ColumnDefinition) -> Int? {
-    firstIndex { $0.definition === definition } ?? firstIndex { $0.definition.isSame(as: definition) }
-  }
-}
-
 /// The placeholder model of named queries and of unknown tables.
 private struct Nothing: Sqlable {
   static let tableName = ""
   static let tableLayout: [Column] = []
 
   init(row: ReadRow) throws {}
-}
-
-extension ColumnDefinition {
-  /// The table or source line that declares the column, for an error about a table without this column.
-  var origin: String {
-    if let table = TableInfo.table(with: self) { return "; the column belongs to table \(table.name) (\(declaration))" }
-    return "; the column at \(declaration) must be a static let of the model"
-  }
 }

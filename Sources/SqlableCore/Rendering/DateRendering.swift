@@ -13,7 +13,7 @@ extension Renderer {
       )
       .at(table: column.map { scope.tableName(of: .declared($0)) } ?? scope.table.name, column: column?.name)
     }
-    return format
+    return format.written
   }
 
   func writeDateFormat(_ terms: [SqlExpression], stack: Int) throws {
@@ -37,7 +37,7 @@ extension Renderer {
     case .unixMilliseconds:
       try write(date, within: .product, stack: stack + 5)
       sql.append(" / 1000.0, 'unixepoch'")
-    case .iso8601: try write(date, within: .any, stack: stack + 5)
+    case .iso8601, .iso8601AssumingUTC: try write(date, within: .any, stack: stack + 5)
     }
   }
 
@@ -86,7 +86,7 @@ extension Renderer {
   ) throws {
     let (start, end): (StaticString, StaticString) =
       switch format {
-      case .iso8601: ("strftime('%Y-%m-%dT%H:%M:%fZ', ", ")")
+      case .iso8601, .iso8601AssumingUTC: ("strftime('%Y-%m-%dT%H:%M:%fZ', ", ")")
       // The precision of a Julian day is milliseconds.
       case .unixSecondsWithFraction: ("round((julianday(", ") - 2440587.5) * 86400.0, 3)")
       case .unixSeconds: ("CAST(strftime('%s', ", ") AS INTEGER)")
@@ -115,7 +115,7 @@ extension Renderer {
     if !isText, !isInner { sql.append(text: ", 'start of \(unit == .week ? "day" : unit.rawValue)'") }
     if isInner { sql.append(")") }
     switch format {
-    case .iso8601: sql.append(")")
+    case .iso8601, .iso8601AssumingUTC: sql.append(")")
     case .unixSeconds: sql.append(") AS INTEGER)")
     case .unixSecondsWithFraction: sql.append(") AS REAL)")
     case .unixMilliseconds: sql.append(") AS INTEGER) * 1000)")
@@ -134,7 +134,7 @@ extension Renderer {
       sql.append("(")
       for term in terms { try write(term, within: .product, stack: stack + 5) }
       sql.append(" / 1000.0)")
-    case .iso8601:
+    case .iso8601, .iso8601AssumingUTC:
       sql.append("round((julianday(")
       try writeDate(terms, wanted, stack: stack + 5)
       sql.append(") - 2440587.5) * 86400.0, 3)")

@@ -110,12 +110,8 @@ private struct TermOfDeclaration: DeclaredTerm {
   var direction = OrderTerm.Direction.asc
 
   func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String {
-    let term = term()
     guard direction.hasDefaultNulls else { throw SqlError.misuse("an index can't contain NULLS FIRST or NULLS LAST") }
-    try term.checkStandsInDeclaration()
-    let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: .literal))
-    try Renderer(Scope(table), sql: sql, parameters: parameters).write(term)
-    return try StatementWithValues(sql: sql.text, parameters: parameters).withLiterals(real: real)
+    return try term().declaredSQL(for: table, real: real)
   }
 
   var words: [String] { term().words }
@@ -146,6 +142,14 @@ private struct QueryOfView: DeclaredTerm {
 }
 
 extension SqlExpression {
+  /// Returns the term's SQL in a declaration of the table, with literals in place of values.
+  func declaredSQL(for table: TableInfo, real: (Double) throws -> String) throws -> String {
+    try checkStandsInDeclaration()
+    let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: .literal))
+    try Renderer(Scope(table), sql: sql, parameters: parameters).write(self)
+    return try StatementWithValues(sql: sql.text, parameters: parameters).withLiterals(real: real)
+  }
+
   /// Throws for terms that SQLite allows in no declaration, and for terms that return a different value each time.
   fileprivate func checkStandsInDeclaration() throws {
     switch node {

@@ -73,6 +73,12 @@ extension StatementWriter {
       throw SqlError.invalidStatement("a query of \(given.count) columns can't fill \(positions.count) columns").at(
         table: table.name)
     }
+    for (format, position) in zip(source.clauses.dateFormats, positions) {
+      let column = table.columns[position]
+      guard let format, column.type.dateFormat?.canMix(with: format) == false else { continue }
+      let found = ColumnType.date(format).name
+      throw SqlExpression.located(SqlError.encoding(expected: column.type.name, found: found), column: column)
+    }
     for (given, position) in zip(given, positions) {
       let column = table.columns[position]
       // A number without a type would be in units of another scale, or would have no scale.
@@ -112,7 +118,8 @@ extension StatementWriter {
       throw SqlError.invalidStatement("only the last of several conflict clauses can omit its columns")
         .at(table: table.name)
     }
-    guard Set(targets).count == targets.count else {
+    let conditions = Set(zip(targets, upserts).map { [AnyHashable($0), AnyHashable($1.index)] })
+    guard conditions.count == targets.count else {
       throw SqlError.invalidStatement("an insert has two conflict clauses for the same columns").at(table: table.name)
     }
   }
@@ -123,10 +130,12 @@ extension StatementWriter {
     if !target.isEmpty {
       sql.append(" ON CONFLICT (")
       renderer.writeColumns(target)
-      sql.append(") DO ")
+      sql.append(")")
+      if let condition = upsert.index { try write(conditionOfIndex: condition, target) }
+      sql.append(" DO ")
     } else {
       sql.append(" ON CONFLICT DO ")
-      guard columns.isEmpty else {
+      guard columns.isEmpty, upsert.index == nil else {
         throw SqlError.invalidStatement("an upsert must name its conflict columns")
       }
     }
@@ -146,6 +155,25 @@ extension StatementWriter {
       renderer.writeColumn(position)
     }
     if !upsert.assignments.isEmpty || upsert.condition != nil { try writeTerms(of: upsert, after: columns) }
+  }
+
+  /// Writes the condition of a partial unique index, with literals in place of values: SQLite finds the index by the
+  /// text of its condition.
+  private func write(conditionOfIndex condition: SqlExpression, _ target: [Int]) throws {
+    // SQLite would ignore the condition.
+    guard !table.keyIsRowid || target != table.key else {
+      throw SqlError.invalidStatement(
+        "the key of table \(table.name) has no partial index; name the condition of an update after its columns"
+      ).at(table: table.name)
+    }
+    sql.append(" WHERE ")
+    // The key has no text for the literals.
+    guard !sql.isKey else { return sql.refuseKey() }
+    sql.append(
+      text: try condition.declaredSQL(for: table) { real in
+        let magnitude = real.isFinite ? "\(real.magnitude)" : "9e999"
+        return real < 0 ? "(-\(magnitude))" : magnitude
+      })
   }
 
   private func writeId(isWanted: Bool) throws {
@@ -173,6 +201,10 @@ extension StatementWriter {
   /// Throws if the conflict columns can't identify the updated row. SQLite versions without RETURNING need this lookup.
   private func checkCanBeFound(_ upsert: Upsert, _ target: [Int], _ written: [Int]) throws {
     guard !Library.hasReturning, !table.isWithoutRowid else { return }
+    guard upsert.index == nil else {
+      throw SqlError.misuse(Library.needed(for: "the id of an upsert on a partial index", since: 35))
+        .at(table: table.name)
+    }
     let isNewRow = table.keyIsRowid && target == table.key && !written.contains { table.key.contains($0) }
     guard !isNewRow else { return }
     let isKept = try upsert.assignments.allSatisfy { !target.contains(try renderer.position(of: $0.column)) }

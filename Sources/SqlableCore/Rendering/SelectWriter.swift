@@ -123,7 +123,7 @@ struct SelectWriter {
     for compound in query.compounds {
       let other = compound.query.clauses
       if let defect = other.defect { throw defect }
-      if !sql.isKey { try check(columns, count, canBeCombinedWith: other) }
+      if !sql.isKey { try check(query, columns, count, canBeCombinedWith: other) }
       sql.append(compound.operation.sql)
       if other.isNested {
         sql.append("SELECT * FROM (")
@@ -158,14 +158,20 @@ struct SelectWriter {
 
   /// Throws if the numbers of columns differ, or the date formats or decimal scales of corresponding columns.
   private func check(
-    _ columns: [ResultColumn], _ count: Int, canBeCombinedWith other: SelectQuery.Clauses
+    _ query: SelectQuery.Clauses, _ columns: [ResultColumn], _ count: Int,
+    canBeCombinedWith other: SelectQuery.Clauses
   ) throws {
     guard other.columnCount == count else {
       throw SqlError.invalidStatement("queries of \(count) and \(other.columnCount) columns can't be combined")
     }
-    for (column, otherColumn) in zip(columns, other.columns) {
-      if case (.date(let format), .date(let another)) = (column.type?.base, otherColumn.type?.base), format != another {
-        throw SqlError.invalidStatement("combined queries mix dates in different storage formats")
+    let formats = zip(query.dateFormats, other.dateFormats)
+    for ((column, otherColumn), (format, otherFormat)) in zip(zip(columns, other.columns), formats) {
+      if let format, let otherFormat, format.written != otherFormat.written {
+        // A function of the program returns seconds, which can be mixed with all seconds.
+        let isComputed = column.type == nil || otherColumn.type == nil
+        guard isComputed, format.canMix(with: otherFormat) else {
+          throw SqlError.invalidStatement("combined queries mix dates in different storage formats")
+        }
       }
       if column.type?.scale != otherColumn.type?.scale {
         throw SqlError.invalidStatement(
@@ -263,7 +269,6 @@ struct SelectWriter {
       try renderer.write(term)
     }
     if let having = query.having {
-      guard !query.groups.isEmpty else { throw SqlError.invalidStatement("having needs groupBy") }
       sql.append(" HAVING ")
       try renderer.write(having)
     }

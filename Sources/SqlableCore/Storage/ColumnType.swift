@@ -77,10 +77,29 @@ public struct ColumnType: Sendable, Hashable {
     case unixMilliseconds
     /// `TEXT` like `2013-01-01T06:00:00.000Z`: UTC, always with milliseconds, so that text order is time order. Dates
     /// are rounded to the millisecond, and years are 0000 to 9999 of the Gregorian calendar. Reading also accepts
-    /// offsets, any fraction, and the output of SQLite's `datetime()`. Filters do not find dates in those forms,
-    /// because SQLite compares text.
+    /// offsets, any fraction, no seconds, and the output of SQLite's `datetime()`. Filters do not find dates in those
+    /// forms, because SQLite compares text.
     case iso8601
+    /// Stored as `iso8601`. Reading also accepts text without a zone, as the time in UTC: `2013-01-01T06:00:00`, and
+    /// `2013-01-01` as midnight. For columns of another program that writes UTC without its name, such as Python's
+    /// `isoformat()`.
+    case iso8601AssumingUTC
+
+    /// The format in which dates are written. Dates of two columns with the same written format can be compared.
+    var written: DateFormat { self == .iso8601AssumingUTC ? .iso8601 : self }
+
+    /// True if SQLite compares the numbers as seconds since 1970.
+    var isInSeconds: Bool { self == .unixSecondsWithFraction || self == .unixSeconds }
+
+    /// True if dates that a function of the program returns in this format can be compared with, or stored among, dates
+    /// of the other format.
+    func canMix(with other: DateFormat) -> Bool {
+      written == other.written || (isInSeconds && other.isInSeconds)
+    }
   }
+
+  /// The storage format of a date column; nil for any other column.
+  package var dateFormat: DateFormat? { if case .date(let format) = base { format } else { nil } }
 
   @usableFromInline
   package var storageClass: StorageClass {
@@ -93,7 +112,7 @@ public struct ColumnType: Sendable, Hashable {
       switch format {
       case .unixSecondsWithFraction: .real
       case .unixSeconds, .unixMilliseconds: .integer
-      case .iso8601: .text
+      case .iso8601, .iso8601AssumingUTC: .text
       }
     }
   }
@@ -127,7 +146,7 @@ public struct ColumnType: Sendable, Hashable {
     // Only the value shows whether an integer is the number of units.
     case .boolean, .decimal: 1
     case .real, .date(.unixSecondsWithFraction): 1 | 4
-    case .text, .date(.iso8601): 1 | 8
+    case .text, .date(.iso8601), .date(.iso8601AssumingUTC): 1 | 8
     case .blob: 1 | 16
     case .any: 1 | 2 | 4 | 8 | 16
     }
@@ -145,7 +164,7 @@ public struct ColumnType: Sendable, Hashable {
     case .boolean: integer == 0 || integer == 1
     case .real, .date(.unixSecondsWithFraction): Double(exactly: integer) != nil
     case .date(.unixSeconds), .date(.unixMilliseconds): true
-    case .text, .blob, .date(.iso8601): false
+    case .text, .blob, .date(.iso8601), .date(.iso8601AssumingUTC): false
     }
   }
 
@@ -158,6 +177,7 @@ public struct ColumnType: Sendable, Hashable {
     // The scale of the values is unknown.
     case (.decimal, .any): false
     case (.real, .integer), (.real, .boolean), (.integer, .boolean), (.any, _), (_, .any): true
+    case (.date(let format), .date(let another)): format.written == another.written
     default: base == other.base
     }
   }

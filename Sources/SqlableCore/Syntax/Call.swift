@@ -8,6 +8,7 @@ extension SqlExpression {
     package var order: [OrderTerm] = []
     package var filter: SqlExpression?
     package var window: WindowClause?
+    var result = DateResult()
 
     package init(
       function: Function, arguments: [SqlExpression], isDistinct: Bool = false, order: [OrderTerm] = [],
@@ -19,6 +20,16 @@ extension SqlExpression {
       self.order = order
       self.filter = filter
       self.window = window
+    }
+
+    /// The storage format of the dates that a registered function returns.
+    ///
+    /// All values are equal, because a decoded call does not know the function's type.
+    struct DateResult: Sendable, Hashable {
+      var format: ColumnType.DateFormat?
+
+      static func == (left: DateResult, right: DateResult) -> Bool { true }
+      func hash(into hasher: inout Hasher) {}
     }
 
     /// The function's name in SQL.

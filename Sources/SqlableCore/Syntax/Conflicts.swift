@@ -2,6 +2,8 @@
 package struct Upsert: Sendable, Hashable {
   /// The unique columns whose conflict is handled; nil for the primary key.
   package var target: [ColumnReference]?
+  /// The condition of the partial unique index on the target columns; nil for an index of all rows.
+  package var index: SqlExpression?
   /// The columns to update with the new values; nil for all columns except the conflicting columns.
   package var columns: [ColumnReference]?
   package var assignments: [Assignment] = []
@@ -9,10 +11,11 @@ package struct Upsert: Sendable, Hashable {
   package var condition: SqlExpression?
 
   package init(
-    target: [ColumnReference]? = nil, columns: [ColumnReference]? = nil, assignments: [Assignment] = [],
-    condition: SqlExpression? = nil
+    target: [ColumnReference]? = nil, index: SqlExpression? = nil, columns: [ColumnReference]? = nil,
+    assignments: [Assignment] = [], condition: SqlExpression? = nil
   ) {
-    (self.target, self.columns, self.assignments, self.condition) = (target, columns, assignments, condition)
+    (self.target, self.index, self.columns) = (target, index, columns)
+    (self.assignments, self.condition) = (assignments, condition)
   }
 }
 

@@ -34,6 +34,13 @@ extension SqlExpression {
     }
   }
 
+  /// The storage format of the term's dates: the format of their column, or of a registered function's results. Nil for
+  /// other terms.
+  var dateFormat: ColumnType.DateFormat? {
+    if case .call(let call) = columnTerm.node { return call.result.format }
+    return columnDefinition?.type.dateFormat
+  }
+
   /// True if the term is NULL or a REAL, like a date without a column.
   var isRealValue: Bool {
     switch node {
@@ -90,27 +97,36 @@ extension SqlExpression {
     return nil
   }
 
-  /// Returns an error if a number without a column, in seconds, is compared with a date in milliseconds.
+  /// Returns an error if a number without a column, in seconds, is combined with a date that is not in seconds.
   private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
-    guard case .value(.real) = value.node, case .date(.unixMilliseconds) = other.columnDefinition?.type.base else {
-      return nil
-    }
+    guard case .value(.real) = value.node, other.dateFormat?.isInSeconds == false else { return nil }
     return mismatch(SqlExpression.mixedForms, of: other)
+  }
+
+  /// Returns an error if the terms, of which an operation returns one, are dates in different storage formats. A bound
+  /// date without a column is in seconds.
+  static func mixedResults(_ terms: [SqlExpression]) -> InvalidTerm? {
+    if let defect = mixedDates(terms) { return defect }
+    guard let other = terms.first(where: { $0.dateFormat?.isInSeconds == false }) else { return nil }
+    return terms.lazy.compactMap { mixedValue($0, other) }.first
   }
 
   private static let mixedForms = "dates in different storage formats are mixed"
 
   /// Returns an error if the terms are known to be dates in different storage formats.
   package static func mixedDates(_ terms: some Sequence<SqlExpression>) -> InvalidTerm? {
-    var known: ColumnType.DateFormat?
-    for term in terms {
-      guard case .date(let format) = term.columnDefinition?.type.base else { continue }
-      guard known == nil || known == format else {
-        return mismatch(mixedForms, of: term)
-      }
-      known = format
+    var known: SqlExpression?
+    for term in terms where term.dateFormat != nil {
+      guard known?.canMixDates(with: term) ?? true else { return mismatch(mixedForms, of: term) }
+      known = term
     }
     return nil
+  }
+
+  private func canMixDates(with other: SqlExpression) -> Bool {
+    guard let format = dateFormat, let another = other.dateFormat else { return true }
+    guard columnDefinition != nil, other.columnDefinition != nil else { return format.canMix(with: another) }
+    return format.written == another.written
   }
 
   /// Returns the term, or an invalid term if the column can't store the term's values unchanged.
@@ -119,6 +135,10 @@ extension SqlExpression {
     if column.type.scale != nil, type == nil, !isUnknownUntilBound {
       let actual = "a term of unknown scale"
       return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: actual), column: column)
+    }
+    if type == nil, let format = dateFormat, column.type.dateFormat?.canMix(with: format) == false {
+      let found = ColumnType.date(format).name
+      return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: found), column: column)
     }
     guard let type, !column.type.takesValues(of: type) else { return self }
     return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)

@@ -43,6 +43,18 @@ extension SelectQuery.Clauses {
     }
   }
 
+  /// The known date formats of the result's columns.
+  var dateFormats: [ColumnType.DateFormat?] {
+    guard rows.isEmpty else { return rows[0].map(\.dateFormat) }
+    return results.flatMap { result -> [ColumnType.DateFormat?] in
+      switch result {
+      case .term(let term): [term.dateFormat]
+      case .model(let index, _): sources[index].table.columns.map(\.type.dateFormat)
+      case .table(let table, _, _): table.columns.map(\.type.dateFormat)
+      }
+    }
+  }
+
   /// The names of the result's columns; nil for a term that is not a column.
   var columnNames: [String?] {
     guard rows.isEmpty else { return rows[0].map { _ in nil } }

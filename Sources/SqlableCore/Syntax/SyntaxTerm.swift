@@ -53,7 +53,8 @@ extension SqlExpression {
   }
 
   package static func call(_ function: Call.BuiltIn, _ arguments: [SqlExpression]) -> SqlExpression {
-    if let defect = mixedDates(arguments) ?? function.defect(in: arguments) { return SqlExpression(invalid: defect) }
+    let mixed = function.facts.result == .ofArguments ? mixedResults(arguments) : mixedDates(arguments)
+    if let defect = mixed ?? function.defect(in: arguments) { return SqlExpression(invalid: defect) }
     return SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
   }
 

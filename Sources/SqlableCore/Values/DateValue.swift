@@ -20,7 +20,7 @@ extension Date: SqlValue {
     return switch format {
     case .unixSecondsWithFraction: try databaseValue
     case .unixSeconds, .unixMilliseconds: try integerStorage(format)
-    case .iso8601: try textStorage()
+    case .iso8601, .iso8601AssumingUTC: try textStorage()
     }
   }
 
@@ -48,8 +48,10 @@ extension Date: SqlValue {
   init(_ storage: DatabaseValue, in type: ColumnType) throws {
     switch storage {
     case .text(let text):
-      guard let seconds = ISO8601Date.secondsSince1970(text) else {
-        throw SqlError.decoding(expected: "a date in ISO 8601", found: "TEXT in another format")
+      let assumesUTC = type.dateFormat == .iso8601AssumingUTC
+      guard let seconds = ISO8601Date.secondsSince1970(text, assumingUTC: assumesUTC) else {
+        let expected = assumesUTC ? "a date in ISO 8601" : "a date in ISO 8601 with a zone"
+        throw SqlError.decoding(expected: expected, found: "TEXT in another format")
       }
       self = Date(timeIntervalSince1970: seconds)
     case .integer(let integer) where type.isMilliseconds:

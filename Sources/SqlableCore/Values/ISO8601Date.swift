@@ -37,25 +37,22 @@ enum ISO8601Date {
     }
   }
 
-  /// Parses `2013-01-01T06:00:00Z`, with an optional fraction of a second or an offset such as `+01:00`. Also parses
-  /// the output of SQLite's `datetime()`, `2013-01-01 06:00:00` in UTC. Returns nil for other text.
-  static func secondsSince1970(_ text: String) -> Double? {
+  /// Parses `2013-01-01T06:00:00Z`, with an optional fraction of a second, without the seconds, or with an offset such
+  /// as `+01:00`, `+0100` or `+01`. Also parses the output of SQLite's `datetime()`, `2013-01-01 06:00:00` in UTC.
+  /// With `assumingUTC`, also parses other text without a zone, and `2013-01-01` as midnight. Returns nil for other
+  /// text.
+  static func secondsSince1970(_ text: String, assumingUTC: Bool = false) -> Double? {
     var reader = Reader(bytes: text.utf8[...])
     guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
       let day = reader.number(2), (1...12).contains(month), (1...days(inMonth: month, of: year)).contains(day)
     else { return nil }
+    let midnight = dayNumber(year, month, day) * 86_400
+    if assumingUTC, reader.bytes.isEmpty { return Double(midnight) }
     let isSQLite = reader.skip(" ")
-    guard isSQLite || reader.skip("T"), let hour = reader.number(2), reader.skip(":"), let minute = reader.number(2),
-      reader.skip(":"), let second = reader.number(2), hour < 24, minute < 60, second < 60
-    else { return nil }
-    var fraction = 0.0
-    if reader.skip(".") {
-      guard let digits = reader.fraction() else { return nil }
-      fraction = digits
-    }
-    guard let offset = reader.offset() ?? (isSQLite ? 0 : nil), reader.bytes.isEmpty else { return nil }
-    let wholeSeconds = (dayNumber(year, month, day) * 24 + hour) * 3600 + minute * 60 + second - offset
-    return Double(wholeSeconds) + fraction
+    guard isSQLite || reader.skip("T"), let time = reader.time() else { return nil }
+    if reader.bytes.isEmpty, isSQLite || assumingUTC { return Double(midnight + time.seconds) + time.fraction }
+    guard let offset = reader.offset(), reader.bytes.isEmpty else { return nil }
+    return Double(midnight + time.seconds - offset) + time.fraction
   }
 
   /// Parses the 24-byte form that `text(secondsSince1970:)` writes. Returns nil for other text.
@@ -123,12 +120,27 @@ enum ISO8601Date {
       return numerator / denominator
     }
 
+    /// The time of day, with or without seconds, and the fraction of its last second.
+    mutating func time() -> (seconds: Int, fraction: Double)? {
+      guard let hour = number(2), skip(":"), let minute = number(2), hour < 24, minute < 60 else { return nil }
+      let seconds = hour * 3600 + minute * 60
+      guard skip(":") else { return (seconds, 0) }
+      guard let second = number(2), second < 60 else { return nil }
+      guard skip(".") else { return (seconds + second, 0) }
+      return fraction().map { (seconds + second, $0) }
+    }
+
     /// The offset from UTC in seconds; nil if the text has no offset.
     mutating func offset() -> Int? {
       if skip("Z") { return 0 }
       let isNegative = skip("-")
-      guard isNegative || skip("+"), let hours = number(2), skip(":"), let minutes = number(2), hours < 24, minutes < 60
-      else { return nil }
+      guard isNegative || skip("+"), let hours = number(2), hours < 24 else { return nil }
+      var minutes = 0
+      if !bytes.isEmpty {
+        _ = skip(":")
+        guard let number = number(2), number < 60 else { return nil }
+        minutes = number
+      }
       return (hours * 3600 + minutes * 60) * (isNegative ? -1 : 1)
     }
   }

@@ -126,10 +126,11 @@ extension DocumentDecoder {
   }
 
   private func upsert(_ document: Document, _ table: TableInfo) throws -> Upsert {
-    let fields = try fields(document, [.target, .columns, .set, .where], "an upsert")
+    let fields = try fields(document, [.target, .index, .columns, .set, .where], "an upsert")
     let scope = try Scope(upsertingInto: table)
     return Upsert(
-      target: try columns(fields, .target, table), columns: try columns(fields, .columns, table),
+      target: try columns(fields, .target, table), index: try part(fields, .index) { try term($0, Scope(table)) },
+      columns: try columns(fields, .columns, table),
       assignments: try part(fields, .set) { try assignments($0, table, scope) } ?? [],
       condition: try part(fields, .where) { try term($0, scope) })
   }

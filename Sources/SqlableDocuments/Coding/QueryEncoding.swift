@@ -23,7 +23,7 @@ enum DocumentKey: String {
   case table, model, query, recursive, name, hint, jsonEach, jsonTree, path, columns, `as`, join, on, search, replacing
   case indexedBy, notIndexed
   // Changes.
-  case into, row, rows, onConflict, upsert, returning, set, all, target
+  case into, row, rows, onConflict, upsert, returning, set, all, target, index
   // Parts of assignments.
   case column, to
   // Associations.
@@ -209,6 +209,7 @@ extension DocumentEncoder {
     let scope = try Scope(upsertingInto: table)
     var members = Members()
     members.add(.target, upsert.target.map(names))
+    members.add(.index, try upsert.index.map { try term($0, Scope(table)) })
     members.add(.columns, upsert.columns.map(names))
     if !upsert.assignments.isEmpty { members.add(.set, try assignments(upsert.assignments, scope)) }
     members.add(.where, try upsert.condition.map { try term($0, scope) })

@@ -48,6 +48,7 @@ private struct RepeatabilityCheck {
       if let source = rest.source { try check(source, .inserted) }
       for upsert in rest.upserts {
         for assignment in upsert.assignments { try check(assignment.value) }
+        try check(upsert.index)
         try check(upsert.condition)
       }
     case .update(let query):

@@ -58,6 +58,7 @@ extension StatementTree {
       query.rest.value.source?.visit({ _ in }, add)
       for upsert in query.rest.value.upserts {
         for assignment in upsert.assignments { add(assignment.value) }
+        upsert.index.map(add)
         upsert.condition.map(add)
       }
     case .update(let query):

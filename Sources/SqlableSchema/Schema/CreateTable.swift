@@ -28,7 +28,7 @@ extension SqliteDatabase {
   /// model, the method throws `.schema(.mismatch)`.
   @discardableResult
   public func createTable<Model: Sqlable>(_ model: Model.Type) throws -> SchemaChange {
-    try createTable(TableInfo.of(model))
+    try createTable(TableInfo.of(model).declared)
   }
 
   /// Creates another table with the model's layout, or adds missing columns and indexes; see ``createTable(_:)``.
@@ -38,7 +38,7 @@ extension SqliteDatabase {
   /// ```
   @discardableResult
   public func createTable<Model: Sqlable>(_ model: Model.Type, named name: String) throws -> SchemaChange {
-    try createTable(TableInfo.of(model, named: name))
+    try createTable(TableInfo.of(model, named: name).declared)
   }
 
   /// Creates the tables and indexes of several models, or adds missing columns and indexes, in one transaction; see

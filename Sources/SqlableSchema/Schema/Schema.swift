@@ -17,14 +17,14 @@ public struct Schema: Sendable {
   public init(_ models: any Sqlable.Type...) { self.init(models) }
 
   public init(_ models: [any Sqlable.Type]) {
-    func info(_ model: (some Sqlable).Type) -> TableInfo { .unchecked(model) }
+    func info(_ model: (some Sqlable).Type) -> TableInfo { .unchecked(model).declared }
     tables = models.map { info($0) }
   }
 
   /// Returns the schema with another table that has a model's layout.
   public func adding(_ model: (some Sqlable).Type, named name: String) -> Schema {
     var schema = self
-    schema.tables.append(TableInfo.unchecked(model).named(name))
+    schema.tables.append(TableInfo.unchecked(model).named(name).declared)
     return schema
   }
 

@@ -105,6 +105,7 @@ struct StatementCorpus {
       bike.insert().onConflict(
         Bicycle.id, set: Bicycle.name.set(to: Bicycle.name.excluded), Bicycle.ownerId.set(to: Bicycle.ownerId + 1),
         where: Bicycle.ownerId < Bicycle.ownerId.excluded))
+    try add("upsert-index", bike.insert().onConflict(Bicycle.name, where: Bicycle.id > 3, update: Bicycle.color))
     try add(
       "upserts",
       bike.insert().onConflict(Bicycle.id, update: Bicycle.color)
@@ -145,6 +146,7 @@ struct StatementCorpus {
     try add(
       "group",
       Bicycle.select(Bicycle.color.typed(as: String.self), countAll()).groupBy(Bicycle.color).having(countAll() > 1))
+    try add("having-without-groups", Bicycle.select(Bicycle.id.max()).having(countAll() > 1))
     try add("join", Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id))
     try add("left-join", Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id).orderBy(Bicycle.id))
     try add("right-join", Bicycle.rightJoin(Person.self, on: Bicycle.ownerId == Person.id))
@@ -203,7 +205,12 @@ struct StatementCorpus {
     let next = perName.alias("next")
     try add("named-alias", perName.read().joining(next, on: next.columns.1 > average))
     try add("named-cross", Car.select(Car.name, average).crossJoining(perName))
-    try add("named-types", Select<DynamicRow>(json: StatementCorpus.everyType))
+    let types = StatementCorpus.columns(
+      of: "integer", "real", "text", "blob", "boolean", "date.unixSecondsWithFraction", "date.unixSeconds",
+      "date.unixMilliseconds", "date.iso8601")
+    try add("named-types", Select<DynamicRow>(json: types))
+    let dates = StatementCorpus.columns(of: "date.iso8601AssumingUTC")
+    try add("named-utc-dates", Select<DynamicRow>(json: dates))
     let levels = Worker.select(Worker.id, TypedExpression(0)).filter(Worker.id == 1).named("levels") { levels in
       let (id, level) = levels.columns
       return Worker.select(Worker.id, level + 1).joining(levels, on: Worker.bossId == id)
@@ -218,12 +225,8 @@ struct StatementCorpus {
     try add("json-tree", Car.select(Car.id, leaf.path).joining(leaf, on: leaf.type == "text"))
   }
 
-  /// A named query with a column of every type.
-  private static var everyType: Data {
-    let types = [
-      "integer", "real", "text", "blob", "boolean", "date.unixSecondsWithFraction", "date.unixSeconds",
-      "date.unixMilliseconds", "date.iso8601",
-    ]
+  /// A named query with two columns of each of these types.
+  private static func columns(of types: String...) -> Data {
     let names = types.flatMap { ["\"\($0)\"", "\"\($0)?\""] }.joined(separator: ",")
     let values = types.flatMap { _ in ["1", "2"] }.joined(separator: ",")
     let query = #"{"values":[[\#(values)]]}"#

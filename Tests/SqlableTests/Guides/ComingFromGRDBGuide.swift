@@ -60,7 +60,7 @@ import Testing
       let requests = [
         Car.read().orderBy(Car.price.desc, Car.name), Car.read().limit(10).offset(20),
         Car.read().filter(Car.id ∈ ids), Car.read().filter(Car.soldAt == nil),
-        Car.read().filter(Car.name.like("%a%")),
+        Car.read().filter(Car.name.like("%a%")), Car.read().filter(Car.price.between(1..<5)),
       ]
       for request in requests { _ = try request.run(db) }
       let colors = Bicycle.select(Bicycle.color).groupBy(Bicycle.color).having(countAll() > 1)

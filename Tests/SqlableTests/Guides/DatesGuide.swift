@@ -53,6 +53,17 @@ extension RiderWithDate: SqlCodable {
   static let tableLayout = [id.column, bornOn.column]
 }
 
+private struct PythonTrip: Codable, Equatable {
+  var id: Int?
+  var startedAt: Date
+}
+
+extension PythonTrip: SqlCodable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let startedAt = column("started_at", Date.self, as: .date(.iso8601AssumingUTC))
+  static let tableLayout = [id.column, startedAt.column]
+}
+
 private struct Stop: Codable, Equatable {
   var id: Int?
   var at: Date
@@ -96,7 +107,7 @@ private struct Marker: Codable, Equatable, SqlJSON {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = berlin
         guard let today = calendar.dateInterval(of: .day, for: now) else { return }
-        let trips = try Trip.read().filter(Trip.startedAt >= today.start && Trip.startedAt < today.end).run(db)
+        let trips = try Trip.read().filter(Trip.startedAt.between(today.start..<today.end)).run(db)
         count = trips.count
         #expect(Set(trips.map(\.day)) == [Day(now, in: berlin)])
         let inclusive = Trip.count().filter(Trip.startedAt.between(today.start, and: today.end))
@@ -183,7 +194,18 @@ private struct Marker: Codable, Equatable, SqlJSON {
       try db.execute("INSERT INTO rider VALUES (1, '2013-01-01')")
       #expect(
         sqlError { _ = try RiderWithDate.read().run(db) }?.message
-          == "rider.born_on should hold a date in ISO 8601, but holds TEXT in another format")
+          == "rider.born_on should hold a date in ISO 8601 with a zone, but holds TEXT in another format")
+    }
+  }
+
+  @Test func textWithoutAZoneIsReadAsUTC() throws {
+    try withDatabase { db in
+      try db.createTable(PythonTrip.self)
+      for text in ["2013-01-01T06:00:00", "2013-01-01T06:00:00.000000", "2013-01-01T06:00"] {
+        try db.execute("INSERT INTO python_trip (started_at) VALUES (\(text))")
+      }
+      let trips = try PythonTrip.read().run(db)
+      #expect(trips.map(\.startedAt.timeIntervalSince1970) == [1_357_020_000, 1_357_020_000, 1_357_020_000])
     }
   }
 

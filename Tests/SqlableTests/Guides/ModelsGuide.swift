@@ -23,6 +23,17 @@ extension Nation: Sqlable {
   }
 }
 
+private struct LogLine: Codable, Equatable {
+  var rowid: Int?
+  var text: String
+}
+
+extension LogLine: SqlCodable {
+  static let rowid = column("rowid", Int.self, RowId())
+  static let text = column("text", String.self)
+  static let tableLayout = [rowid.column, text.column]
+}
+
 private struct Berth {
   var deck: Int
   var number: Int
@@ -163,6 +174,19 @@ extension Contradiction: Sqlable {
       let tables = try db.query("SELECT sql FROM sqlite_schema", as: String.self)
       #expect(
         tables == [#"CREATE TABLE "nation" ("code" TEXT PRIMARY KEY NOT NULL, "name" TEXT NOT NULL) WITHOUT ROWID"#])
+    }
+  }
+
+  @Test func rowidIdentifiesRowsOfATableWithoutAKey() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE log_line (text TEXT NOT NULL); INSERT INTO log_line VALUES ('a'), ('b')")
+      #expect(LogLine.read().sql == #"SELECT "rowid", "text" FROM "log_line""#)
+      var line = try #require(try LogLine.byId(2).run(db))
+      line.text = "c"
+      #expect(line.update().sql == #"UPDATE "log_line" SET "text" = ? WHERE "rowid" = ?"#)
+      let changed = try line.update().run(db)
+      #expect(changed == 1)
+      #expect(try LogLine.select(LogLine.text).orderBy(LogLine.rowid).run(db) == ["a", "c"])
     }
   }
 

@@ -69,6 +69,14 @@ import Testing
     }
   }
 
+  @Test(.needs(39, "HAVING without GROUP BY")) func allRowsAreOneGroup() throws {
+    try withCars { db in
+      let mean = Car.select(Car.price.average()).having(countAll() >= 10)
+      #expect(mean.sql == #"SELECT avg("price") FROM "car" HAVING count(*) >= ?"#)
+      #expect(try mean.run(db).isEmpty)
+    }
+  }
+
   @Test func indexHintsBecomeSQL() throws {
     try withCars { db in
       let reds = Bicycle.read().indexed(by: Index(Bicycle.color)).filter(Bicycle.color == "red")

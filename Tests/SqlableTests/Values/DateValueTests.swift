@@ -137,7 +137,8 @@ import Testing
   ])
   func textInOtherFormatsIsRefused(text: String) throws {
     let error = try errorReading("'\(text)'", as: Date.self, in: ISO8601.self)
-    #expect(error?.kind == .decoding(.init(expected: "a date in ISO 8601", found: "TEXT in another format")))
+    #expect(
+      error?.kind == .decoding(.init(expected: "a date in ISO 8601 with a zone", found: "TEXT in another format")))
     #expect(error?.rowId == 7)
     #expect(error?.column == "value")
   }

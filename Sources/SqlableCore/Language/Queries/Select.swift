@@ -145,7 +145,14 @@ extension SelectStatement {
     return select
   }
 
-  /// Keeps the groups that match a condition: `HAVING`. The query needs ``groupBy(_:)``.
+  /// Keeps the groups that match a condition: `HAVING`.
+  ///
+  /// ```swift
+  /// Car.select(Car.price.average()).having(countAll() > 10)     // SELECT avg("price") FROM "car" HAVING count(*) > ?
+  /// ```
+  ///
+  /// Without ``groupBy(_:)``, all rows are one group, so the result has one row or none. Such a query must select an
+  /// aggregate, and needs SQLite 3.39; otherwise running the query throws `.invalidStatement` or `.misuse`.
   public consuming func having(_ condition: some SqlCondition) -> Select<Row> {
     var select = asSelect()
     select.query.refuseIfCombined("having")

@@ -29,7 +29,7 @@ extension SqlExpression {
   /// A CASE of alternating conditions and results; an odd last term is the ELSE result.
   fileprivate static func choice(_ terms: [SqlExpression]) -> SqlExpression {
     let results = terms.indices.filter { !$0.isMultiple(of: 2) || $0 == terms.count - 1 }.map { terms[$0] }
-    if let defect = mixedDates(results) { return SqlExpression(invalid: defect) }
+    if let defect = mixedResults(results) { return SqlExpression(invalid: defect) }
     return SqlExpression(.special(.init(form: .choice, terms: terms)))
   }
 }

@@ -6,13 +6,16 @@ extension ScalarFunction {
   where repeat (each Term).Value == each Argument {
     var terms: [SqlExpression] = []
     repeat terms.append((each term).expression)
-    return TypedExpression(expression: function.call(terms, as: repeat (each Argument).self))
+    return TypedExpression(
+      expression: function.call(terms, as: repeat (each Argument).self, dates: Output.columnType.dateFormat))
   }
 
   /// Calls the function with untyped terms: `"distance"("a", "b")`. A value that does not fit throws when the statement
   /// runs.
   public func callAsFunction(_ terms: any SqlTerm...) -> TypedExpression<Output> {
-    TypedExpression(expression: function.call(terms.map(\.expression), as: repeat (each Argument).self))
+    TypedExpression(
+      expression: function.call(
+        terms.map(\.expression), as: repeat (each Argument).self, dates: Output.columnType.dateFormat))
   }
 }
 
@@ -28,8 +31,8 @@ extension AggregateFunction {
     repeat terms.append((each term).expression)
     return TypedExpression(
       expression: function.call(
-        terms, as: repeat (each Argument).self, isDistinct: distinct, orderBy: orderings.map(\.ordering),
-        where: condition))
+        terms, as: repeat (each Argument).self, dates: Output.columnType.dateFormat,
+        isDistinct: distinct, orderBy: orderings.map(\.ordering), where: condition))
   }
 
   /// Calls the aggregate with untyped terms: `"median"("a")`. A value that does not fit throws when the statement runs.
@@ -39,16 +42,15 @@ extension AggregateFunction {
   ) -> TypedExpression<Output> {
     TypedExpression(
       expression: function.call(
-        terms.map(\.expression), as: repeat (each Argument).self, isDistinct: distinct,
-        orderBy: orderings.map(\.ordering),
-        where: condition))
+        terms.map(\.expression), as: repeat (each Argument).self, dates: Output.columnType.dateFormat,
+        isDistinct: distinct, orderBy: orderings.map(\.ordering), where: condition))
   }
 }
 
 extension UserFunction {
   fileprivate func call<each Argument: SqlValue>(
-    _ terms: [SqlExpression], as type: repeat (each Argument).Type, isDistinct: Bool = false,
-    orderBy orderings: [Ordering] = [], where condition: (any SqlCondition)? = nil
+    _ terms: [SqlExpression], as type: repeat (each Argument).Type, dates: ColumnType.DateFormat?,
+    isDistinct: Bool = false, orderBy orderings: [Ordering] = [], where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
     guard terms.count == argumentCount else {
       return SqlExpression(
@@ -59,11 +61,11 @@ extension UserFunction {
       if let defect = defect(of: terms[index], as: type) { return SqlExpression(invalid: defect) }
       index += 1
     }
-    return SqlExpression(
-      .call(
-        .init(
-          function: .named(name), arguments: terms, isDistinct: isDistinct, order: orderings.map(\.term),
-          filter: condition?.expression)))
+    var call = SqlExpression.Call(
+      function: .named(name), arguments: terms, isDistinct: isDistinct, order: orderings.map(\.term),
+      filter: condition?.expression)
+    call.result.format = dates
+    return SqlExpression(.call(call))
   }
 
   /// The error if the function would misread a column: it receives the stored number, without the column's type.

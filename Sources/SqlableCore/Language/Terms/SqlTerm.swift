@@ -188,7 +188,7 @@ extension SqlExpression {
   }
 
   func isBetween(_ low: any SqlValue, _ high: any SqlValue) -> SqlExpression {
-    SqlExpression(.between(self, value(low, .above), value(high, .below)))
+    isBetween(value(low, .above), value(high, .below))
   }
 
   func isBetween(_ low: SqlExpression, _ high: SqlExpression) -> SqlExpression {

@@ -182,6 +182,29 @@ extension ColumnType {
   /// True if the stored number counts smaller units than the value, such as 1234 for 12.34.
   fileprivate var countsUnits: Bool { scale ?? 0 > 0 || base == .date(.unixMilliseconds) }
 
+  /// Returns a condition for values that are not dates in ISO 8601. Some dates that reading accepts, such as those with
+  /// a zone of 20 hours, also meet the condition.
+  private func unreadableDate(_ column: String, assumingUTC: Bool) -> String {
+    let (two, length) = ("[0-9][0-9]", "length(\(column))")
+    let (day, hour, minute) = ("\(two)\(two)-\(two)-\(two)", "[01][0-9]", "[0-5][0-9]")
+    // The time begins at the twelfth character.
+    let zones = [("Z", 1), ("[+-]\(hour):\(minute)", 6), ("[+-]\(hour)\(minute)", 5), ("[+-]\(hour)", 3)]
+      .map { "WHEN substr(\(column), 12) GLOB '*\($0)' THEN substr(\(column), 1, \(length) - \($1))" }
+    let text = "\"text without zone\""
+    let isWithoutZone = "(\(text) <> \(column) OR substr(\(column), 11, 1) = ' ')"
+    let time = "\(text) GLOB '\(day)[ T]\(two):\(two)' OR \(text) GLOB '\(day)[ T]\(two):\(two):\(two)'"
+    let fraction = "\(text) GLOB '\(day)[ T]\(two):\(two):\(two).[0-9]*' AND substr(\(text), 21) NOT GLOB '*[^0-9]*'"
+    let isDay = assumingUTC ? " OR \(column) GLOB '\(day)'" : ""
+    // SQLite also accepts February 30 and 24:00.
+    let isDate =
+      "((\(time) OR \(fraction))\(assumingUTC ? "" : " AND \(isWithoutZone)")\(isDay))"
+      + " AND substr(\(text), 12, 2) < '24' AND julianday(\(text)) IS NOT NULL"
+      + " AND date(substr(\(text), 1, 10), '+0 days') = substr(\(text), 1, 10)"
+    let body = "SELECT CASE \(zones.joined(separator: " ")) ELSE \(column) END AS \(text)"
+    return "\(column) IS NOT NULL AND NOT coalesce(typeof(\(column)) = 'text'"
+      + " AND (SELECT \(isDate) FROM (\(body))), 0)"
+  }
+
   /// Returns a condition for values that the column could store but the column's type can't read; nil for types without
   /// such values.
   ///
@@ -189,15 +212,8 @@ extension ColumnType {
   fileprivate func unreadable(_ column: String) -> String? {
     switch base {
     case .boolean: return "\(column) IS NOT NULL AND CAST(\(column) AS NUMERIC) NOT IN (0, 1)"
-    case .date(.iso8601):
-      let digits = String(repeating: "[0-9]", count: 2)
-      let second = "\(digits)\(digits)-\(digits)-\(digits)[ T]\(digits):\(digits):\(digits)"
-      let zone = "(\(column) GLOB '*Z' OR \(column) GLOB '*[+-]\(digits):\(digits)' OR substr(\(column), 11, 1) = ' ')"
-      // SQLite also accepts February 30, 24:00, and spaces before the zone.
-      return "\(column) IS NOT NULL AND NOT coalesce(typeof(\(column)) = 'text' AND \(column) GLOB '\(second)*'"
-        + " AND \(zone) AND substr(\(column), 12) NOT GLOB '*[^0-9Z:.+-]*' AND substr(\(column), 12, 2) < '24'"
-        + " AND julianday(\(column)) IS NOT NULL"
-        + " AND date(substr(\(column), 1, 10), '+0 days') = substr(\(column), 1, 10), 0)"
+    case .date(.iso8601): return unreadableDate(column, assumingUTC: false)
+    case .date(.iso8601AssumingUTC): return unreadableDate(column, assumingUTC: true)
     case .date(.unixSeconds):
       let number = "CAST(\(column) AS NUMERIC)"
       // A date is a Double; 2⁶³ - 1024 is the highest 64-bit integer that a Double represents exactly.

@@ -39,7 +39,7 @@ struct ValueType: Equatable {
     switch base {
     case .integer, .boolean, .date(.unixSeconds), .date(.unixMilliseconds): "INTEGER"
     case .real, .date(.unixSecondsWithFraction): "REAL"
-    case .text, .date(.iso8601): "TEXT"
+    case .text, .date(.iso8601), .date(.iso8601AssumingUTC): "TEXT"
     case .blob: "BLOB"
     case .any(let type): ValueType.name(of: type)
     }

@@ -107,8 +107,26 @@ import Testing
       #expect(filtered.map(\.0) == [nil, 1, 2])
       #expect(filtered.map(\.1) == [1, 1, 0])
       #expect(filtered.map(\.2) == [10, 5, 5])
-      let error = sqlError { _ = try Worker.select(countAll()).having(countAll() > 1).run(db) }
-      #expect(error?.message == "having needs groupBy")
+    }
+  }
+
+  @Test(.needs(39, "HAVING without GROUP BY")) func havingWithoutGroupsKeepsOrDropsTheOneRow() throws {
+    try withCompany { db in
+      let query = Worker.select(countAll(), Worker.salary.max())
+      let many = query.having(countAll() > 1)
+      #expect(many.sql == #"SELECT count(*), max("salary") FROM "worker" HAVING count(*) > ?"#)
+      let rows = try many.run(db)
+      #expect(rows.map(\.0) == [4])
+      #expect(try query.having(countAll() > 4).run(db).isEmpty)
+      #expect(try query.filter(Worker.id > 100).having(countAll() == 0).run(db).count == 1)
+      #expect(try query.having(Worker.salary.max() < 0).exists().run(db) == [false])
+      #expect(try Select<DynamicRow>(json: many.json(), rules: StatementRules(models: [Worker.self])).sql == many.sql)
+      for condition in [countAll() > 1, Worker.id > 1] {
+        let error = expectInvalidStatement { _ = try Worker.select(Worker.salary).having(condition).run(db) }
+        #expect(error?.message == "having needs groupBy, or an aggregate among the results")
+      }
+      let raw = sqlError { _ = try db.query("SELECT id FROM worker HAVING id > 1", as: Int.self) }
+      #expect(raw?.message == "having needs groupBy, or an aggregate among the results")
     }
   }
 

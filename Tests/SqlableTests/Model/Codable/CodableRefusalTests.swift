@@ -173,7 +173,8 @@ import Testing
     ("rig", "'secret'", "a raw value of Rig", "an unknown raw value"), ("rig", "x'01'", "TEXT", "BLOB"),
     ("sailor", "'{\"name\":\"secret\"}'", "the JSON of Sailor", "TEXT that lacks the key weight"),
     ("sailor", "'secret'", "the JSON of Sailor", "TEXT that is not valid JSON"),
-    ("sailor", "x'01'", "TEXT", "BLOB"), ("date", "'secret'", "a date in ISO 8601", "TEXT in another format"),
+    ("sailor", "x'01'", "TEXT", "BLOB"),
+    ("date", "'secret'", "a date in ISO 8601 with a zone", "TEXT in another format"),
   ])
   func mismatchedValuesAreReportedWhenRead(
     _ column: String, _ value: String, _ expected: String, _ found: String

@@ -1,0 +1,58 @@
+// Running an insert that returns the row that is there.
+
+extension InsertOrFind: Runnable {
+  /// The SQL of the insert.
+  public var sql: String { insert.sql }
+
+  public var isReadOnly: Bool { false }
+
+  @_disfavoredOverload
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> Model {
+    try check()
+    // A row that is there needs no write lock.
+    if let row = try find.run(db) { return row }
+    return try db.transaction { db in
+      try insert.run(db)
+      return try found(find.run(db))
+    }
+  }
+
+  public func requests() throws -> [SqlRequest] {
+    try check()
+    return try insert.requests() + find.requests()
+  }
+
+  public func run(over transport: some SqlTransport) async throws -> Model {
+    let requests = try sentRequests()
+    if let row = try await find.run(over: transport) { return row }
+    let answers = try await transport.answers(to: requests, of: self) { _ = try row($0, requests) }
+    return try row(answers, requests)
+  }
+
+  /// Decodes the row from the answer to the last request.
+  private func row(_ answers: [SqlAnswer], _ requests: [SqlRequest]) throws -> Model {
+    guard answers.count == requests.count, let answer = answers.last, let request = requests.last else {
+      throw SqlError.withoutAnswer
+    }
+    let rows: [Model] = try ReceivedRows(answer: answer, sql: request.sql).map(.positioned(find.layout)) {
+      try $0.model()
+    }
+    return try found(rows.first)
+  }
+
+  /// Throws the error of an insert that can't be run, even if the row is there.
+  private func check() throws {
+    if let defect = insert.tree.defect { throw defect }
+  }
+
+  private func found(_ row: Model?) throws -> Model {
+    guard let row else {
+      let table = insert.tree.tableInfo.name
+      throw SqlError(
+        .notFound, message: "table \(table) does not have the row that was inserted; a trigger might have changed it"
+      ).at(table: table)
+    }
+    return row
+  }
+}

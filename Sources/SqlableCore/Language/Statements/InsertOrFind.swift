@@ -1,0 +1,59 @@
+/// An insert that returns the row that is there: the new row, or the row with the same values in unique columns; see
+/// ``Statement/orFind(by:_:where:)``.
+public struct InsertOrFind<Model: Sqlable>: Sendable, Hashable {
+  let insert: Statement<Model, Int>
+  let find: Statement<Model, Model?>
+}
+
+extension Statement where Output == Int {
+  /// Returns the row that has the struct's values in unique columns, and inserts the struct if there is no such row.
+  ///
+  /// ```swift
+  /// let anna = try Person(id: nil, name: "Anna").insert().orFind(by: Person.name).run(db)     // Person
+  /// // SELECT "id", "name" FROM "person" WHERE "name" = ? LIMIT ?
+  /// // INSERT INTO "person" ("name") VALUES (?) ON CONFLICT ("name") DO NOTHING
+  /// ```
+  ///
+  /// Several threads and processes that call this at once get the same row. The insert and the read of the new row are
+  /// one transaction. Observers are notified only of a row that was inserted. An existing row does not change, and no
+  /// trigger fires.
+  ///
+  /// The columns need a unique index; for a partial index, pass its condition. Running this throws `.invalidStatement`
+  /// without such an index, and `.misuse` if a value is nil, because a unique index allows several NULLs. If the row
+  /// conflicts with another row in other columns, running this throws `.constraint`.
+  public consuming func orFind(
+    by first: any ColumnConvertible, _ others: any ColumnConvertible..., where index: (any SqlCondition)? = nil
+  ) -> InsertOrFind<Model> {
+    let columns = ([first] + others).map(\.column)
+    var insert = self
+    if case .insert(let query) = insert.tree, query.form == .row {
+      insert.tree.onConflict(
+        Upsert(target: columns.map { ColumnReference($0) }, index: index?.expression, columns: []))
+    } else {
+      insert.tree.refuse("orFind(by:), which needs an insert of one struct")
+    }
+    var query = SelectQuery(of: insert.tree.tableInfo)
+    for condition in insert.conditions(of: columns) { query.filter(condition) }
+    if let index { query.filter(index.expression) }
+    query.limit = 1
+    return InsertOrFind(insert: insert, find: Statement<Model, Model?>(.select(query)))
+  }
+
+  /// The conditions that columns have the values of the inserted struct.
+  private func conditions(of columns: [Column]) -> [SqlExpression] {
+    let row = Result { try storedRows().first }
+    return columns.map { column in
+      do {
+        let value = try row.get()?[column.name]
+        guard let value, value != .null else {
+          throw SqlError.misuse(
+            "the struct has no value for \(tree.tableInfo.name).\(column.name), by which orFind(by:) finds its row"
+          ).at(table: tree.tableInfo.name, column: column.name)
+        }
+        return column.expression.compared(.equal, in: value)
+      } catch {
+        return SqlExpression(invalid: error, column: column)
+      }
+    }
+  }
+}
