@@ -52,7 +52,7 @@ private enum New: TableDeclaration {
     }
     enum Key: TableDeclaration {
       static let d = Column("d", .integer, Default(1))
-      static let columns = [New.a, New.b, d]
+      static let columns = [New.a, d]
       static let constraints: [TableConstraint] = [PrimaryKeys(New.a, d)]
     }
     func expectRefusal<D: TableDeclaration>(_ declaration: D.Type) throws {
