@@ -38,7 +38,7 @@ extension Tag: SqlCodable {
       let upsert = user.insert().onConflict(User.email, where: User.deletedAt.isNull, update: User.name)
       #expect(
         upsert.sql == #"""
-          INSERT INTO "user" ("email", "name") VALUES (?, ?) \#
+          INSERT INTO "user" ("email", "name", "deleted_at") VALUES (?, ?, ?) \#
           ON CONFLICT ("email") WHERE "deleted_at" IS NULL DO UPDATE SET "name" = excluded."name" RETURNING "id"
           """#)
       let ids = try [upsert.run(db), upsert.run(db)]

@@ -92,10 +92,11 @@ extension Indexed: SqlCodable {
       var note = try #require(try Jotting.byId(7).run(db))
       #expect(note == Jotting(rowid: 7, text: "a"))
       note.text = "z"
-      #expect(note.update().sql == #"UPDATE "jotting" SET "text" = ? WHERE "rowid" = ?"#)
+      #expect(note.update().sql == #"UPDATE "jotting" SET "text" = ?, "level" = ? WHERE "rowid" = ?"#)
       let changed = try note.update().run(db)
       let deleted = try Jotting(rowid: 1, text: "").delete().run(db)
-      #expect([changed, deleted] == [1, 1])
+      #expect(changed == 1)
+      #expect(deleted == 1)
       let rows = try Jotting.read().orderBy(Jotting.rowid).run(db)
       #expect(rows == [Jotting(rowid: 3, text: "c"), Jotting(rowid: 7, text: "z")])
       expectMisuse { try Jotting(rowid: nil, text: "").delete().run(db) }
@@ -191,7 +192,7 @@ extension Indexed: SqlCodable {
 
   @Test func liveResultFollowsTheRowid() async throws {
     let pool = try SqlitePool.inMemory()
-    defer { pool.close() }
+    defer { try? pool.close() }
     _ = try await pool.transaction { db in try db.createTable(Jotting.self) }
     let id = try await Jotting(rowid: nil, text: "a").insert().run(pool)
     var results: [[String]] = []

@@ -73,8 +73,9 @@ private struct UTCEvent: Sqlable, Equatable {
   @Test func textWithAZoneIsReadByBothForms() throws {
     for (text, seconds) in ForeignDateTests.zoned {
       try withEvent(text) { db in
-        #expect(try Event.read().run(db).map(\.at.timeIntervalSince1970) == [seconds], "\(text)")
-        #expect(try UTCEvent.read().run(db).map { $0.at?.timeIntervalSince1970 } == [seconds], "\(text)")
+        let (events, others) = (try Event.read().run(db), try UTCEvent.read().run(db))
+        #expect(events.map(\.at.timeIntervalSince1970) == [seconds], "\(text)")
+        #expect(others.map { $0.at?.timeIntervalSince1970 } == [seconds], "\(text)")
       }
     }
   }
@@ -87,7 +88,8 @@ private struct UTCEvent: Sqlable, Equatable {
         }
         #expect([error?.table, error?.column] == ["event", "at"])
         #expect(error?.rowId == 7)
-        #expect(try UTCEvent.read().run(db).map { $0.at?.timeIntervalSince1970 } == [seconds], "\(text)")
+        let others = try UTCEvent.read().run(db)
+        #expect(others.map { $0.at?.timeIntervalSince1970 } == [seconds], "\(text)")
       }
     }
   }
@@ -106,17 +108,17 @@ private struct UTCEvent: Sqlable, Equatable {
   @Test func bothFormsWriteAndCompareTheSameText() throws {
     try withEvent("2013-01-01T06:00:00.000Z") { db in
       let date = Date(timeIntervalSince1970: ForeignDateTests.six)
-      try UTCEvent.insert([UTCEvent(id: 8, at: date), UTCEvent(id: 9, at: nil)]).run(db)
+      try UTCEvent(id: 8, at: date).insert().run(db)
       let texts = try db.query("SELECT DISTINCT at FROM event WHERE at NOTNULL", as: String.self)
       #expect(texts == ["2013-01-01T06:00:00.000Z"])
       #expect(try UTCEvent.select(UTCEvent.id).filter(UTCEvent.at == date).run(db) == [7, 8])
       #expect(try UTCEvent.select(UTCEvent.at.hour()).filter(UTCEvent.id == 8).run(db) == [6])
       let utc = Alias(UTCEvent.self, "utc")
       let pairs = Event.join(utc, on: Event.at.optional == utc[UTCEvent.at]).select(countAll())
-      #expect(try pairs.run(db) == [2])
+      #expect(try pairs.run(db) == [4])
       let moved = UTCEvent.updateAll(UTCEvent.at.set(to: UTCEvent.at.adding(1, .day)))
       try moved.run(db)
-      #expect(try Event.read().filter(Event.id < 9).run(db).map(\.at) == [date + 86_400, date + 86_400])
+      #expect(try Event.read().run(db).map(\.at) == [date + 86_400, date + 86_400])
       #expect(try Schema(UTCEvent.self).differences(db).map(\.description).count == 1)
     }
   }

@@ -42,12 +42,13 @@ extension Statement where Output == Int {
   /// The conditions that columns have the values of the inserted struct.
   private func conditions(of columns: [Column]) -> [SqlExpression] {
     let row = Result { try storedRows().first }
+    let chosen: [ColumnReference]? = if case .insert(let query) = tree { query.rest.value.columns } else { nil }
     return columns.map { column in
       do {
-        let value = try row.get()?[column.name]
-        guard let value, value != .null else {
+        let isWritten = chosen?.contains { $0.name.isExactly(column.name) } ?? true
+        guard let value = try row.get()?[column.name], value != .null, isWritten else {
           throw SqlError.misuse(
-            "the struct has no value for \(tree.tableInfo.name).\(column.name), by which orFind(by:) finds its row"
+            "the insert writes no value to \(tree.tableInfo.name).\(column.name), by which orFind(by:) finds its row"
           ).at(table: tree.tableInfo.name, column: column.name)
         }
         return column.expression.compared(.equal, in: value)

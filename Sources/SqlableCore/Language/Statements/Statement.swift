@@ -146,27 +146,32 @@ extension Statement {
   /// //   ON CONFLICT ("email") DO NOTHING ON CONFLICT DO NOTHING
   /// ```
   ///
-  /// Without columns to update, the existing row does not change. With a condition after the columns to update, SQLite
-  /// updates the row only if the condition is true. The condition can refer to columns of the existing row, and to
-  /// columns of the new row by `excluded`.
-  ///
-  /// A condition before the columns to update is that of a partial unique index, `Index(…, unique: true, where: …)`.
-  /// Its values become literals, because SQLite compares the text of both conditions. If no unique index has these
-  /// columns and this condition, running the statement throws `.invalidStatement`.
+  /// Without columns to update, the existing row does not change. With a condition, SQLite updates the row only if the
+  /// condition is true. The condition can refer to columns of the existing row, and to columns of the new row by
+  /// `excluded`.
+  public consuming func onConflict(
+    _ target: any ColumnConvertible..., update columns: any ColumnConvertible...,
+    where condition: (any SqlCondition)? = nil
+  ) -> Statement {
+    upserting(target, nil, columns, [], condition)
+  }
+
+  /// Updates the existing row that has the same value in the columns of a partial unique index, which is declared as
+  /// `Index(…, unique: true, where: …)`.
   ///
   /// ```swift
   /// user.insert().onConflict(User.email, where: User.deletedAt.isNull, update: User.name)
   /// // INSERT … ON CONFLICT ("email") WHERE "deleted_at" IS NULL DO UPDATE SET "name" = excluded."name"
   /// ```
+  ///
+  /// The values of the index's condition become literals, because SQLite compares the text of both conditions. If no
+  /// unique index has these columns and this condition, running the statement throws `.invalidStatement`.
+  // An overload: Swift refuses a call that leaves out the first of two arguments with the same label.
   public consuming func onConflict(
-    _ target: any ColumnConvertible..., where index: (any SqlCondition)? = nil,
-    update columns: any ColumnConvertible..., where condition: (any SqlCondition)? = nil
+    _ target: any ColumnConvertible..., where index: any SqlCondition, update columns: any ColumnConvertible...,
+    where condition: (any SqlCondition)? = nil
   ) -> Statement {
-    tree.onConflict(
-      Upsert(
-        target: target.map { ColumnReference($0.column) }, index: index?.expression,
-        columns: columns.map { ColumnReference($0.column) }, condition: condition?.expression))
-    return self
+    upserting(target, index, columns, [], condition)
   }
 
   /// Sets columns of the existing row that has the same value in a unique column, instead of inserting a new row.
@@ -176,13 +181,29 @@ extension Statement {
   /// // INSERT … ON CONFLICT ("page") DO UPDATE SET "count" = "visit"."count" + "excluded"."count"
   /// ```
   public consuming func onConflict(
-    _ target: any ColumnConvertible..., where index: (any SqlCondition)? = nil, set assignment: Assignment,
+    _ target: any ColumnConvertible..., set assignment: Assignment, _ others: Assignment...,
+    where condition: (any SqlCondition)? = nil
+  ) -> Statement {
+    upserting(target, nil, [], [assignment] + others, condition)
+  }
+
+  /// Sets columns of the existing row that has the same value in the columns of a partial unique index.
+  public consuming func onConflict(
+    _ target: any ColumnConvertible..., where index: any SqlCondition, set assignment: Assignment,
     _ others: Assignment..., where condition: (any SqlCondition)? = nil
+  ) -> Statement {
+    upserting(target, index, [], [assignment] + others, condition)
+  }
+
+  private consuming func upserting(
+    _ target: [any ColumnConvertible], _ index: (any SqlCondition)?, _ columns: [any ColumnConvertible],
+    _ assignments: [Assignment], _ condition: (any SqlCondition)?
   ) -> Statement {
     tree.onConflict(
       Upsert(
-        target: target.map { ColumnReference($0.column) }, index: index?.expression, columns: [],
-        assignments: [assignment] + others, condition: condition?.expression))
+        target: target.map { ColumnReference($0.column) }, index: index?.expression,
+        columns: columns.map { ColumnReference($0.column) }, assignments: assignments,
+        condition: condition?.expression))
     return self
   }
 }

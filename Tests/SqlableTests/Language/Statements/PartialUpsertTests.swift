@@ -45,7 +45,7 @@ extension Subscriber: SqlCodable {
         Subscriber.email, where: Subscriber.deletedAt.isNull, update: Subscriber.name)
       #expect(
         upsert.sql == #"""
-          INSERT INTO "subscriber" ("email", "name", "level") VALUES (?, ?, ?) \#
+          INSERT INTO "subscriber" ("email", "name", "level", "deleted_at") VALUES (?, ?, ?, ?) \#
           ON CONFLICT ("email") WHERE "deleted_at" IS NULL DO UPDATE SET "name" = excluded."name" RETURNING "id"
           """#)
       let id = try upsert.run(db)
@@ -64,7 +64,7 @@ extension Subscriber: SqlCodable {
         where: Subscriber.level < 3)
       #expect(
         upsert.sql == #"""
-          INSERT INTO "subscriber" ("email", "name", "level") VALUES (?, ?, ?) \#
+          INSERT INTO "subscriber" ("email", "name", "level", "deleted_at") VALUES (?, ?, ?, ?) \#
           ON CONFLICT ("email") WHERE "deleted_at" IS NULL \#
           DO UPDATE SET "level" = "subscriber"."level" + ? WHERE "subscriber"."level" < ? RETURNING "id"
           """#)

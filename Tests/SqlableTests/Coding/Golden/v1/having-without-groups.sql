@@ -1,0 +1,2 @@
+SELECT max("id") FROM "bicycle" HAVING count(*) > ?
+-- 1
