@@ -4,7 +4,37 @@ extension Renderer {
   func writeList(_ expression: SqlExpression, stack: Int) throws {
     guard case .isIn(let term, let values) = expression.node else { return }
     try write(term, within: .comparison, stack: stack)
-    write(list: values)
+    if let terms = term.rowTerms { write(rows: values, width: terms.count) } else { write(list: values) }
+  }
+
+  /// Writes a list of row values. `VALUES` as the operand of IN is a compound SELECT, for which SQLite uses no index.
+  private func write(rows values: [DatabaseValue], width: Int) {
+    let columns = ValueListModule.columns.prefix(width)
+    if parameters.lists == .pointers, width <= columns.count {
+      sql.append(" IN (SELECT ")
+      sql.append(text: columns.joined(separator: ", "))
+      sql.append(" FROM ")
+      sql.append(text: ValueListModule.name)
+      sql.append("(?))")
+      parameters.append(ValueList(values, width: width))
+    } else if parameters.lists == .expanded, let text = jsonRows(of: values, width: width) {
+      sql.append(" IN (SELECT ")
+      sql.append(text: (1...width).map { "v\($0).value" }.joined(separator: ", "))
+      sql.append(" FROM json_each(")
+      write(.text(text))
+      sql.append(") AS r")
+      for position in 1...width {
+        sql.append(text: " JOIN json_each(r.value) AS v\(position) ON v\(position).key = \(position - 1)")
+      }
+      sql.append(")")
+    } else {
+      sql.append(" IN (SELECT * FROM (VALUES ")
+      for (index, value) in values.enumerated() {
+        if index > 0 { sql.append(index % width == 0 ? "), (" : ", ") } else { sql.append("(") }
+        write(value)
+      }
+      sql.append(")))")
+    }
   }
 
   private func write(list values: [DatabaseValue]) {
@@ -43,6 +73,17 @@ extension Renderer {
 
 /// Returns a JSON array; nil if a value has no exact JSON form in SQLite: a blob, a fraction, or text with NUL.
 private func jsonArray(of values: [DatabaseValue]) -> String? {
+  elements(of: values).flatMap { try? JSON.array($0).text }
+}
+
+/// Returns row values as a JSON array of arrays; nil if a value has no exact JSON form in SQLite.
+private func jsonRows(of values: [DatabaseValue], width: Int) -> String? {
+  guard let elements = elements(of: values) else { return nil }
+  let rows = stride(from: 0, to: elements.count, by: width).map { JSON.array(Array(elements[$0..<($0 + width)])) }
+  return try? JSON.array(rows).text
+}
+
+private func elements(of values: [DatabaseValue]) -> [JSON]? {
   var elements: [JSON] = []
   for value in values {
     switch value {
@@ -52,7 +93,7 @@ private func jsonArray(of values: [DatabaseValue]) -> String? {
     case .text, .real, .blob: return nil
     }
   }
-  return try? JSON.array(elements).text
+  return elements
 }
 
 /// The form in which an IN list binds its values.

@@ -57,6 +57,7 @@ public struct SqlExpression: Sendable, Hashable {
     indirect case isNull(SqlExpression)
     indirect case isNotNull(SqlExpression)
     indirect case between(SqlExpression, SqlExpression, SqlExpression)
+    /// The values of a row value are in one list, row by row.
     indirect case isIn(SqlExpression, [DatabaseValue])
     /// An empty escape means no escape. An optional would hide a missing key from a decoder.
     indirect case like(SqlExpression, SqlExpression, escape: String)

@@ -64,6 +64,11 @@ extension SqlExpression {
 }
 
 extension SqlExpression {
+  /// Returns a row value as a term. A row of one term becomes the term itself.
+  package static func row(_ terms: [SqlExpression]) -> SqlExpression {
+    terms.count == 1 ? terms[0] : SqlExpression(.special(.init(form: .row, terms: terms)))
+  }
+
   /// The terms of a row value; nil for any other term.
   package var rowTerms: [SqlExpression]? {
     guard case .special(let special) = node, special.form == .row else { return nil }

@@ -127,8 +127,10 @@ struct IndexCandidates {
   }
 
   private mutating func addEqual(_ term: SqlExpression, _ sources: [SelectQuery.Source]) {
-    guard let (table, column) = column(term, sources), !tables[table].uses.equal.contains(column) else { return }
-    tables[table].uses.equal.append(column)
+    for term in term.rowTerms ?? [term] {
+      guard let (table, column) = column(term, sources), !tables[table].uses.equal.contains(column) else { continue }
+      tables[table].uses.equal.append(column)
+    }
   }
 
   private mutating func addCompared(_ term: SqlExpression, _ sources: [SelectQuery.Source]) {

@@ -133,18 +133,18 @@ extension DocumentEncoder {
   fileprivate func path(_ path: AssociationPath) throws -> Members {
     var members = Members()
     switch path {
-    case .referring(let column, let key):
-      members.add(.referringBy, .text(column.name))
-      members.add(.key, key.map { .text($0.name) })
-    case .referred(let column, let key):
-      members.add(.referredBy, .text(column.name))
-      members.add(.key, key.map { .text($0.name) })
+    case .referring(let columns, let key):
+      members.add(.referringBy, .key(columns.map(\.name)))
+      members.add(.key, key.map { .key($0.map(\.name)) })
+    case .referred(let columns, let key):
+      members.add(.referredBy, .key(columns.map(\.name)))
+      members.add(.key, key.map { .key($0.map(\.name)) })
     case .linked(let link, let from, let to):
       try checkDatabase(of: link)
       var through = Members()
       through.add(.table, .text(link.name))
-      through.add(.from, .text(from.name))
-      through.add(.to, .text(to.name))
+      through.add(.from, .key(from.map(\.name)))
+      through.add(.to, .key(to.map(\.name)))
       members.add(.through, through.document)
     }
     return members
@@ -227,7 +227,7 @@ extension DocumentDecoder {
     guard [DocumentKey.referringBy, .referredBy, .through].allSatisfy({ fields[$0]?.json == knownFields[$0]?.json })
     else { return false }
     guard let key = fields[.key] else { return true }
-    return try known.key(under: table).map { Document.text($0.name).json == key.json } ?? false
+    return try known.key(under: table).map { Document.key($0).json == key.json } ?? false
   }
 
   /// True if the form of the result (rows, a count or an aggregate) is the form of a known association.
@@ -245,12 +245,16 @@ extension DocumentDecoder {
 }
 
 extension AssociationLevel {
-  /// Returns the column that the association's foreign key references; nil for an association through a link table.
-  fileprivate func key(under table: TableInfo) throws -> Column? {
-    let resolved = try resolvedPath(under: table)
+  /// Returns the columns that the association's foreign key references, in the order of the foreign key; nil for an
+  /// association through a link table.
+  fileprivate func key(under table: TableInfo) throws -> [String]? {
     switch path {
-    case .referring: return table.columns[resolved.parentPosition]
-    case .referred: return resolved.column
+    case .referring(let columns, let key):
+      let positions = try query.table.positions(referredToBy: columns, in: table, expecting: key)
+      return positions.map { table.columns[$0].name }
+    case .referred(let columns, let key):
+      let positions = try table.positions(referredToBy: columns, in: query.table, expecting: key)
+      return positions.map { query.table.columns[$0].name }
     case .linked: return nil
     }
   }
@@ -267,5 +271,12 @@ extension AssociationLevel {
   /// The tables of this level and all nested levels, including link tables.
   fileprivate var tables: [TableInfo] {
     [query.table] + (path.link.map { [$0] } ?? []) + childLevels.flatMap(\.tables)
+  }
+}
+
+extension Document {
+  /// A key of one column is a name, and a key of several columns a list of names.
+  fileprivate static func key(_ columns: [String]) -> Document {
+    columns.count == 1 ? .text(columns[0]) : .list(columns.map { .text($0) })
   }
 }

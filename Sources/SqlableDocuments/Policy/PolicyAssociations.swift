@@ -50,16 +50,16 @@ extension AssociationLevel {
 
   /// True if the association references the key of the rows, so that at most one row matches.
   private var hasOneRow: Bool {
-    guard case .referred(_, let key?) = path, query.table.key.count == 1 else { return false }
-    return query.table.position(of: key) == query.table.key[0]
+    guard case .referred(_, let key?) = path, !query.table.key.isEmpty else { return false }
+    return Set(key.map(query.table.position(of:))) == Set(query.table.key)
   }
 
   /// Throws if the number of rows reveals columns that may not be compared. Complete rows are readable anyway.
   private func checkPath(by check: PolicyCheck) throws {
     var shown: [(ColumnReference, TableInfo)] = []
     switch path {
-    case .linked(let link, let from, let to): shown = [(from, link), (to, link)]
-    case .referring(let column, _) where form != .rows: shown = [(column, query.table)]
+    case .linked(let link, let from, let to): shown = (from + to).map { ($0, link) }
+    case .referring(let columns, _) where form != .rows: shown = columns.map { ($0, query.table) }
     case .referring, .referred: break
     }
     for (column, table) in shown {

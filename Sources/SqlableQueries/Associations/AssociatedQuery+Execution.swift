@@ -19,10 +19,10 @@ extension AssociatedQuery {
 extension AssociatedQuery: Runnable {
   /// Reads the rows, each with its associated rows.
   ///
-  /// A row whose key is NULL has no associated rows. Throws the errors of reads. Also throws `.misuse` if a foreign key
-  /// references another table or column, has another storage class than the referenced column, or has a user-defined
-  /// collation. If a column is not declared as a foreign key, pass the referenced column as `of`; otherwise running the
-  /// query throws `.misuse`.
+  /// A row whose key is NULL, or has a NULL, has no associated rows. Throws the errors of reads. Also throws `.misuse`
+  /// if a foreign key references another table or column, has another storage class than the referenced column, or has
+  /// a user-defined collation. If a column is not declared as a foreign key, pass the referenced column as `of`;
+  /// otherwise running the query throws `.misuse`.
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [(Root, repeat each Part)] {
@@ -73,7 +73,7 @@ extension AssociatedQuery: Runnable {
 /// A level whose parent rows have been read.
 private struct WaitingLevel {
   let level: any GatheredLevel
-  /// The values of the parent rows that connect them with this level.
+  /// The values of the parent rows that connect them with this level, row by row.
   let values: [DatabaseValue]
 
   func query() -> LevelQuery? { level.query(for: values) }

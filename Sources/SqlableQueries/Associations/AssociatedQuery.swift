@@ -67,6 +67,20 @@ extension Statement where Output == [Model] {
   public func including<Child>(
     _ children: Statement<Child, [Child]>, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
   ) -> AssociatedQuery<Model, [Child]> {
+    including(children, by: [foreignKey], of: key.map { [$0] })
+  }
+
+  /// Reads the rows together with the rows that reference them by a key of several columns.
+  ///
+  /// - Parameters:
+  ///   - children: The read of the other table, with its filter and order. A limit applies to each parent row.
+  ///   - foreignKey: The columns of `Child` that reference this table.
+  ///   - key: The referenced columns of this table, in the same order. Required unless `foreignKey` is declared as
+  ///     ``ForeignKeys``.
+  public func including<Child>(
+    _ children: Statement<Child, [Child]>, by foreignKey: [any ColumnConvertible],
+    of key: [any ColumnConvertible]? = nil
+  ) -> AssociatedQuery<Model, [Child]> {
     including(Association<Model, Child, [Child]>.toMany(AssociationLevel(children, .referring(foreignKey, to: key))))
   }
 
@@ -94,6 +108,13 @@ extension AssociatedQuery {
   public func including<Next>(
     _ children: Statement<Next, [Next]>, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
   ) -> AssociatedQuery<Root, repeat each Part, [Next]> {
+    including(children, by: [foreignKey], of: key.map { [$0] })
+  }
+
+  /// Adds the rows of a further table that reference the root rows by a key of several columns.
+  public func including<Next>(
+    _ children: Statement<Next, [Next]>, by foreignKey: [any ColumnConvertible], of key: [any ColumnConvertible]? = nil
+  ) -> AssociatedQuery<Root, repeat each Part, [Next]> {
     including(Association<Root, Next, [Next]>.toMany(AssociationLevel(children, .referring(foreignKey, to: key))))
   }
 }
@@ -117,7 +138,8 @@ extension AssociatedQuery {
     var queries = [root.asSelect().query]
     func add(_ levels: [any GatheredLevel]) {
       for level in levels {
-        if let query = level.query(for: [.integer(0)]) { queries.append(query.query) }
+        let values = level.parentPositions.map { _ in DatabaseValue.integer(0) }
+        if let query = level.query(for: values) { queries.append(query.query) }
         add(level.childLevels)
       }
     }

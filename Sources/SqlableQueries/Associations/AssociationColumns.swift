@@ -10,40 +10,69 @@ extension TableInfo {
 
   package func requiredColumn(_ column: ColumnReference) throws -> Column { columns[try requiredPosition(of: column)] }
 
-  /// Returns the position in `other` of the column that `foreignKey` references. Throws if `foreignKey` references
-  /// another table or column. Also throws if no reference is declared and `key` is nil, because rows would match only
-  /// by chance.
-  func position(
-    referredToBy foreignKey: ColumnReference, in other: TableInfo, expecting key: ColumnReference?,
-    hint: String? = "pass the referenced column as `of`"
-  ) throws -> Int {
-    let column = try requiredColumn(foreignKey)
-    let expected = try key.map(other.requiredPosition(of:))
-    let references = references(of: column)
+  /// Returns the columns of a foreign key. Throws if there are none, or if the table lacks a column.
+  func requiredColumns(_ foreignKey: [ColumnReference]) throws -> [Column] {
+    guard !foreignKey.isEmpty else { throw SqlError.misuse("an association needs a foreign key").at(table: name) }
+    return try foreignKey.map(requiredColumn)
+  }
+
+  /// Returns the positions in `other` of the columns that the columns of `foreignKey` reference. Throws if `foreignKey`
+  /// references another table or other columns. Also throws if no reference is declared and `key` is nil, because rows
+  /// would match only by chance.
+  package func positions(
+    referredToBy foreignKey: [ColumnReference], in other: TableInfo, expecting key: [ColumnReference]?,
+    canPassKey: Bool = true
+  ) throws -> [Int] {
+    let columns = try requiredColumns(foreignKey).map(\.name)
+    let expected = try key?.map(other.requiredPosition(of:))
+    if let expected, expected.count != columns.count {
+      let (names, others) = (columns.joined(separator: ", "), expected.map { other.columns[$0].name })
+      let problem = "can't reference (\(others.joined(separator: ", "))) of \(other.name); name as many columns"
+      throw SqlError.misuse("the foreign key (\(names)) \(problem)").at(table: name)
+    }
+    let references = references(of: columns)
     guard !references.isEmpty else {
       if let expected { return expected }
-      throw SqlError.misuse(
-        "column \(column.name) is not declared as a ForeignKey" + (hint.map { "; \($0)" } ?? "")
-      ).at(table: name, column: column.name)
+      let (isDeclared, remedy) =
+        columns.count == 1
+        ? ("is not declared as a ForeignKey", "pass the referenced column as `of`")
+        : ("are not declared as ForeignKeys", "pass the referenced columns as `of`")
+      throw misuse(of: columns, isDeclared + (canPassKey ? "; \(remedy)" : ""))
     }
     for reference in references {
       let referred = reference.table()
       guard referred.isSameName(as: other.modelName) || referred.isSameName(as: other.name) else { continue }
-      let names = reference.columns
-      guard names.count == 1, let position = other.columns.firstIndex(where: { $0.name.isSameName(as: names[0]) })
-      else { continue }
-      if expected == nil || expected == position { return position }
+      let positions = reference.columns.compactMap { name in
+        other.columns.firstIndex { $0.name.isSameName(as: name) }
+      }
+      if positions.count == columns.count, expected == nil || expected == positions { return positions }
     }
-    throw SqlError.misuse(
-      "column \(column.name) does not reference \(other.name)" + (expected.map { ".\(other.columns[$0].name)" } ?? "")
-    ).at(table: name, column: column.name)
+    let names = expected?.map { other.columns[$0].name } ?? []
+    let verb = columns.count == 1 ? "does" : "do"
+    let place = names.isEmpty ? "" : names.count == 1 ? ".\(names[0])" : " (\(names.joined(separator: ", ")))"
+    throw misuse(of: columns, "\(verb) not reference \(other.name)" + place)
   }
 
-  /// The foreign keys that consist of this column only.
-  private func references(of column: Column) -> [ForeignKeyReference] {
-    column.definition.options.foreignKeys
-      + constraints.foreignKeys.filter { $0.columns.count == 1 && $0.columns[0].isExactly(column.name) }
-      .map(\.reference)
+  private func misuse(of columns: [String], _ problem: String) -> SqlError {
+    let subject = columns.count == 1 ? "column" : "columns"
+    return .misuse("\(subject) \(columns.joined(separator: ", ")) \(problem)").at(
+      table: name, column: columns.count == 1 ? columns[0] : nil)
+  }
+
+  /// The declared references of exactly these columns. The referenced columns are in the order of `columns`.
+  private func references(of columns: [String]) -> [(table: () -> String, columns: [String])] {
+    var references: [(table: () -> String, columns: [String])] = []
+    if columns.count == 1, let column = self.columns.first(where: { $0.name.isExactly(columns[0]) }) {
+      references += column.definition.options.foreignKeys.map { ($0.table, $0.columns) }
+    }
+    for (declared, reference) in constraints.foreignKeys {
+      let order = columns.compactMap { name in declared.firstIndex { $0.isExactly(name) } }
+      guard order.count == columns.count, Set(order).count == declared.count else { continue }
+      let referred = reference.columns
+      guard referred.count == declared.count else { continue }
+      references.append((reference.table, order.map { referred[$0] }))
+    }
+    return references
   }
 }
 

@@ -25,56 +25,74 @@ package struct AssociationLevel: Sendable, Hashable {
   }
 }
 
-/// The columns that connect associated rows with their parent rows.
+/// The columns that connect associated rows with their parent rows. A key can have several columns.
 package enum AssociationPath: Sendable, Hashable {
-  /// A column of the associated rows references a column of the parent rows.
-  case referring(ColumnReference, to: ColumnReference?)
-  /// A column of the parent rows references a column of the associated rows.
-  case referred(ColumnReference, to: ColumnReference?)
+  /// Columns of the associated rows reference columns of the parent rows.
+  case referring([ColumnReference], to: [ColumnReference]?)
+  /// Columns of the parent rows reference columns of the associated rows.
+  case referred([ColumnReference], to: [ColumnReference]?)
   /// The rows of a link table reference the parent rows and the associated rows.
-  case linked(TableInfo, from: ColumnReference, to: ColumnReference)
+  case linked(TableInfo, from: [ColumnReference], to: [ColumnReference])
 
   package var link: TableInfo? { if case .linked(let link, _, _) = self { link } else { nil } }
 
-  static func referring(_ foreignKey: any ColumnConvertible, to key: (any ColumnConvertible)?) -> AssociationPath {
-    .referring(ColumnReference(foreignKey.column), to: key.map { ColumnReference($0.column) })
+  static func referring(_ foreignKey: [any ColumnConvertible], to key: [any ColumnConvertible]?) -> AssociationPath {
+    .referring(foreignKey.references, to: key?.references)
   }
 
-  static func referred(_ foreignKey: any ColumnConvertible, to key: (any ColumnConvertible)?) -> AssociationPath {
-    .referred(ColumnReference(foreignKey.column), to: key.map { ColumnReference($0.column) })
+  static func referred(_ foreignKey: [any ColumnConvertible], to key: [any ColumnConvertible]?) -> AssociationPath {
+    .referred(foreignKey.references, to: key?.references)
   }
 }
 
-/// An association path with resolved and checked columns.
+extension [any ColumnConvertible] {
+  var references: [ColumnReference] { map { ColumnReference($0.column) } }
+}
+
+/// An association path with resolved and checked columns. All lists have the same order.
 package struct ResolvedPath {
-  /// The position, in a parent row, of the value that connects the row with its associated rows.
-  package let parentPosition: Int
-  /// The column of the associated rows or of the link table that contains the connecting value.
-  package let column: Column
-  /// The position of `column` in the associated rows; nil if the link table contains `column`.
-  let position: Int?
-  /// The collation with which SQLite compares `column`.
-  let collation: Collate
+  /// The positions, in a parent row, of the values that connect the row with its associated rows.
+  package let parentPositions: [Int]
+  /// The columns of the associated rows or of the link table that contain the connecting values.
+  package let columns: [Column]
+  /// The positions of `columns` in the associated rows; nil if the link table contains `columns`.
+  let positions: [Int]?
+  /// The collations with which SQLite compares `columns`.
+  let collations: [Collate]
   var link: Link?
 
   /// The link table, and the columns that join the link table to the associated rows.
   struct Link {
     let table: TableInfo
-    let foreignKey: SqlExpression
-    let key: SqlExpression
+    let foreignKey: [SqlExpression]
+    let key: [SqlExpression]
   }
 
-  fileprivate var term: SqlExpression { SqlExpression(.column(ColumnReference(column))) }
+  /// The connecting columns as one term.
+  fileprivate var term: SqlExpression { .row(terms) }
+  fileprivate var terms: [SqlExpression] { columns.terms }
 
-  fileprivate init(parentPosition: Int, position: Int, in table: TableInfo) throws {
-    (self.parentPosition, self.position, column) = (parentPosition, position, table.columns[position])
-    collation = try column.groupingCollation(in: table)
+  /// Creates the path from pairs of positions: in a parent row, and in `table`, which contains the connecting values.
+  fileprivate init(_ pairs: [(parent: Int, column: Int)], in table: TableInfo, through link: Link? = nil) throws {
+    // For a row value as the operand of IN, SQLite 3.40 compares the index with the first column's type and collation.
+    // It uses no index of texts if the first column is a number, and no index of another collation.
+    func rank(_ pair: (parent: Int, column: Int)) -> Int {
+      let column = table.columns[pair.column]
+      let isText = column.type.storageClass == .text || column.type.storageClass == .blob
+      return (isText ? 0 : 1) + (column.definition.options.collation ?? .binary == .binary ? 0 : 2)
+    }
+    let ordered = (0..<4).flatMap { value in pairs.filter { rank($0) == value } }
+    parentPositions = ordered.map(\.parent)
+    let positions = ordered.map(\.column)
+    columns = positions.map { table.columns[$0] }
+    collations = try columns.map { try $0.groupingCollation(in: table) }
+    self.positions = link == nil ? positions : nil
+    self.link = link
   }
+}
 
-  fileprivate init(parentPosition: Int, column: Column, through link: Link) throws {
-    (self.parentPosition, position, self.column, self.link) = (parentPosition, nil, column, link)
-    collation = try column.groupingCollation(in: link.table)
-  }
+extension [Column] {
+  fileprivate var terms: [SqlExpression] { map { SqlExpression(.column(ColumnReference($0))) } }
 }
 
 /// A query for the rows of a level, and the result columns.
@@ -94,45 +112,52 @@ extension AssociationLevel {
     let table = try query.checkedTable
     switch path {
     case .referring(let foreignKey, let key):
-      let parentPosition = try table.position(referredToBy: foreignKey, in: parentTable, expecting: key)
-      let position = try table.requiredPosition(of: foreignKey)
-      try table.columns[position].checkRefers(to: parentTable.columns[parentPosition], from: table)
-      return try ResolvedPath(parentPosition: parentPosition, position: position, in: table)
+      let parents = try table.positions(referredToBy: foreignKey, in: parentTable, expecting: key)
+      let positions = try foreignKey.map(table.requiredPosition(of:))
+      let pairs = Array(zip(parents, positions))
+      for (parent, position) in pairs {
+        try table.columns[position].checkRefers(to: parentTable.columns[parent], from: table)
+      }
+      return try ResolvedPath(pairs, in: table)
     case .referred(let foreignKey, let key):
-      let position = try parentTable.position(referredToBy: foreignKey, in: table, expecting: key)
-      let parentPosition = try parentTable.requiredPosition(of: foreignKey)
-      try parentTable.columns[parentPosition].checkRefers(to: table.columns[position], from: parentTable)
-      return try ResolvedPath(parentPosition: parentPosition, position: position, in: table)
+      let positions = try parentTable.positions(referredToBy: foreignKey, in: table, expecting: key)
+      let pairs = Array(zip(try foreignKey.map(parentTable.requiredPosition(of:)), positions))
+      for (parent, position) in pairs {
+        try parentTable.columns[parent].checkRefers(to: table.columns[position], from: parentTable)
+      }
+      return try ResolvedPath(pairs, in: table)
     case .linked(let link, let from, let to):
       if let defect = link.defect { throw defect }
-      let parentPosition = try link.position(referredToBy: from, in: parentTable, expecting: nil, hint: nil)
-      let key = table.columns[try link.position(referredToBy: to, in: table, expecting: nil, hint: nil)]
-      let (origin, target) = (try link.requiredColumn(from), try link.requiredColumn(to))
-      try origin.checkRefers(to: parentTable.columns[parentPosition], from: link)
-      try target.checkRefers(to: key, from: link)
+      let parents = try link.positions(referredToBy: from, in: parentTable, expecting: nil, canPassKey: false)
+      let pairs = Array(zip(parents, try from.map(link.requiredPosition(of:))))
+      for (parent, position) in pairs {
+        try link.columns[position].checkRefers(to: parentTable.columns[parent], from: link)
+      }
+      let key = try link.positions(referredToBy: to, in: table, expecting: nil, canPassKey: false)
+        .map { table.columns[$0] }
+      let target = try link.requiredColumns(to)
+      for (column, key) in zip(target, key) { try column.checkRefers(to: key, from: link) }
       return try ResolvedPath(
-        parentPosition: parentPosition, column: origin,
-        through: .init(
-          table: link, foreignKey: SqlExpression(.column(ColumnReference(target))),
-          key: SqlExpression(.column(ColumnReference(key)))))
+        pairs, in: link, through: .init(table: link, foreignKey: target.terms, key: key.terms))
     }
   }
 
-  /// Returns the position, in a result row, of the value that connects the row with its parent row.
-  func position(by path: ResolvedPath) -> Int { path.position ?? query.table.count }
+  /// Returns the positions, in a result row, of the values that connect the row with its parent row.
+  func positions(by path: ResolvedPath) -> [Int] {
+    path.positions ?? path.columns.indices.map { query.table.count + $0 }
+  }
 
   private func joined(by path: ResolvedPath) -> SelectQuery {
     var rows = query
     if let link = path.link {
-      rows.join(
-        SelectQuery.Source(table: link.table), .inner, on: SqlExpression(.binary(.equal, link.key, link.foreignKey)))
+      rows.join(SelectQuery.Source(table: link.table), .inner, on: SqlExpression.equal(link.key, link.foreignKey))
     }
     return rows
   }
 
-  /// Returns the query for the associated rows of parent rows with these values; nil if no row can match.
+  /// Returns the query for the associated rows of parent rows with these values, row by row; nil if no row can match.
   func rows(of values: [DatabaseValue], by path: ResolvedPath) -> LevelQuery? {
-    let keys = Set(values.filter { $0 != .null })
+    let keys = values.keys(ofWidth: path.columns.count)
     var rows = joined(by: path)
     switch form {
     case .value(let term):
@@ -140,22 +165,22 @@ extension AssociationLevel {
       rows.clauses.order = []
       // One row with the aggregate of no rows. A count does not need this row: a count of no rows is 0.
       var none = rows
-      none.clauses.results = [.term(SqlExpression(DatabaseValue.null)), .term(term)]
-      none.filter(SqlExpression(.binary(.equal, path.term, SqlExpression(DatabaseValue.null))))
+      none.clauses.results = path.columns.map { _ in .term(SqlExpression(DatabaseValue.null)) } + [.term(term)]
+      none.filter(SqlExpression(.binary(.equal, path.terms[0], SqlExpression(DatabaseValue.null))))
       if keys.isEmpty { return form == .count || values.isEmpty ? nil : LevelQuery(none) }
-      rows.filter(SqlExpression(.isIn(path.term, Array(keys))))
-      rows.clauses.results = [.term(path.term), .term(term)]
-      rows.clauses.groups = [path.term]
+      rows.filter(SqlExpression(.isIn(path.term, keys)))
+      rows.clauses.results = (path.terms + [term]).map { .term($0) }
+      rows.clauses.groups = path.terms
       if form != .count { rows.clauses.compounds = [SelectQuery.Compound(operation: .unionAll, query: none)] }
     case .rows:
       guard !keys.isEmpty else { return nil }
-      rows.filter(SqlExpression(.isIn(path.term, Array(keys))))
-      if path.position == nil { rows.clauses.results.append(.term(path.term)) }
+      rows.filter(SqlExpression(.isIn(path.term, keys)))
+      if path.positions == nil { rows.clauses.results += path.terms.map { .term($0) } }
       if rows.isLimited {
         if rows.clauses.order.contains(where: \.expression.hasAggregate) {
           rows.clauses.defect = .invalidStatement("associated rows can't be ordered by an aggregate")
         }
-        return rows.ranked(by: path.term, beside: path.link?.table)
+        return rows.ranked(by: path.terms, beside: path.link?.table)
       }
     }
     return LevelQuery(rows)
@@ -190,18 +215,17 @@ extension AssociationLevel {
     rows.clauses.results = [.term(term)]
     // Throws for columns of the enclosing query, whose rows SQLite would then aggregate.
     _ = try rows.withValues()
-    var column = path.term
+    var columns = path.terms
     if rows.clauses.sources.contains(where: { $0.table.hasSameModel(as: table) }) {
       // Rename the inner rows, so that the table's name refers to the enclosing query.
       guard !term.hasText else {
         let text = "an aggregate of rows that reference their own table can't contain SQL text"
         throw SqlError.invalidStatement(text).at(table: table.name)
       }
-      (rows, term, column) = rows.named(term, column)
+      (rows, term, columns) = rows.named(term, columns)
       rows.clauses.results = [.term(term)]
     }
-    let parentKey = SqlExpression(.column(ColumnReference(table.columns[path.parentPosition])))
-    rows.filter(SqlExpression(.binary(.equal, column, parentKey)))
+    rows.filter(SqlExpression.equal(columns, path.parentPositions.map { table.columns[$0] }.terms))
     return SqlExpression(.query(.init(kind: .scalar, query: rows)))
   }
 
@@ -220,16 +244,15 @@ extension AssociationLevel {
     rows.clauses.order = []
     if let link = path.link {
       // Use two nested IN subqueries instead of a join, so that no table needs an alias.
-      rows.clauses.results = [.term(link.key)]
+      rows.clauses.results = link.key.map { .term($0) }
       let targets = rows
       rows = SelectQuery(of: link.table)
-      rows.filter(link.foreignKey.isIn(targets))
+      rows.filter(SqlExpression.row(link.foreignKey).isIn(targets))
     }
-    if path.column.type.isNullable { rows.filter(path.term.isNotNull) }
-    rows.clauses.results = [.term(path.term)]
-    let column = table.columns[path.parentPosition]
-    let value = SqlExpression(.column(ColumnReference(column)))
-    return column.type.isNullable ? value.isNotNull && value.isIn(rows) : value.isIn(rows)
+    for column in path.columns where column.type.isNullable { rows.filter([column].terms[0].isNotNull) }
+    rows.clauses.results = path.terms.map { .term($0) }
+    let columns = path.parentPositions.map { table.columns[$0] }
+    return .all(columns.filter(\.type.isNullable).terms.map(\.isNotNull) + [.row(columns.terms).isIn(rows)])
   }
 }
 
@@ -242,12 +265,12 @@ extension SelectQuery {
   }
 
   /// Returns a query that numbers the rows of each group and keeps the numbers within the limit and offset.
-  fileprivate func ranked(by group: SqlExpression, beside link: TableInfo?) -> LevelQuery {
+  fileprivate func ranked(by group: [SqlExpression], beside link: TableInfo?) -> LevelQuery {
     var numbered = self
     let columns = clauses.columns
     let number = SqlExpression(
       .call(
-        .init(function: .builtIn(.rowNumber), arguments: [], window: .init(partition: [group], order: clauses.order))))
+        .init(function: .builtIn(.rowNumber), arguments: [], window: .init(partition: group, order: clauses.order))))
     (numbered.clauses.order, numbered.clauses.limit, numbered.clauses.offset) = ([], nil, nil)
     numbered.clauses.results.append(.term(number))
     var source = Source(table: TableInfo.columns(of: columns.map { $0.type ?? .blob } + [.integer]))
@@ -271,12 +294,12 @@ extension SelectQuery {
     return LevelQuery(query: query, columns: columns)
   }
 
-  /// Returns the rows as a named subquery, with `term` and `column` rewritten for the subquery's columns.
+  /// Returns the rows as a named subquery, with `term` and `connecting` rewritten for the subquery's columns.
   fileprivate func named(
-    _ term: SqlExpression, _ column: SqlExpression
-  ) -> (SelectQuery, SqlExpression, SqlExpression) {
+    _ term: SqlExpression, _ connecting: [SqlExpression]
+  ) -> (SelectQuery, SqlExpression, [SqlExpression]) {
     var rows = self
-    rows.clauses.results = clauses.sources.indices.map { .model($0) } + [.term(column)]
+    rows.clauses.results = clauses.sources.indices.map { .model($0) } + connecting.map { .term($0) }
     var source = Source(table: TableInfo.columns(of: rows.clauses.columns.map { $0.type ?? .blob }))
     let name = rows.adding(term).freeName("associated", beside: nil)
     source.alias = name
@@ -287,7 +310,7 @@ extension SelectQuery {
       renamed = renamed.replacing(source.table) { [first] in columns[first + $0] }
       first += source.table.count
     }
-    return (SelectQuery(source, results: []), renamed, columns[columns.count - 1])
+    return (SelectQuery(source, results: []), renamed, columns.suffix(connecting.count))
   }
 
   private func adding(_ term: SqlExpression) -> SelectQuery {
@@ -318,7 +341,21 @@ extension SqlError {
   static var noAggregate: SqlError { .invalidStatement("a value of associated rows must be an aggregate") }
 }
 
+extension [DatabaseValue] {
+  /// Returns the distinct rows of `width` values that contain no NULL, as one list.
+  fileprivate func keys(ofWidth width: Int) -> [DatabaseValue] {
+    guard width > 1 else { return Array(Set(filter { $0 != .null })) }
+    let rows = stride(from: 0, to: count, by: width).map { self[$0..<Swift.min($0 + width, count)] }
+    return Set(rows.filter { !$0.contains(.null) }).flatMap { $0 }
+  }
+}
+
 extension SqlExpression {
+  /// The condition that the terms of two lists are equal.
+  fileprivate static func equal(_ terms: [SqlExpression], _ others: [SqlExpression]) -> SqlExpression {
+    .all(zip(terms, others).map { SqlExpression(.binary(.equal, $0, $1)) })
+  }
+
   /// True if the term calls a function of the program. Only SQLite can tell if such a function is an aggregate.
   fileprivate var callsRegisteredFunction: Bool {
     if case .call(let call) = node, case .named = call.function { return true }

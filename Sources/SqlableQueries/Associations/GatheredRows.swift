@@ -3,13 +3,13 @@ import SqlableCore
 
 /// The rows of one level of an ``AssociatedQuery``. One query reads these rows after the parent rows have been read.
 protocol GatheredLevel: AnyObject {
-  /// The position, in a parent row, of the value that connects the row with rows of this level.
-  var parentPosition: Int { get }
+  /// The positions, in a parent row, of the values that connect the row with rows of this level.
+  var parentPositions: [Int] { get }
 
   /// The levels of rows that are associated with this level's rows.
   var childLevels: [any GatheredLevel] { get }
 
-  /// Returns the values that connect this level's rows with a child level: one value for each row.
+  /// Returns the values that connect this level's rows with a child level, row by row.
   func values(forLevel index: Int) -> [DatabaseValue]
 
   /// Returns the query for the rows that match these parent values; nil if no row can match.
@@ -18,10 +18,10 @@ protocol GatheredLevel: AnyObject {
   func take(_ row: ReadRow) throws
 }
 
-/// A level, and a closure that returns the output for a parent row's connecting value.
+/// A level, and a closure that returns the output for a parent row's connecting values.
 struct GatheredPart<Output: Sendable> {
   let level: any GatheredLevel
-  let output: (DatabaseValue) throws -> Output
+  let output: (ArraySlice<DatabaseValue>) throws -> Output
 }
 
 /// The rows of one level as models.
@@ -35,11 +35,11 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   private let columns: Int
   /// The level and its resolved path; nil for the root rows.
   private let level: (AssociationLevel, path: ResolvedPath)?
-  /// The position, in a row, of the value that connects the row with its parent row.
-  private let position: Int?
+  /// The positions, in a row, of the values that connect the row with its parent row.
+  private let connecting: [Int]?
   @exclusivity(unchecked) private var groups: GroupedIndexes
-  /// For each child level, the position of the connecting value in a row. `values` contains the connecting values.
-  private var positions: [Int] = []
+  /// For each child level, the positions of the connecting values in a row. `values` contains the connecting values.
+  private var positions: [[Int]] = []
   @exclusivity(unchecked) private var values: [[DatabaseValue]] = []
 
   /// Creates the buffer for a level under a parent table. Throws if the declarations contradict the level's path.
@@ -51,8 +51,8 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
 
   private init(of table: TableInfo, _ level: (AssociationLevel, path: ResolvedPath)?) {
     (self.table, columns, self.level) = (table, table.count, level)
-    position = level.map { level, path in level.position(by: path) }
-    groups = GroupedIndexes(collation: level?.path.collation ?? .binary)
+    connecting = level.map { level, path in level.positions(by: path) }
+    groups = GroupedIndexes(collations: level?.path.collations ?? [])
     models = .allocate(capacity: capacity)
   }
 
@@ -61,12 +61,12 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
     models.deallocate()
   }
 
-  var parentPosition: Int { level?.path.parentPosition ?? 0 }
+  var parentPositions: [Int] { level?.path.parentPositions ?? [] }
 
   func gathering<Part: Sendable>(_ part: AssociatedPart<Part>) throws -> GatheredPart<Part> {
     let gathered = try part.gathering(under: table)
     childLevels.append(gathered.level)
-    positions.append(gathered.level.parentPosition)
+    positions.append(gathered.level.parentPositions)
     values.append([])
     return gathered
   }
@@ -78,8 +78,10 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   }
 
   func take(_ row: ReadRow) throws {
-    for index in positions.indices { values[index].append(try row.databaseValue(at: positions[index])) }
-    let group = try position.map(row.databaseValue)
+    for index in positions.indices {
+      for position in positions[index] { values[index].append(try row.databaseValue(at: position)) }
+    }
+    let group = try connecting.map { positions in try groups.key { try row.databaseValue(at: positions[$0]) } }
     row.beginModel(at: 0, count: columns)
     if count == capacity { grow() }
     (models + count).initialize(to: try row.model())
@@ -94,9 +96,9 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
     (models, capacity) = (larger, capacity * 2)
   }
 
-  /// Returns the rows that match a parent value, in the order of the query.
-  func models(of value: DatabaseValue) -> [Model] {
-    let indexes = groups.indexes(of: value)
+  /// Returns the rows that match a parent's values, in the order of the query.
+  func models(of values: ArraySlice<DatabaseValue>) -> [Model] {
+    let indexes = groups.indexes(of: values)
     return Array(unsafeUninitializedCapacity: indexes.count) { memory, count in
       for index in indexes {
         (memory.baseAddress.unsafelyUnwrapped + count).initialize(to: models[index])
@@ -105,13 +107,13 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
     }
   }
 
-  /// Returns the first row that matches a parent value.
-  func first(of value: DatabaseValue) -> Model? { groups.first(of: value).map { models[$0] } }
+  /// Returns the first row that matches a parent's values.
+  func first(of values: ArraySlice<DatabaseValue>) -> Model? { groups.first(of: values).map { models[$0] } }
 
-  /// Returns the indexes of the rows that match a parent value, in the order of the query.
-  func indexes(of value: DatabaseValue) -> [Int] { groups.indexes(of: value) }
+  /// Returns the indexes of the rows that match a parent's values, in the order of the query.
+  func indexes(of values: ArraySlice<DatabaseValue>) -> [Int] { groups.indexes(of: values) }
 
-  func firstIndex(of value: DatabaseValue) -> Int? { groups.first(of: value) }
+  func firstIndex(of values: ArraySlice<DatabaseValue>) -> Int? { groups.first(of: values) }
 
   /// Returns all rows, each with its associated rows.
   func rows<each Part: Sendable>(_ parts: repeat GatheredPart<each Part>) throws -> [(Model, repeat each Part)] {
@@ -124,7 +126,8 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
     var index = -1
     func output<Some: Sendable>(_ part: GatheredPart<Some>) throws -> Some {
       index += 1
-      return try part.output(values[index][rowIndex])
+      let width = positions[index].count
+      return try part.output(values[index][(rowIndex * width)..<((rowIndex + 1) * width)])
     }
     return (models[rowIndex], repeat try output(each parts))
   }
@@ -143,7 +146,7 @@ final class GatheredValues<Value: SqlValue>: GatheredLevel {
     if level.form == .count { values[.null] = try Value(databaseValue: .integer(0)) }
   }
 
-  var parentPosition: Int { path.parentPosition }
+  var parentPositions: [Int] { path.parentPositions }
 
   var childLevels: [any GatheredLevel] { [] }
 
@@ -156,21 +159,21 @@ final class GatheredValues<Value: SqlValue>: GatheredLevel {
   }
 
   func take(_ row: ReadRow) throws {
-    let key = GroupKey(try row.databaseValue(at: 0), path.collation)
-    let value: Value = try row.value(at: 1, type: type)
+    let key = try GroupKey(path.collations) { try row.databaseValue(at: $0) }
+    let value: Value = try row.value(at: path.collations.count, type: type)
     values.updateValue(value, forKey: key)
   }
 
-  /// Returns the aggregate for a parent value. Without associated rows, returns the aggregate of no rows from the
+  /// Returns the aggregate for a parent's values. Without associated rows, returns the aggregate of no rows from the
   /// result row whose key is NULL. Throws if that result row is missing, for example because the function is not an
   /// aggregate.
-  func value(of value: DatabaseValue) throws -> Value {
-    guard let aggregate = values[GroupKey(value, path.collation)] ?? values[.null] else { throw SqlError.noAggregate }
+  func value(of key: ArraySlice<DatabaseValue>) throws -> Value {
+    guard let aggregate = values[GroupKey(key, path.collations)] ?? values[.null] else { throw SqlError.noAggregate }
     return aggregate
   }
 }
 
-/// The indexes of rows, grouped by the value that connects a row with its parent row.
+/// The indexes of rows, grouped by the values that connect a row with its parent row.
 private struct GroupedIndexes {
   private struct Group {
     let first: Int
@@ -184,19 +187,22 @@ private struct GroupedIndexes {
     }
   }
 
-  private let collation: Collate
+  private let collations: [Collate]
   private var integers: [Int64: Group] = [:]
   private var otherGroups: [GroupKey: Group] = [:]
   /// For each index, the next index of the same group. The entry of a group's last index is not used.
   private var next: [Int] = []
 
-  init(collation: Collate) { self.collation = collation }
+  init(collations: [Collate]) { self.collations = collations }
 
-  /// Adds a row's index to the group of the row's value.
-  mutating func add(_ value: DatabaseValue, at index: Int) {
+  /// Returns the key of a row whose values `value` returns.
+  func key(_ value: (Int) throws -> DatabaseValue) rethrows -> GroupKey { try GroupKey(collations, value) }
+
+  /// Adds a row's index to the group of the row's key.
+  mutating func add(_ key: GroupKey, at index: Int) {
     let new = Group(first: index, last: index)
     let last =
-      switch GroupKey(value, collation) {
+      switch key {
       case .integer(let integer): integers[integer, default: new].append(index)
       case let key: otherGroups[key, default: new].append(index)
       }
@@ -204,19 +210,19 @@ private struct GroupedIndexes {
     next[last] = index
   }
 
-  private func group(of value: DatabaseValue) -> Group? {
-    switch GroupKey(value, collation) {
+  private func group(of values: ArraySlice<DatabaseValue>) -> Group? {
+    switch GroupKey(values, collations) {
     case .null: nil
     case .integer(let integer): integers[integer]
     case let key: otherGroups[key]
     }
   }
 
-  func first(of value: DatabaseValue) -> Int? { group(of: value)?.first }
+  func first(of values: ArraySlice<DatabaseValue>) -> Int? { group(of: values)?.first }
 
   /// Returns the indexes of a group in ascending order.
-  func indexes(of value: DatabaseValue) -> [Int] {
-    guard let group = group(of: value) else { return [] }
+  func indexes(of values: ArraySlice<DatabaseValue>) -> [Int] {
+    guard let group = group(of: values) else { return [] }
     var index = group.first
     return (0..<group.count).map { _ in
       defer { index = next[index] }
@@ -232,8 +238,23 @@ private enum GroupKey: Hashable {
   case real(Double)
   case text([UInt8])
   case blob(Data)
+  case row([GroupKey])
 
-  init(_ value: DatabaseValue, _ collation: Collate) {
+  /// Creates the key of a row's values; `null` if a value is NULL. `value` returns the value at a position.
+  init(_ collations: [Collate], _ value: (Int) throws -> DatabaseValue) rethrows {
+    guard collations.count != 1 else {
+      self.init(try value(0), collations[0])
+      return
+    }
+    let keys = try collations.indices.map { GroupKey(try value($0), collations[$0]) }
+    self = keys.contains(.null) ? .null : .row(keys)
+  }
+
+  init(_ values: ArraySlice<DatabaseValue>, _ collations: [Collate]) {
+    self.init(collations) { values[values.startIndex + $0] }
+  }
+
+  private init(_ value: DatabaseValue, _ collation: Collate) {
     switch value {
     case .null: self = .null
     case .integer(let integer): self = .integer(integer)

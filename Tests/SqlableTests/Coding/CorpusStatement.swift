@@ -36,7 +36,7 @@ struct CorpusStatement {
     self = try CorpusStatement.read(data, rules, operation, body, as: model)
   }
 
-  /// Decodes one of the three known reads with associated rows: of persons, of bicycles or of workers.
+  /// Decodes one of the known reads with associated rows: of persons, bicycles, orders or workers.
   private static func including(
     _ data: Data, _ rules: StatementRules, from table: String?
   ) throws -> (json: Data, sql: String) {
@@ -49,6 +49,12 @@ struct CorpusStatement {
       try read(Person.read().including(Person.bikes.including(Bicycle.repairs), Person.courses.count()))
     case "bicycle":
       try read(Bicycle.read().including(Bicycle.repairs.aggregate(Repair.cost.max()), Bicycle.repairs.count()))
+    case "shop_order":
+      try read(
+        ShopOrder.read().including(
+          ShopOrder.toMany(
+            OrderLine.self, by: [OrderLine.shop, OrderLine.order], of: [ShopOrder.shop, ShopOrder.number]),
+          ShopOrder.tags))
     default: try read(Worker.read().including(Worker.team, Worker.boss))
     }
   }

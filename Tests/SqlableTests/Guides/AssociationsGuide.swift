@@ -103,4 +103,21 @@ import Testing
       #expect(try pairs.run(db).count == 3)
     }
   }
+
+  @Test func aForeignKeyHasSeveralColumns() throws {
+    try withDatabase { db in
+      try createOrders(db)
+      let texts = Mutex<[String]>([])
+      let trace = db.trace { event in texts.withLock { $0.append(event.sql) } }
+      defer { db.removeTrace(trace) }
+      let orders = try ShopOrder.read().including(ShopOrder.lines).run(db)
+      #expect(orders.count == 3)
+      #expect(
+        texts.withLock(\.self).contains(
+          """
+          SELECT "id", "shop", "order", "price" FROM "order_line" \
+          WHERE ("shop", "order") IN (SELECT value, value2 FROM sqlable_values(?))
+          """))
+    }
+  }
 }

@@ -7,14 +7,20 @@ import CSqlableSQLite
 @usableFromInline
 package final class ValueList {
   let parameters: UnsafeBufferPointer<BoundValue>
+  /// The number of values in a row.
+  let width: Int
   private let buffer: ParameterBuffer
 
-  init(_ values: [DatabaseValue]) {
+  /// - Parameters:
+  ///   - values: The values, row by row.
+  ///   - width: The number of values in a row.
+  init(_ values: [DatabaseValue], width: Int = 1) {
     // The buffer has exactly the required size, because a document can contain many short lists.
     let buffer = ParameterBuffer(count: values.count, bytes: values.reduce(0) { $0 + $1.byteCount })
     for value in values { buffer.append(value) }
     self.buffer = buffer
     parameters = buffer.parameters
+    self.width = width
   }
 }
 
@@ -29,9 +35,11 @@ extension DatabaseValue {
   }
 }
 
-/// The table-valued function `sqlable_values(pointer)`, one row per value; registered on every connection.
+/// The table-valued function `sqlable_values(pointer)`, one row per value or row value; registered on every connection.
 package enum ValueListModule {
   package static let name = "sqlable_values"
+  /// The columns of the values. A declared column without a type has affinity BLOB, which converts nothing.
+  static let columns = ["value"] + (2...16).map { "value\($0)" }
   private static let pointerType: StaticString = "sqlable_values"
 
   static func register(on handle: OpaquePointer) -> Int32 {
@@ -71,7 +79,8 @@ package enum ValueListModule {
     var module = sqlite3_module()
     // Without xCreate the module is eponymous-only, so no schema can use the module in CREATE VIRTUAL TABLE.
     module.xConnect = { database, _, _, _, table, _ in
-      let code = sqlite3_declare_vtab(database, "CREATE TABLE x(value, list HIDDEN)")
+      let columns = ValueListModule.columns.dropFirst().joined(separator: ", ")
+      let code = sqlite3_declare_vtab(database, "CREATE TABLE x(value, list HIDDEN, \(columns))")
       guard code == SQLITE_OK else { return code }
       let new = UnsafeMutablePointer<sqlite3_vtab>.allocate(capacity: 1)
       new.initialize(to: sqlite3_vtab())
@@ -125,15 +134,24 @@ package enum ValueListModule {
     }
     module.xEof = { base in
       guard let cursor = ValueListModule.cursor(base), let list = cursor.pointee.list else { return 1 }
-      return cursor.pointee.row < list.takeUnretainedValue().parameters.count ? 0 : 1
+      let values = list.takeUnretainedValue()
+      return (cursor.pointee.row + 1) * values.width <= values.parameters.count ? 0 : 1
     }
     module.xColumn = { base, context, column in
-      guard let cursor = ValueListModule.cursor(base), let list = cursor.pointee.list, column == 0 else {
+      guard let cursor = ValueListModule.cursor(base), let list = cursor.pointee.list?.takeUnretainedValue(),
+        column != 1
+      else {
+        sqlite3_result_null(context)
+        return SQLITE_OK
+      }
+      // The second column is the list itself.
+      let position = column == 0 ? 0 : Int(column) - 1
+      guard position < list.width else {
         sqlite3_result_null(context)
         return SQLITE_OK
       }
       // SQLite need not copy the bytes, because the list outlives the cursor.
-      return list.takeUnretainedValue().parameters[cursor.pointee.row].give(to: ResultTarget(context: context))
+      return list.parameters[cursor.pointee.row * list.width + position].give(to: ResultTarget(context: context))
     }
     module.xRowid = { base, rowid in
       rowid?.pointee = Int64(ValueListModule.cursor(base)?.pointee.row ?? 0)

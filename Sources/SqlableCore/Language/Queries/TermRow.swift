@@ -20,16 +20,11 @@ public func rowValue<each Term: TypedTerm>(_ term: repeat each Term) -> TermRow<
 }
 
 extension TermRow {
-  /// Returns a row value as a term. A row of one term becomes the term itself.
-  private static func row(_ terms: [SqlExpression]) -> SqlExpression {
-    terms.count == 1 ? terms[0] : SqlExpression(.special(.init(form: .row, terms: terms)))
-  }
-
   private func compared(_ comparison: SqlExpression.BinaryOperator, _ others: [SqlExpression]) -> SqlExpression {
     for (term, other) in zip(terms, others) {
       if let defect = SqlExpression.defect(of: comparison, term, other) { return SqlExpression(invalid: defect) }
     }
-    return SqlExpression(.binary(comparison, TermRow.row(terms), TermRow.row(others)))
+    return SqlExpression(.binary(comparison, .row(terms), .row(others)))
   }
 
   /// Converts each value to the form of the compared term.
@@ -109,6 +104,6 @@ extension TermRow {
   public func notIn(_ query: Select<(repeat each Value)>) -> SqlExpression { !self.in(query) }
 
   private func isIn(_ query: SelectQuery) -> SqlExpression {
-    SqlExpression(.query(.init(kind: .isIn, term: TermRow.row(terms), query: query)))
+    SqlExpression(.query(.init(kind: .isIn, term: .row(terms), query: query)))
   }
 }

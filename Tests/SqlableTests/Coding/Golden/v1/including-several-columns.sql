@@ -1,0 +1,1 @@
+SELECT "number", "shop" FROM "shop_order"
