@@ -31,6 +31,16 @@ extension SqliteDatabase {
     return value
   }
 
+  /// Writes a part of a blob in the open transaction.
+  package func write(_ bytes: UnsafeRawBufferPointer, to blob: IncrementalBlob, at offset: Int) throws {
+    try running { connection in
+      try writing(on: connection) {
+        guard let observation else { return try blob.write(bytes, at: offset) }
+        try observation.recording(blob) { try blob.write(bytes, at: offset) }
+      }
+    }
+  }
+
   private func beginWrite(_ connection: Connection, atomically isAtomic: Bool, mayKeep: Bool) throws -> Write {
     try checkIsNotInFunction(connection)
     try checkMayWrite()

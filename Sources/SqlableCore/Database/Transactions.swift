@@ -265,6 +265,7 @@ extension SqliteDatabase {
       // Until the deferred transaction reads, other connections can still change the schema.
       if kind == .deferred { observation?.schemaDidChange() }
     } else {
+      try connection.checkMayBeginSavepoint()
       try connection.run(.savepoint)
     }
     transactions.levels.append(

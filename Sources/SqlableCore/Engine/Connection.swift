@@ -52,6 +52,8 @@ package final class Connection {
   /// error means a wrong key.
   var (isKeyProven, isProbing) = (false, false)
   package var openCursors = 0
+  /// The number of blobs that are open for writing.
+  var writableBlobs = 0
   /// True if triggers of an untrusted schema can write to FTS5's tables.
   var allowsFullTextInTriggers = false
   /// The user-defined collations, by their folded names.

@@ -198,6 +198,27 @@ final class ChangeBuffer: ChangeSink {
     state.changes.append(noted)
   }
 
+  // MARK: For both
+
+  /// Records an incremental write of a column as an update of its row. Consecutive writes of one row are one update.
+  func didWrite(_ column: String, of table: Table, id: Int64, key: [DatabaseValue]) {
+    guard let index = tables.firstIndex(where: { $0 === table }) else { return }
+    if let read = table.read {
+      var summary = state.summaries[index] ?? TableChanges()
+      if read.columns.contains(where: { $0.foldedName == column.foldedName }) {
+        summary.columns.insert(column.foldedName)
+      }
+      summary.add { nil }
+      state.summaries[index] = summary
+    }
+    guard table.keepsRows else { return }
+    let row = integer(key) ?? Int(id)
+    let change = RowChange(
+      table: table.name, change: .update, id: row, previousId: row, key: key, previousKey: key,
+      comparison: table.key.comparison, hasId: true, isKeyedById: table.key.columns.isEmpty)
+    if state.changes.last != change { state.changes.append(change) }
+  }
+
   private func values(of key: KeyShape, at positions: [Int], _ read: (Int) -> DatabaseValue?) -> [DatabaseValue] {
     var values: [DatabaseValue] = []
     for (position, affinity) in zip(positions, key.affinities) {

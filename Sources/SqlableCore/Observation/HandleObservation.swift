@@ -6,9 +6,9 @@ import Synchronization
 package final class HandleObservation {
   let registry: ObserverRegistry
   private let ancestors: [ObserverRegistry]
-  private let buffer = ChangeBuffer()
-  private let hook: ChangeHook
-  private unowned let connection: Connection
+  let buffer = ChangeBuffer()
+  let hook: ChangeHook
+  unowned let connection: Connection
   /// A lock for commit and delivery among related handles, so that commits reach a common ancestor in order.
   private let order: CommitOrder
   /// The process-wide count of observer changes at the time when `interest` was last read.

@@ -116,4 +116,25 @@ private final class Wheel: Sqlable {
       #expect(first?.size.withLock { $0 } == 28)
     }
   }
+
+  @Test func blobsAreReadAndWrittenInParts() async throws {
+    let pool = try SqlitePool.inMemory()
+    try await pool.transaction { db in
+      try db.createTable(Portrait.self)
+      try Portrait(name: "anna", image: Data([1, 2, 3, 4, 5, 6])).insert().run(db)
+      let anna = Portrait.byId("anna")
+      let start = try db.readBlob(Portrait.image, of: anna) { blob in try blob.read(4, at: 0) }  // [UInt8]
+      try db.writeBlob(Portrait.image, of: anna) { blob in try blob.write(start, at: blob.count - 4) }
+    }
+    let anna = Portrait.byId("anna")
+    #expect(try await anna.run(pool)?.image == Data([1, 2, 1, 2, 3, 4]))
+    let upload = AsyncStream<[UInt8]> { stream in
+      stream.yield([7, 8, 9])
+      stream.finish()
+    }
+    for try await chunk in pool.blobBytes(Portrait.image, of: anna, chunkSize: 1 << 20) { print(chunk.count) }
+    try await pool.writeBlob(Portrait.image, of: anna, size: 3, from: upload)
+    #expect(try await anna.run(pool)?.image == Data([7, 8, 9]))
+    try await pool.close()
+  }
 }

@@ -64,6 +64,8 @@ final class ChangeHook {
   private unowned let sink: any ChangeSink
   private let usesPreupdate: Bool
   private(set) var isInstalled = false
+  /// True while the hook ignores changes.
+  var isPaused = false
 
   init(handle: OpaquePointer, sink: any ChangeSink, usesPreupdate: Bool) {
     self.handle = handle
@@ -116,6 +118,7 @@ final class ChangeHook {
     default: kind = .update
     }
     let row = PreupdateRow(operation: kind, table: table, oldId: oldId, newId: newId, handle: handle)
-    Unmanaged<ChangeHook>.fromOpaque(context).takeUnretainedValue().sink.willChange(row)
+    let hook = Unmanaged<ChangeHook>.fromOpaque(context).takeUnretainedValue()
+    if !hook.isPaused { hook.sink.willChange(row) }
   }
 }

@@ -1,0 +1,178 @@
+import FoundationEssentials
+import SqlableCore
+
+/// An open blob, whose bytes are read and written in parts. `readBlob` and `writeBlob` of a handle open a blob.
+///
+/// A blob is valid inside the closure that receives it; later calls throw `.misuse`. If a statement of the closure
+/// changes or deletes the row, or a savepoint is rolled back, later calls throw `.notFound`.
+public final class SqliteBlob {
+  private let blob: IncrementalBlob
+  private let db: SqliteDatabase
+
+  fileprivate init(_ blob: IncrementalBlob, _ db: SqliteDatabase) { (self.blob, self.db) = (blob, db) }
+
+  /// The size in bytes, which does not change.
+  public var count: Int { blob.count }
+
+  /// Fills the buffer with the bytes at `offset`.
+  ///
+  /// ```swift
+  /// try buffer.withUnsafeMutableBytes { try blob.read(into: $0, at: 4096) }
+  /// ```
+  ///
+  /// Throws `.misuse` if the blob ends before the buffer is full, and then reads nothing.
+  public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
+    try db.running { _ in try blob.read(into: buffer, at: offset) }
+  }
+
+  /// Returns `count` bytes at `offset`. Throws `.misuse` if the blob has fewer bytes there.
+  public func read(_ count: Int, at offset: Int) throws -> [UInt8] {
+    guard count >= 0, count <= self.count else { throw IncrementalBlob.outside }
+    return try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+      filled = count
+    }
+  }
+
+  /// Overwrites the bytes at `offset`. Throws `.misuse` if the bytes do not fit, and then writes nothing.
+  public func write(_ bytes: some ContiguousBytes, at offset: Int) throws {
+    try bytes.withUnsafeBytes { try db.write($0, to: blob, at: offset) }
+  }
+}
+
+extension SqliteDatabase {
+  /// Opens a blob of a row, and reads it in parts without loading it.
+  ///
+  /// ```swift
+  /// let header = try db.readBlob(Photo.image, of: Photo.byId(7)) { blob in try blob.read(16, at: 0) }
+  /// // SELECT "id", typeof("image") FROM "main"."photo" WHERE "id" = ? LIMIT ?, then sqlite3_blob_open
+  /// ```
+  ///
+  /// The closure reads one snapshot. A TEXT value is opened as its bytes in the encoding of the file. Throws
+  /// `.notFound` if there is no row, and `.decoding` for NULL and numbers. Throws `.misuse` for a view, a virtual
+  /// table, a table without rowid, and a table with generated columns.
+  public func readBlob<Model, Value>(
+    _ column: some ColumnConvertible, of row: Statement<Model, Model?>, _ body: (SqliteBlob) throws -> Value
+  ) throws -> Value {
+    func read(_ db: SqliteDatabase) throws -> Value {
+      try db.open(BlobPlace(column.column, row, isWritten: false)) { try body(SqliteBlob($0, db)) }
+    }
+    // Inside a function, the calling statement already holds a snapshot, and SQLite can't begin a transaction.
+    if try locked({ try openConnection().userCode.isRunning }) { return try read(self) }
+    return try transaction(.deferred, read)
+  }
+
+  /// Opens a blob of a row, and overwrites it in parts.
+  ///
+  /// ```swift
+  /// try db.writeBlob(Photo.image, of: Photo.byId(7), size: 1 << 20) { blob in
+  ///   while let part = try source.next() { try blob.write(part.bytes, at: part.offset) }
+  /// }
+  /// // BEGIN IMMEDIATE; UPDATE "main"."photo" SET "image" = zeroblob(?) WHERE "id" = ?; sqlite3_blob_open …; COMMIT
+  /// ```
+  ///
+  /// The closure runs in a transaction, or in a savepoint of the open one: if the closure throws, no byte is changed.
+  /// Observers are notified of one update of the row, after the commit. A write of a part fires no trigger, and SQLite
+  /// checks no CHECK constraint.
+  ///
+  /// Throws `.notFound` if there is no row. Throws `.decoding` if `size` is nil and the value is not a blob. Throws
+  /// `.misuse` for an indexed column, a key, a foreign key, a view, a virtual table, a table without rowid, and a table
+  /// with generated columns; and for a transaction inside the closure. Throws `.readOnly` on a read-only handle.
+  ///
+  /// - Parameter size: The size of the new blob, which replaces the present value and begins with zeros. Nil keeps the
+  ///   present blob and its size.
+  public func writeBlob<Model, Value>(
+    _ column: some ColumnConvertible, of row: Statement<Model, Model?>, size: Int? = nil,
+    _ body: (SqliteBlob) throws -> Value
+  ) throws -> Value {
+    try transaction { db in
+      try db.open(BlobPlace(column.column, row, isWritten: true, size: size)) { try body(SqliteBlob($0, db)) }
+    }
+  }
+
+  private func open<Value>(_ place: BlobPlace, _ body: (IncrementalBlob) throws -> Value) throws -> Value {
+    let id = try self.id(of: place)
+    let blob = try running { connection in
+      try IncrementalBlob(
+        database: place.database, table: place.table.name, column: place.column.name, id: id,
+        isWritable: place.isWritten, on: connection)
+    }
+    defer { lockedAnyway { blob.close() } }
+    return try body(blob)
+  }
+
+  /// Returns the rowid of the row. Writes zeros first if the blob is replaced.
+  private func id(of place: BlobPlace) throws -> Int64 {
+    let query = place.query
+    let reading = try beginReading(query, as: query.clauses.columns)
+    let found: (id: DatabaseValue, type: DatabaseValue)?
+    do {
+      defer { endReading(reading) }
+      found = try reading.step() ? (try reading.row.databaseValue(at: 0), try reading.row.databaseValue(at: 1)) : nil
+    }
+    guard case (.integer(let id), .text(let type))? = found else {
+      throw SqlError(.notFound, message: "the row of the blob does not exist").at(place).labelled(configuration.label)
+    }
+    if let size = place.size {
+      guard size >= 0 else { throw misuse("the size of a blob can't be negative") }
+      try execute(
+        """
+        UPDATE \(table: place.database).\(table: place.table.name) SET \(place.column) = zeroblob(\(size)) \
+        WHERE \(column: place.rowid) = \(id)
+        """)
+    } else if type != "blob", type != "text" || place.isWritten {
+      let found = type.uppercased()
+      throw SqlError(
+        .decoding(.init(expected: "BLOB", found: found)),
+        message: "column \(place.column.name) contains \(found), which can't be opened as a blob"
+      ).at(place).labelled(configuration.label)
+    }
+    return id
+  }
+}
+
+/// A value of a row that is to be opened.
+private struct BlobPlace {
+  let column: Column
+  let table: TableInfo
+  let database: String
+  let rowid: String
+  let query: SelectQuery
+  let isWritten: Bool
+  let size: Int?
+
+  init<Model>(_ column: Column, _ row: Statement<Model, Model?>, isWritten: Bool, size: Int? = nil) throws {
+    (self.isWritten, self.size) = (isWritten, size)
+    var query = Statement<Model, [Model]>(row.tree).asSelect().query
+    table = query.table
+    if let defect = table.defect { throw defect }
+    guard let position = table.position(of: ColumnReference(column)) else {
+      throw SqlError.missing(ColumnReference(column), in: [table])
+    }
+    self.column = table.columns[position]
+    guard !table.isWithoutRowid else {
+      throw SqlError.misuse("a table without rowid has no blobs that can be opened in parts").at(table: table.name)
+    }
+    guard query.clauses.sources.count == 1, query.clauses.compounds.isEmpty, query.clauses.groups.isEmpty else {
+      throw SqlError.misuse("a blob belongs to a row of one table; use byId or first").at(table: table.name)
+    }
+    let name =
+      table.keyIsRowid ? table.columns[table.key[0]].name : String.rowidName(avoiding: table.columns.map(\.name))
+    guard let name else {
+      throw SqlError.misuse("columns hide the rowid of table \(table.name)").at(table: table.name)
+    }
+    rowid = name
+    database = table.database ?? "main"
+    if table.database == nil { query.clauses.read(fromDatabase: database) }
+    let text = SqlExpression.Fragment(texts: [[UInt8](name.quotedName.utf8)], hasQuery: false)
+    let value = SqlExpression(.column(ColumnReference(self.column)))
+    query.clauses.results = [
+      .term(SqlExpression(.special(.init(form: .fragment(text), terms: [])))), .term(value.call(.typeof)),
+    ]
+    self.query = query
+  }
+}
+
+extension SqlError {
+  fileprivate func at(_ place: BlobPlace) -> SqlError { at(table: place.table.name, column: place.column.name) }
+}
