@@ -258,7 +258,9 @@ package struct Renderer {
   private func ownStack(of expression: SqlExpression) -> Int {
     switch expression.node {
     // IN (SELECT value FROM sqlable_values(?)
-    case .isIn: 13
+    case .isIn(let term, _) where term.rowTerms == nil: 13
+    // … FROM json_each(?) AS r JOIN json_each(r.value) AS v1 ON v1.key = 0
+    case .isIn: 20
     case .like: 4
     // An OVER with all its clauses.
     case .call, .special: 12
