@@ -35,8 +35,6 @@ struct OrderLine: Sqlable, Equatable {
   ]
   static let tableIndexes = [Index(order, shop)]
 
-  static let others = toMany(OrderLine.self, by: [shop, order], of: [shop, order])
-
   init(_ id: Int, _ shop: String?, _ order: Int?, _ price: Int) {
     (self.id, self.shop, self.order, self.price) = (id, shop, order, price)
   }

@@ -84,7 +84,7 @@ import Testing
         }
         #expect(error?.kind == .notFound)
         #expect(error?.message == "the row was changed or deleted while its blob was open; open the blob again")
-        #expect(error?.transaction != .rolledBack)
+        #expect(error?.transaction == .rolledBack)
       }
       let bytes = try image(db)
       #expect(bytes == [1, 2, 3, 4, 5, 6])

@@ -19,7 +19,7 @@ import Testing
       try Portrait(name: "anna", image: Data((0..<count).map { UInt8($0 & 0xFF) })).insert().run(db)
     }
     try await body(pool)
-    try pool.close()
+    try await pool.close()
   }
 
   private func image(_ pool: SqlitePool) async throws -> [UInt8]? {

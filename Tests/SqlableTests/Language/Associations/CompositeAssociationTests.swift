@@ -35,10 +35,9 @@ import Testing
   @Test func aNullInTheKeyMatchesNothing() throws {
     try withOrders { db in
       let lines = OrderLine.read().orderBy(OrderLine.id)
-      let rows = try lines.including(OrderLine.placed, OrderLine.others.count()).run(db)
+      let rows = try lines.including(OrderLine.placed).run(db)
       let (north, south) = (ShopOrder("north", 1), ShopOrder("south", 1))
       #expect(rows.map(\.1) == [north, north, south, nil, nil])
-      #expect(rows.map(\.2) == [2, 2, 1, 0, 0])
       #expect(try lines.whereAny(OrderLine.placed).run(db).map(\.id) == [1, 2, 3])
       #expect(try lines.whereNone(OrderLine.placed).run(db).map(\.id) == [4, 5])
     }
@@ -69,9 +68,7 @@ import Testing
       let rows = try orders.including(sum, ShopOrder.lines.orderBy(OrderLine.price, .desc).limit(1)).run(db)
       #expect(rows.map(\.1) == [30, nil, 40])
       #expect(rows.map { $0.2.map(\.id) } == [[2], [], [3]])
-      #expect(try ShopOrder.select(sum).orderBy(ShopOrder.shop, ShopOrder.number).run(db) == [30, nil, 40])
-      let others = OrderLine.select(OrderLine.others.count()).orderBy(OrderLine.id)
-      #expect(try others.run(db) == [2, 2, 1, 0, 0])
+      #expect(try ShopOrder.select(sum).orderBy(ShopOrder.shop).orderBy(ShopOrder.number).run(db) == [30, nil, 40])
     }
   }
 
@@ -109,7 +106,7 @@ import Testing
         try term.explain(db).steps.last?.detail
           == "SEARCH order_line USING COVERING INDEX order_line_order_shop (order=? AND shop=?)")
       let links = ShopOrder.toMany(TaggedOrder.self, by: [TaggedOrder.shop, TaggedOrder.order])
-      let advice = try orders.including(links).advice(db).map(\.sql)
+      let advice = try ShopOrder.read().including(links).advice(db).map(\.sql)
       #expect(advice == [#"CREATE INDEX "tagged_order_shop_order" ON "tagged_order" ("shop", "order")"#])
     }
   }
@@ -122,6 +119,7 @@ import Testing
       let rows = try Shelf.read().orderBy(Shelf.id).including(same, same.count()).run(db)
       #expect(rows.map { $0.1.count } == [2, 2, 1, 1])
       #expect(rows.map(\.2) == [2, 2, 1, 1])
+      #expect(try Shelf.select(same.count()).orderBy(Shelf.id).run(db) == [2, 2, 1, 1])
       let some = Shelf.read().whereAny(same.filter(Shelf.id == 2))
       #expect(try some.run(db).map(\.id) == [1, 2])
       #expect(some.sql.contains(#"WHERE ("number", "letter") IN (SELECT"#))
