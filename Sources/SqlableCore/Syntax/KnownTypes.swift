@@ -90,7 +90,8 @@ extension SqlExpression {
     return nil
   }
 
-  /// Returns an error if a number without a column, in seconds, is compared with a date in milliseconds.
+  /// Returns an error if a number without a column is compared with a date in milliseconds. The number would be a date
+  /// in seconds.
   private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
     guard case .value(.real) = value.node, case .date(.unixMilliseconds) = other.columnDefinition?.type.base else {
       return nil
