@@ -57,7 +57,8 @@ final class ClusterFeed: Sendable {
 
   // MARK: Tables
 
-  /// Starts to observe tables. Creates missing triggers, and starts the task that reads the change table.
+  /// Starts to observe tables. Creates the missing change table and triggers, and starts the task that reads
+  /// the change table.
   func follow(_ tables: [String], _ cluster: SqliteCluster) async throws {
     let isNew = try state.withLock { state in
       if state.isClosed { throw SqlError.closedCluster }

@@ -41,7 +41,8 @@ final class ClusterWrite: Sendable {
 
   var isRepeatable: Bool { record != nil }
 
-  /// The write's only request, if the request can be sent together with other writes' requests; otherwise nil.
+  /// The write's only request, if the request can be sent together with other writes' requests, because its error
+  /// leaves nothing to undo; otherwise nil.
   var single: SqlRequest? {
     keepsTransaction && !isAlone ? requests[0] : nil
   }

@@ -121,7 +121,8 @@ actor ClusterSession {
     return returnsRows ? .query(statement: id, values: values) : .execute(statement: id, values: values)
   }
 
-  /// Returns the compiled statement of a text that was used before. Compiling needs an extra message.
+  /// Returns the compiled statement of a text that was used before; nil for a new text, because compiling needs an
+  /// extra message.
   private func compiled(_ sql: String, before deadline: ContinuousClock.Instant) async throws -> UInt32? {
     uses += 1
     guard var statement = statements[sql] else {

@@ -4,7 +4,8 @@ import Sqlable
 /// The results of requests that were sent together.
 struct PipelinedRequests: Sendable {
   var results: [Result<SqlAnswer, any Error>]
-  /// The index of the first request without an answer: the connection broke, or the node is unusable.
+  /// The index of the first request without an answer, because the connection broke or the node is unusable; nil if
+  /// all requests were answered.
   var brokenIndex: Int?
 }
 

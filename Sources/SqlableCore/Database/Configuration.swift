@@ -122,7 +122,8 @@ public struct Configuration: Sendable, Hashable {
   /// The actions that run on each connection when it has opened; see ``onOpen(_:order:_:)``.
   var openActions: [OpenAction] = []
 
-  /// Reads the file as immutable: no locks, no new files, and no WAL. Has an effect only with `isReadOnly`.
+  /// Reads the file as immutable: SQLite takes no locks, creates no files, and ignores an existing WAL. Has an effect
+  /// only with `isReadOnly`.
   package var isImmutable = false
 
   public init(

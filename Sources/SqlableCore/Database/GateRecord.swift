@@ -24,7 +24,8 @@ package struct GateRecord {
   init?(besideFileAt path: String) {
     guard let text = KernelLocks.text(ofFileAt: GateRecord.path(besideFileAt: path), upTo: GateRecord.maximumLength)
     else { return nil }
-    // Any user who may write the database can write anything into this file. The text appears in errors and logs.
+    // Any user who may write the database can write anything into this file. The text appears in errors and logs, so
+    // `line(_:)` removes control characters.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { GateRecord.line(String($0)) }
     guard lines.count >= 6, lines[0] == GateRecord.title, let process = Int(lines[1]), let since = Int64(lines[2])
     else { return nil }

@@ -25,7 +25,8 @@ enum FullTextModule {
 
   static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
 
-  /// Lets triggers of a connection, even a used one, write to FTS5's tables once the schema is not trusted.
+  /// Lets a connection's triggers write to FTS5's tables once the schema is not trusted, even if the connection has
+  /// used the tables.
   static func allowInTriggers(of connection: Connection) throws {
     guard !connection.allowsFullTextInTriggers else { return }
     try connection.withoutRules { try prepareForDistrust(connection) }

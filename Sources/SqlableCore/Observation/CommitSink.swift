@@ -22,7 +22,8 @@ package struct CommittedChanges: Sendable {
   package var tables: [[UInt8]: TableChanges] = [:]
   /// True if there might be more changes, because another connection has committed or the schema has changed.
   package var isUnknown = false
-  /// The count of observer changes when the transaction read the interests. Later subscribers might miss changes.
+  /// The count of observer changes when the transaction read the interests. For subscribers added
+  /// later, there might be unrecorded changes.
   var recordedSince = Int.max
 
   package init(

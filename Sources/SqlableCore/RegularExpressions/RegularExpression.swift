@@ -35,7 +35,8 @@ package struct RegularExpression: Sendable {
   static let maximumCount = 1_000
   static let maximumDepth = 50
 
-  /// Parses an expression. Throws `.invalidStatement`, with the position but not the pattern, if it is unsupported.
+  /// Parses an expression. Throws `.invalidStatement`, with the position but not the pattern, if the expression is
+  /// invalid, not supported or too large.
   package init(_ text: String) throws(SqlError) {
     var parser = RegularExpressionParser(text)
     let tree = try parser.expression()

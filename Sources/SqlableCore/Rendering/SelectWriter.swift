@@ -136,7 +136,8 @@ struct SelectWriter {
     }
   }
 
-  /// Returns the position of a term with an outer column, which SQLite does not resolve in ORDER BY and GROUP BY.
+  /// Returns the result's position of a term with a column of an enclosing query, which SQLite does not resolve in
+  /// ORDER BY and GROUP BY; nil for any other term.
   private func position(
     ofOuter term: SqlExpression, in query: SelectQuery.Clauses, _ renderer: Renderer
   ) throws -> Int? {

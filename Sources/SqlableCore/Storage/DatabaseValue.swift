@@ -58,7 +58,8 @@ extension DatabaseValue: Hashable {
   }
 }
 
-/// Encoded as `{"integer":3}`, `{"text":"red"}`, `{"blob":"AQI="}`, `{"null":true}` or `{"real":"inf"}`.
+/// Encoded as `{"integer":3}`, `{"text":"red"}`, `{"blob":"AQI="}` or `{"null":true}`. JSON has no infinity, so
+/// infinity is encoded as `{"real":"inf"}`.
 extension DatabaseValue: Codable {
   private enum Key: String, CodingKey {
     case null, integer, real, text, blob

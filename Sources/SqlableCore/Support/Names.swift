@@ -31,21 +31,22 @@ extension String {
   package var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
 
   /// True if both strings have the same bytes. `==` equates the two forms of an é, but SQLite has two names.
-  package func isExactly(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
-
-  /// True if SQLite treats both strings as the same name.
-  package func isSameName(as other: String) -> Bool {
-    // Does not use `==`, which treats the two Unicode forms of an é as equal.
+  package func isExactly(_ other: String) -> Bool {
     let isSame = utf8.withContiguousStorageIfAvailable { bytes in
       other.utf8.withContiguousStorageIfAvailable { other in
         guard bytes.count == other.count, let first = bytes.baseAddress, let second = other.baseAddress else {
           return bytes.count == other.count
         }
         return memcmp(first, second, bytes.count) == 0
-          || bytes.elementsEqual(other) { $0.foldedLetter == $1.foldedLetter }
       }
     }
-    return isSame.flatMap { $0 } ?? (foldedName == other.foldedName)
+    return isSame.flatMap { $0 } ?? utf8.elementsEqual(other.utf8)
+  }
+
+  /// True if SQLite treats both strings as the same name.
+  package func isSameName(as other: String) -> Bool {
+    guard utf8.count == other.utf8.count else { return false }
+    return isExactly(other) || utf8.elementsEqual(other.utf8) { $0.foldedLetter == $1.foldedLetter }
   }
 
   /// True if the name consists of ASCII letters, digits and `_`, and does not begin with a digit.

@@ -93,7 +93,8 @@ extension UnsafeBufferPointer<UInt8> {
   /// True if this SQL contains anything except whitespace, comments and semicolons.
   var holdsStatement: Bool { SQLTokenizer(self).contains { !$0.isSymbol(";") } }
 
-  /// The first statement's verb in upper case: the first word, or after WITH, the first one after the queries.
+  /// The first statement's verb in upper case: the first word, or for WITH, the first word after the common table
+  /// expressions. Nil if there is no verb.
   package var verb: String? {
     var tokens = SQLTokenizer(self)
     var first = tokens.next()

@@ -97,7 +97,8 @@ extension SqlExpression {
     return nil
   }
 
-  /// Returns an error if a number without a column, in seconds, is combined with a date that is not in seconds.
+  /// Returns an error if a number without a column is compared with a date that is not in seconds. The number would be
+  /// a date in seconds.
   private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
     guard case .value(.real) = value.node, other.dateFormat?.isInSeconds == false else { return nil }
     return mismatch(SqlExpression.mixedForms, of: other)

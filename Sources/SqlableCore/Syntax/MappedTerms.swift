@@ -123,15 +123,11 @@ extension SqlExpression {
   /// Calls `term` with this term and all subterms, and `source` with all tables. Subqueries are included.
   package func visit(_ term: (SqlExpression) -> Void, _ source: (SelectQuery.Source) -> Void) {
     term(self)
-    _ = mapped(
-      {
-        $0.visit(term, source)
-        return $0
-      },
-      {
-        $0.visit(term, source)
-        return $0
-      })
+    _ = node.hasTerm {
+      $0.visit(term, source)
+      return false
+    }
+    if case .query(let queryTerm) = node { queryTerm.query.visit(term, source) }
   }
 }
 

@@ -14,12 +14,14 @@ extension SqlExpression {
   /// query. An error of the search depends only on its words, not on the rows.
   func guarded(by condition: SqlExpression?, checking visible: SqlExpression?) -> SqlExpression {
     guard mayThrow, let visible else { return condition?.and(self) ?? self }
-    let (searches, otherConditions) = (conditions.filter(\.isSearch), conditions.filter { !$0.isSearch })
+    let conditions = conditions
+    let searches = conditions.filter(\.isSearch)
     var parts = (condition.map { [$0] } ?? []) + searches
-    if !otherConditions.isEmpty {
-      let remainder = searches.isEmpty ? self : .all(otherConditions)
+    if searches.count < conditions.count {
+      let remainder = searches.isEmpty ? self : .all(conditions.filter { !$0.isSearch })
+      let isGuarded = searches.isEmpty || remainder.mayThrow
       parts.append(
-        remainder.mayThrow ? .special(.choice, visible, remainder, SqlExpression(DatabaseValue.integer(0))) : remainder)
+        isGuarded ? .special(.choice, visible, remainder, SqlExpression(DatabaseValue.integer(0))) : remainder)
     }
     return parts.dropFirst().reduce(parts[0]) { $0.and($1) }
   }

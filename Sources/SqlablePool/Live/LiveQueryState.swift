@@ -41,7 +41,7 @@ struct LiveQueryState<Value: Sendable> {
     /// First match the queued commits, because a commit might make the available result stale.
     case match
     case fail(any Error)
-    /// True if the loop needs a fetch or a filter decision; false if the loop waits only for a commit.
+    /// `isNeeded` is true if the loop needs a fetch or a filter decision, false if it waits only for a commit.
     case wait(isNeeded: Bool)
     case end
   }

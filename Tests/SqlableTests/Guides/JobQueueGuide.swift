@@ -243,9 +243,7 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  @Test(
-    .needsSQLiteProgram,
-    .needsSQLiteProgram)
+  @Test(.needsSQLiteProgram)
   func lockOfAnotherProcessDoesNotCountAsAnAttempt() throws {
     try withQueue(.init(busyTimeout: 0.02)) { db, queue in
       try queue.add(Person(id: nil, name: "Ann").insert(), after: now)

@@ -199,8 +199,7 @@ import Testing
     }
   }
 
-  @Test func externalCommitAfterWithClosedIsDetected() async throws {
-    guard SQLiteProcess.isAvailable else { return }
+  @Test(.needsSQLiteProgram) func externalCommitAfterWithClosedIsDetected() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/pool.sqlite"
       let pool = try SqlitePool(filepath: path, readers: 2)

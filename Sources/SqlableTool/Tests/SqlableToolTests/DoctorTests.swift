@@ -92,8 +92,7 @@ struct DoctorTests {
     }
   }
 
-  @Test func processesAndTheirLocksAreNamed() throws {
-    guard SQLiteProcess.isAvailable else { return }
+  @Test(.needsSQLiteProgram) func processesAndTheirLocksAreNamed() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: Configuration(walAutocheckpoint: 0))

@@ -74,9 +74,8 @@ struct PublicInterface {
     }
   }
 
-  /// Returns a declaration of an older version in the words of this one: with the targets of its aliases.
+  /// Returns an older version's declaration with this version's aliases replaced by their targets.
   func translate(_ declaration: PublicDeclaration) -> PublicDeclaration {
-    guard !aliases.isEmpty else { return declaration }
     var components = declaration.path.split(separator: ".").map(String.init)
     for count in components.indices.reversed() where count > 0 {
       guard let target = aliases[components.prefix(count).joined(separator: ".")] else { continue }
@@ -163,7 +162,7 @@ private struct SymbolGraph: Decodable {
 
 /// The breaking changes of the public interface since the last version.
 public enum Interface {
-  public static let command = "swift run --package-path Tests/Checks Checks interface MODULES"
+  static let command = "swift run --package-path Tests/Checks Checks interface GRAPHS"
 
   /// The public declarations of the last version.
   static let file = "Tests/Checks/interface.txt"
@@ -173,15 +172,15 @@ public enum Interface {
 }
 
 extension Repository {
-  /// Compares the interface of built modules with that of the last version, and the breaking changes with
+  /// Compares the interface in a folder of symbol graphs with that of the last version, and the breaking changes with
   /// `Tests/Checks/breaks.txt`. Without `isCheck` writes that file.
-  public func interface(modules: String, isCheck: Bool) throws -> Report {
-    try compare(interface(modules: modules), isCheck: isCheck)
+  public func interface(graphs: String, isCheck: Bool) throws -> Report {
+    try compare(interface(graphs: graphs), isCheck: isCheck)
   }
 
-  /// Writes the interface of built modules as that of the last version.
-  public func keepInterface(modules: String) throws -> Report {
-    let lines = try interface(modules: modules).declarations.sorted().map(\.line)
+  /// Writes the interface in a folder of symbol graphs as that of the last version.
+  public func keepInterface(graphs: String) throws -> Report {
+    let lines = try interface(graphs: graphs).declarations.sorted().map(\.line)
     try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: root.appending(path: Interface.file))
     try Data().write(to: root.appending(path: Interface.breaks))
     var report = Report()
@@ -211,31 +210,10 @@ extension Repository {
     return report
   }
 
-  /// Reads the public interface of the modules that a program can import.
-  private func interface(modules: String) throws -> PublicInterface {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "interface-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    struct Info: Decodable {
-      struct Target: Decodable { let unversionedTriple: String }
-      let target: Target
-    }
-    let info = try output(of: ["swift", "-print-target-info"], in: root)
-    let triple = try JSONDecoder().decode(Info.self, from: Data(info.utf8)).target.unversionedTriple
-    for module in try publicModules() {
-      _ = try output(
-        of: ["swift", "symbolgraph-extract", "-module-name", module, "-I", URL(filePath: modules).path]
-          + ["-I", root.appending(path: "Sources/CSqlableSystemSQLite").path, "-output-dir", folder.path]
-          + ["-minimum-access-level", "public", "-skip-synthesized-members", "-target", triple], in: root)
-    }
-    let graphs = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-    return try PublicInterface(graphs: graphs.map { try Data(contentsOf: $0) })
-  }
-
-  /// The products of the package, and the modules that `import Sqlable` exports.
-  func publicModules() throws -> [String] {
-    let products = try text("Package.swift").matches(of: /\.library\(\s*name: "(Sqlable\w*)"/).map { String($0.1) }
-    let exported = try text("Sources/Sqlable/Sqlable.swift").matches(of: /@_exported import (Sqlable\w+)/)
-    return Set(products + exported.map { String($0.1) }).sorted()
+  /// Reads the interface from a folder of symbol graphs.
+  private func interface(graphs: String) throws -> PublicInterface {
+    let files = try FileManager.default.contentsOfDirectory(
+      at: URL(filePath: graphs, directoryHint: .isDirectory), includingPropertiesForKeys: nil)
+    return try PublicInterface(graphs: files.filter { $0.pathExtension == "json" }.map { try Data(contentsOf: $0) })
   }
 }

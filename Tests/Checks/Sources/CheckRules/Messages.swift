@@ -164,10 +164,6 @@ func messageLiterals(_ file: SourceFile) -> [MessageLiteral] {
 
   /// The kind in the call that the literal is an argument of: `.misuse("…")` or `SqlError(.busy, message: "…")`.
   func kind(before start: Int) -> String? {
-    // Regular expressions are slow, and most literals are no message.
-    guard let last = bytes[..<start].last(where: { $0 != " " && $0 != "\n" }), last == "(" || last == ":" else {
-      return nil
-    }
     let text = String(decoding: bytes[max(0, start - 160)..<start], as: UTF8.self)
     if let match = text.firstMatch(of: /\.(misuse|invalidStatement)\(\s*$/) { return String(match.1) }
     if let match = text.firstMatch(of: /SqlError\(\s*\.(\w+(?:\(\.\w+\))?),\s*message:\s*$/) { return String(match.1) }

@@ -3,7 +3,7 @@ import Foundation
 
 let usage = """
   usage: Checks layers | tidy | tuples [--check] | messages [--check] | type-checking MODULES
-         Checks interface MODULES [--check | --release]
+         Checks interface GRAPHS [--check | --release]
   """
 
 func run(_ arguments: ArraySlice<String>) throws -> [Report] {
@@ -27,11 +27,11 @@ func run(_ arguments: ArraySlice<String>) throws -> [Report] {
   case ["messages"], ["messages", "--check"]:
     return [try repository.messages(files, isCheck: arguments.count == 2)]
   case _ where arguments.count > 1 && arguments.first == "interface":
-    let modules = arguments[1 + arguments.startIndex]
+    let graphs = arguments[1 + arguments.startIndex]
     let report: Report
     switch arguments.dropFirst(2) {
-    case [], ["--check"]: report = try repository.interface(modules: modules, isCheck: arguments.count == 3)
-    case ["--release"]: report = try repository.keepInterface(modules: modules)
+    case [], ["--check"]: report = try repository.interface(graphs: graphs, isCheck: arguments.count == 3)
+    case ["--release"]: report = try repository.keepInterface(graphs: graphs)
     default: throw CheckError(usage)
     }
     guard report.declarations > 1000 else { throw CheckError("only \(report.declarations) declarations were found") }

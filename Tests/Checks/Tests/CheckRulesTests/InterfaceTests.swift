@@ -112,13 +112,19 @@ struct InterfaceTests {
     }
   }
 
-  @Test func theModulesAreTheProductsAndWhatSqlableExports() throws {
-    try RepositoryTests().withRepository([
-      "Package.swift": #".library(name: "Sqlable", targets: []), .library(name: "SqlableRecovery", targets: [])"#,
-      "Sources/Sqlable/Sqlable.swift": "@_exported import SqlableCore\nimport SqlableInternal\n",
-    ]) { repository in
-      let modules = try repository.publicModules()
-      #expect(modules == ["Sqlable", "SqlableCore", "SqlableRecovery"])
+  @Test func aReleaseKeepsTheInterfaceOfTheGraphs() throws {
+    try RepositoryTests().withRepository([Interface.file: "Cart\tstruct Cart\n", Interface.breaks: ""]) { repository in
+      let graphs = repository.root.appending(path: "graphs")
+      try FileManager.default.createDirectory(at: graphs, withIntermediateDirectories: true)
+      try graph([("struct", "Car", "struct Car")]).write(to: graphs.appending(path: "Sqlable.symbols.json"))
+      let before = try repository.interface(graphs: graphs.path, isCheck: true)
+      #expect(before.problems.count == 1)
+      let kept = try repository.keepInterface(graphs: graphs.path)
+      #expect(kept.declarations == 1)
+      let lines = try repository.text(Interface.file)
+      #expect(lines == "Car\tstruct Car\n")
+      let after = try repository.interface(graphs: graphs.path, isCheck: true)
+      #expect(after.problems.isEmpty)
     }
   }
 }
