@@ -35,6 +35,10 @@ extension FixIt {
       message: Mending(message: message), changes: [.replace(oldNode: Syntax(old), newNode: Syntax(new))])
   }
 
+  static func changes(_ message: String, _ changes: [Change]) -> FixIt {
+    FixIt(message: Mending(message: message), changes: changes)
+  }
+
   static func remove(_ attribute: AttributeSyntax, of variable: VariableDeclSyntax) -> FixIt {
     .replace("remove @\(attribute.attributeName.trimmedDescription)", variable, with: variable.without([attribute]))
   }

@@ -29,10 +29,17 @@ struct ModelDeclaration {
   private(set) var writesItself = false
   /// True if the type has initializers besides `init(row:)`.
   private(set) var hasInitializers = false
+  /// False if the type can't be a model, for example an enum.
+  private(set) var isModel = false
   var mistakes = Mistakes()
 
   /// The properties that have columns.
   var stored: [ModelProperty] { properties.filter { !$0.has(.transient) } }
+
+  /// The properties whose columns the macro declares.
+  var columns: [ModelProperty] {
+    stored.filter { !isDeclared($0) && !isMember($0) && !(role == .embedded && $0.has(.embedded)) }
+  }
 
   init(
     _ role: Role, _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, _ context: some MacroExpansionContext
@@ -45,7 +52,8 @@ struct ModelDeclaration {
     isNested = context.lexicalContext.contains { $0.asProtocol(DeclGroupSyntax.self) != nil }
     name = declaration.asProtocol(NamedDeclSyntax.self)?.name ?? .identifier("")
     arguments = node.labeledArguments
-    guard checkType(node, context) else { return }
+    isModel = checkType(node, context)
+    guard isModel else { return }
     for member in memberBlock.members { read(member.decl) }
     check()
   }

@@ -40,12 +40,12 @@ extension ConformanceMacro {
 }
 
 extension ModelDeclaration {
-  /// Returns the conformance; no extension if there are mistakes, which only this expansion reports.
+  /// Returns the conformance, and reports the mistakes, which only this expansion does.
   fileprivate func conformance(
     of type: String, declares: Bool, _ context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {
     for mistake in mistakes.all { context.diagnose(mistake) }
-    guard mistakes.all.isEmpty else { return [] }
+    guard isModel else { return [] }
     let text = ModelSource(self, type).conformance(declares: declares)
     return [try ExtensionDeclSyntax("\(raw: text)")]
   }
@@ -54,7 +54,7 @@ extension ModelDeclaration {
   /// enclosing types. A class needs its initializers here. A type needs a memberwise initializer if Swift synthesizes
   /// none, or none that is visible outside the module.
   fileprivate var members: [DeclSyntax] {
-    guard mistakes.all.isEmpty else { return [] }
+    guard isModel else { return [] }
     let source = ModelSource(self, name.text)
     return ((isNested ? source.columns : []) + source.initializers).map { "\(raw: $0)" }
   }

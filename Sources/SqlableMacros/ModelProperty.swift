@@ -33,6 +33,7 @@ struct ModelProperty {
   let binding: PatternBindingSyntax
   /// The name as written, including backticks.
   let name: String
+  let annotation: TypeSyntax?
   /// The type annotation, or the type that the initial value implies; nil without both.
   let type: String?
   let attributes: [PropertyAttribute]
@@ -41,6 +42,7 @@ struct ModelProperty {
     self.variable = variable
     self.binding = binding
     self.name = name
+    self.annotation = annotation
     type = annotation.map(\.storedText) ?? binding.initializer?.value.literalType
     attributes = variable.propertyAttributes
   }
@@ -118,15 +120,6 @@ extension TypeSyntax {
       return argument.argument.trimmedDescription + "?"
     }
     return trimmedDescription
-  }
-
-  /// True if the type is a tuple or function, which no column stores.
-  var isStructural: Bool {
-    if let type = self.as(OptionalTypeSyntax.self) { return type.wrappedType.isStructural }
-    if let type = self.as(AttributedTypeSyntax.self) { return type.baseType.isStructural }
-    guard let tuple = self.as(TupleTypeSyntax.self) else { return self.is(FunctionTypeSyntax.self) }
-    let elements = Array(tuple.elements)
-    return elements.count == 1 ? elements[0].type.isStructural : true
   }
 
   /// True if the type is a function, so that a parameter of the type escapes only with `@escaping`.

@@ -14,6 +14,9 @@ struct ModelSource {
   }
 
   private var isModel: Bool { model.role == .model }
+  /// True after a mistake. The conformance then has no options and no bodies, so that each mistake is the only error:
+  /// the rest of the program sees the model and its columns.
+  private var isOutline: Bool { !model.mistakes.all.isEmpty }
   /// The access modifier of the members that the protocol requires.
   private var access: String { access(of: .public) }
 
@@ -30,7 +33,7 @@ struct ModelSource {
   func conformance(declares: Bool) -> String {
     var text = self
     text.lines = ["extension \(type)\(declares ? ": \(model.role.name)" : "") {"]
-    if isModel, let table = model.argument(nil), !table.expression.isNil {
+    if isModel, let table = model.argument(nil), !table.expression.isNil, model.declared["tableName"] == nil {
       text.lines.append("  \(access)static let tableName = \(table.expression.trimmedDescription)")
     }
     if !model.isNested { text.addColumns() }
@@ -41,16 +44,20 @@ struct ModelSource {
   }
 
   private mutating func addColumns() {
-    for property in model.stored where !model.isDeclared(property) { addColumn(property) }
+    for property in model.columns { addColumn(property) }
   }
 
   private mutating func addColumn(_ property: ModelProperty) {
     let start = "  \(access(of: property.access))static let \(property.name)"
+    if isOutline, property.annotation?.unstorablePart != nil || property.valueType.isEmpty {
+      return lines.append("\(start) = Column(\(model.columnLiteral(property)), .nullable(.blob))")
+    }
     guard !property.has(.embedded) else {
       let prefix = model.columnLiteral(property)
       return addParts("\(start) = embedded(", [prefix, property.valueType + ".self"], ")")
     }
     var parts = [model.columnLiteral(property), property.valueType + ".self"]
+    guard !isOutline else { return addParts("\(start) = \(isModel ? "column" : "field")(", parts, ")") }
     if let type = property.columnArguments.columnType { parts.append("as: \(type.trimmedDescription)") }
     parts += property.options
     // A column whose options name another column needs a type: that column can name this column in turn.
@@ -62,9 +69,8 @@ struct ModelSource {
 
   private mutating func addTable() {
     if model.declared["tableLayout"] == nil { addLayout("tableLayout") }
-    let indexes = model.stored.flatMap { property in
-      property.attributes.filter { $0.kind == .index }.map { $0.index(of: property) }
-    }
+    guard !isOutline else { return }
+    let indexes = model.indexes.map(\.text)
     if !indexes.isEmpty { addParts("  \(access)static let tableIndexes = [", indexes, "]") }
     if let options = model.argument("options"), options.expression.trimmedDescription != "[]" {
       let value = options.expression.trimmedDescription
@@ -79,6 +85,7 @@ struct ModelSource {
 
   /// `[id.column, name.column] + home.columns`
   private mutating func addLayout(_ name: String) {
+    guard !isOutline else { return lines.append("  \(access)static let \(name): [Column] = []") }
     var lists: [[String]] = []
     for property in model.stored {
       if property.has(.embedded) {
@@ -102,13 +109,14 @@ struct ModelSource {
 
   private func reading(indent: String) -> [String] {
     let row = isModel ? "ReadRow" : "EmbeddedRow"
-    let values = model.stored.map { "\(indent)  \($0.reference) = try row.get(\(type).\($0.name))" }
-    return ["\(indent)\(access)init(row: \(row)) throws {"] + values + ["\(indent)}"]
+    let values = model.stored.map { "\($0.reference) = try row.get(\(type).\($0.name))" }
+    return ["\(indent)\(access)init(row: \(row)) throws {"]
+      + (isOutline ? ["fatalError()"] : values).map { "\(indent)  \($0)" } + ["\(indent)}"]
   }
 
   private mutating func addWriting() {
     lines += ["", "  \(access)func write(to row: inout \(isModel ? "RowWriter" : "EmbeddedWriter")) throws {"]
-    for property in model.stored where !property.isGenerated {
+    for property in model.stored where !property.isGenerated && !isOutline {
       lines.append("    row.set(\(type).\(property.name), \(property.reference))")
     }
     lines.append("  }")
@@ -135,7 +143,7 @@ struct ModelSource {
   // MARK: In the type
 
   var columns: [String] {
-    model.stored.filter { !model.isDeclared($0) }.map { property in
+    model.columns.map { property in
       var text = self
       text.addColumn(property)
       return text.unindented
@@ -159,17 +167,9 @@ struct ModelSource {
     var text = self
     let values = model.properties.filter { $0.isParameter(in: model) }
     text.addParts("  \(access)init(", values.map(\.parameter), ") {")
-    text.lines += values.map { "    self.\($0.name) = \($0.name)" } + ["  }"]
+    text.lines += isOutline ? ["    fatalError()"] : values.map { "    self.\($0.name) = \($0.name)" }
+    text.lines.append("  }")
     return text.unindented
-  }
-}
-
-extension PropertyAttribute {
-  /// `Index(name.desc, unique: true)` for `@Index(unique: true, descending: true)`.
-  fileprivate func index(of property: ModelProperty) -> String {
-    let isDescending = argument("descending")?.expression.trimmedDescription == "true"
-    let otherArguments = arguments.filter { $0.label?.text != "descending" }.map(\.text)
-    return "Index(\((["\(property.name)\(isDescending ? ".desc" : "")"] + otherArguments).joined(separator: ", ")))"
   }
 }
 

@@ -36,6 +36,12 @@ struct PropertyAttribute {
 
   var arguments: [LabeledExprSyntax] { syntax.labeledArguments }
 
+  /// True if a property can't have both attributes. Two attributes `@Index` have two names.
+  func repeats(_ other: PropertyAttribute) -> Bool {
+    let names = [self, other].map { $0.kind == .index ? $0.argument("name")?.expression.trimmedDescription : nil }
+    return kind == other.kind && names[0] == names[1]
+  }
+
   func argument(_ label: String) -> LabeledExprSyntax? { arguments.first { $0.label?.text == label } }
 }
 

@@ -29,7 +29,7 @@ extension ModelDeclaration {
 
   private mutating func checkDuplicates(_ property: ModelProperty) {
     for (index, attribute) in property.attributes.enumerated()
-    where attribute.kind != .check && property.attributes[..<index].contains(where: { $0.kind == attribute.kind }) {
+    where attribute.kind != .check && property.attributes[..<index].contains(where: attribute.repeats) {
       mistakes.add(
         "\(property.plainName) has \(attribute.name) twice", "twice", at: attribute.syntax,
         .remove(attribute.syntax, of: property.variable))
@@ -67,8 +67,7 @@ extension ModelDeclaration {
 
   /// Refuses a property with the name of a static member of the model, because its column is a static member.
   private mutating func checkMemberName(_ property: ModelProperty) {
-    let members = role == .model ? String.modelMembers : String.embeddedMembers
-    guard members.contains(property.plainName), !isDeclared(property) else { return }
+    guard isMember(property), !isDeclared(property) else { return }
     let (variable, pattern) = (property.variable, property.binding.pattern)
     var fixIts: [FixIt] = []
     if !property.has(.column), !property.has(.embedded), variable.bindings.count == 1 {
@@ -83,6 +82,11 @@ extension ModelDeclaration {
     mistakes.add(
       "a model already has a member \(property.plainName); rename the property", "member",
       at: pattern, fixIts)
+  }
+
+  /// True if the property has the name of a static member of the model.
+  func isMember(_ property: ModelProperty) -> Bool {
+    (role == .model ? String.modelMembers : String.embeddedMembers).contains(property.plainName)
   }
 
   private mutating func checkEmbedded(_ property: ModelProperty) {
@@ -103,13 +107,16 @@ extension ModelDeclaration {
 
   private mutating func checkType(of property: ModelProperty) {
     let binding = property.binding
-    if let type = binding.typeAnnotation?.type, type.isStructural {
+    if let (type, kind) = binding.typeAnnotation?.type.unstorablePart {
       let variable = property.variable
-      let leaveOut = FixIt.replace(
-        "leave it out of the table", variable, with: variable.with(attribute: "@Transient"))
-      mistakes.add(
-        "a column can't store a tuple or function", "structural", at: type,
-        property.attributes.isEmpty && (property.initialValue != nil || property.isOptional) ? [leaveOut] : [])
+      let hasValue = property.initialValue != nil || property.isOptional && !property.isLet
+      var fixIts: [FixIt] = []
+      if kind == .nestedOptional, let wrapped = type.wrappedType {
+        fixIts = [.replace("remove one of the optionals", type, with: wrapped.unparenthesized)]
+      } else if property.attributes.isEmpty, hasValue {
+        fixIts = [.replace("leave it out of the table", variable, with: variable.with(attribute: "@Transient"))]
+      }
+      mistakes.add(kind.message(property.plainName), "unstorable", at: type, fixIts)
     }
     guard property.type == nil, property.columnArguments.type == nil, !isDeclared(property) else { return }
     let type = binding.initializer?.value.probableType ?? "<#type#>"

@@ -93,6 +93,7 @@ extension ModelDeclaration {
     checkColumnNames()
     checkKeys()
     checkArguments()
+    checkIndexes()
     checkFullText()
     checkDeclared()
     if stored.isEmpty { mistakes.add("\(name.text) has no stored properties, and so no columns", "empty", at: name) }
@@ -123,8 +124,7 @@ extension ModelDeclaration {
     let keys = stored.filter { $0.attribute(.primaryKey) != nil }
     guard keys.count > 1, let second = keys[1].attribute(.primaryKey) else { return }
     let terms = keys.map { key in
-      let isDescending = key.attribute(.primaryKey)?.argument("descending")?.expression.trimmedDescription == "true"
-      return key.name + (isDescending ? ".desc" : "")
+      key.name + (key.attribute(.primaryKey)?.isDescending == true ? ".desc" : "")
     }.joined(separator: ", ")
     let declaration = "static let tableConstraints: [TableConstraint] = [PrimaryKeys(\(terms))]"
     guard declared["tableConstraints"] == nil else {
@@ -149,8 +149,18 @@ extension ModelDeclaration {
       let attributes = variable.propertyAttributes.filter { $0.kind == .primaryKey }.map(\.syntax)
       members[index].decl = DeclSyntax(variable.without(attributes))
     }
-    let start = members.first?.leadingTrivia ?? .newline
-    members.append(MemberBlockItemSyntax(decl: DeclSyntax("\(raw: declaration)").with(\.leadingTrivia, start)))
+    let last = members[members.count - 1]
+    // The indentation of the first member, without its comment.
+    let before = members[0].leadingTrivia.pieces
+    var start = before.lastIndex(where: \.isNewline).map { Trivia(pieces: before[$0...]) } ?? []
+    var end = Trivia()
+    if start.isEmpty {
+      // The type is on one line.
+      members[members.count - 1] = last.with(\.trailingTrivia, []).with(\.semicolon, .semicolonToken())
+      (start, end) = (.space, .space)
+    }
+    let added = DeclSyntax("\(raw: declaration)").with(\.leadingTrivia, start).with(\.trailingTrivia, end)
+    members.append(MemberBlockItemSyntax(decl: added))
     var block = memberBlock
     block.members = MemberBlockItemListSyntax(members)
     return block
@@ -174,14 +184,10 @@ extension ModelDeclaration {
 
   private mutating func checkFullText() {
     let searched = stored.filter { $0.has(.fullText) }
-    for (kind, member) in [(PropertyAttribute.Kind.fullText, "tableFullText"), (.index, "tableIndexes")] {
-      guard declared[member] != nil else { continue }
-      for property in stored {
-        guard let attribute = property.attribute(kind) else { continue }
-        mistakes.add(
-          "\(name.text) already declares \(member); declare \(property.plainName) there", "declared",
-          at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
-      }
+    for property in searched where declared["tableFullText"] != nil {
+      guard let attribute = property.attribute(.fullText) else { continue }
+      mistakes.add(
+        "\(name.text) already declares tableFullText; add \(property.name) there", "declared", at: attribute.syntax)
     }
     let telling = searched.filter { $0.attribute(.fullText)?.arguments.isEmpty == false }
     guard telling.count > 1, let second = telling[1].attribute(.fullText) else { return }

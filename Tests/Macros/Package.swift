@@ -32,6 +32,8 @@ let package = Package(
     .testTarget(
       name: "PrintedModelTests", dependencies: [.product(name: "Sqlable", package: "Sqlable")],
       exclude: ["PrintedModels.sql"]),
+    .testTarget(
+      name: "RefusedModelTests", dependencies: [.product(name: "Sqlable", package: "Sqlable")], exclude: ["Models"]),
   ],
   swiftLanguageModes: [.v6]
 )

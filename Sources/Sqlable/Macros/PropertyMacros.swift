@@ -112,10 +112,18 @@ public macro ForeignKey<Target>(
   deferred: Bool = false, name: String? = nil
 ) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// Declares an index of the property's column. Declare an index of several columns in `tableIndexes`.
+/// Declares an index of the property's column.
 ///
 /// ```swift
 /// @Index(descending: true) var price: Double     // CREATE INDEX "car_price_desc" ON "car" ("price" DESC)
+/// ```
+///
+/// Attributes with the same name are one index, with the columns in the order of the properties. Each attribute has the
+/// same `unique`.
+///
+/// ```swift
+/// @Index(name: "car_model") var maker: String
+/// @Index(name: "car_model") var year: Int        // CREATE INDEX "car_model" ON "car" ("maker", "year")
 /// ```
 @attached(peer)
 public macro Index(unique: Bool = false, name: String? = nil, descending: Bool = false) =

@@ -109,12 +109,61 @@ import Testing
       ("remove @Index", "var a: Int"), macro: "SqlEmbedded")
   }
 
-  @Test func noColumnStoresATupleOrFunction() {
-    expect("var a: (Int, Int)", "a column can't store a tuple or function", at: "(Int, Int)")
-    expect(
-      "var a: (() -> Void)?", "a column can't store a tuple or function", at: "(() -> Void)?",
-      ("leave it out of the table", "@Transient var a: (() -> Void)?"))
+  @Test func noColumnStoresATuple() {
+    for (type, marked) in [
+      ("(Int, Int)", "(Int, Int)"), ("Void", "Void"), ("[(x: Int, y: Int)]", "(x: Int, y: Int)"),
+      ("Set<(Int, Int)>", "(Int, Int)"), ("((Int, Int))", "(Int, Int)"),
+    ] {
+      expect(
+        "var a: \(type)",
+        "a column can't store a tuple; declare a struct that conforms to SqlJSON, or mark a @Transient", at: marked)
+    }
     expect("var a = 0\n  var (b, c) = (1, 2)", "each property of a model needs a separate declaration", at: "(b, c)")
+  }
+
+  @Test func noColumnStoresAFunctionOrMetatype() {
+    for (type, marked) in [
+      ("() -> Void", "() -> Void"), ("@Sendable (Int) -> Int", "(Int) -> Int"),
+      ("[String: () -> Void]", "() -> Void"),
+    ] {
+      expect("var a: \(type)", "a column can't store a function; mark a @Transient", at: marked)
+    }
+    expect(
+      "var a: (() -> Void)?", "a column can't store a function; mark a @Transient", at: "() -> Void",
+      ("leave it out of the table", "@Transient var a: (() -> Void)?"))
+    for type in ["Int.Type", "any Shape.Type", "AnyClass"] {
+      let message =
+        type.hasPrefix("any")
+        ? "a column stores values of one type; give a a concrete type, or mark it @Transient"
+        : "a column can't store a metatype; mark a @Transient"
+      expect("var a: \(type)", message, at: type)
+    }
+  }
+
+  @Test func noColumnStoresValuesOfSeveralTypes() {
+    for (type, marked) in [
+      ("Any", "Any"), ("AnyObject", "AnyObject"), ("any Shape", "any Shape"), ("[String: Any]", "Any"),
+      ("Array<any Shape>", "any Shape"), ("Shape & Sendable", "Shape & Sendable"),
+      ("Dictionary<String, [Any]>", "Any"),
+    ] {
+      expect(
+        "var a: \(type)", "a column stores values of one type; give a a concrete type, or mark it @Transient",
+        at: marked)
+    }
+    expect(
+      "var a: (any Shape)?", "a column stores values of one type; give a a concrete type, or mark it @Transient",
+      at: "any Shape", ("leave it out of the table", "@Transient var a: (any Shape)?"))
+  }
+
+  @Test func aColumnHasOneNull() {
+    for (type, fixed) in [
+      ("Int??", "Int?"), ("Optional<Int?>", "Int?"), ("(Int?)?", "Int?"), ("Int?!", "Int?"),
+      ("Optional<Optional<Int>>", "Optional<Int>"),
+    ] {
+      expect(
+        "var a: \(type)", "a column has one NULL, but a has two kinds of nil; remove one of the optionals", at: type,
+        ("remove one of the optionals", "var a: \(fixed)"))
+    }
   }
 
   @Test func manuallyDeclaredColumnsHaveNoAttributes() {
@@ -123,13 +172,49 @@ import Testing
       "Model already declares the column a, so @Unique has no effect", at: "@Unique",
       ("remove @Unique", "var a: Int\n  static let a = column(\"a\", Int.self)"))
     expect(
-      "@Index var a: Int\n  static let tableIndexes = [Index(a)]",
-      "Model already declares tableIndexes; declare a there", at: "@Index",
-      ("remove @Index", "var a: Int\n  static let tableIndexes = [Index(a)]"))
+      "@FullText var a: String\n  static let tableFullText = FullTextIndex(b)",
+      "Model already declares tableFullText; add a there", at: "@FullText")
+  }
+
+  @Test func anIndexMovesToTheListOfIndexes() {
+    for (list, longer) in [
+      ("[Index(b)]", "[Index(b), Index(a)]"), ("[]", "[Index(a)]"), ("[Index(b),]", "[Index(b), Index(a),]"),
+      ("[\n    Index(b),\n    Index(c)\n  ]", "[\n    Index(b),\n    Index(c),\n    Index(a)\n  ]"),
+      ("[\n    Index(b),\n  ]", "[\n    Index(b),\n    Index(a),\n  ]"),
+    ] {
+      expect(
+        "@Index var a: Int\n  static let tableIndexes = \(list)",
+        "Model already declares tableIndexes; add Index(a) there", at: "@Index",
+        ("move the index to tableIndexes", "var a: Int\n  static let tableIndexes = \(longer)"))
+    }
     expect(
-      "@FullText var a: String\n  static let tableFullText = FullTextIndex(a)",
-      "Model already declares tableFullText; declare a there", at: "@FullText",
-      ("remove @FullText", "var a: String\n  static let tableFullText = FullTextIndex(a)"))
+      """
+      @Index(unique: true, name: "x") var a: Int
+        @Unique @Index(unique: true, name: "x", descending: true) var b: Int
+        static let tableIndexes: [Index] = [Index(a)]
+      """, "Model already declares tableIndexes; add Index(a, b.desc, unique: true, name: \"x\") there",
+      at: "@Index(unique: true, name: \"x\")",
+      (
+        "move the index to tableIndexes",
+        """
+        var a: Int
+          @Unique var b: Int
+          static let tableIndexes: [Index] = [Index(a), Index(a, b.desc, unique: true, name: "x")]
+        """
+      ))
+    expect(
+      "@Index var a: Int\n  static var tableIndexes: [Index] { indexes }",
+      "Model already declares tableIndexes; add Index(a) there", at: "@Index")
+  }
+
+  @Test func attributesOfOneIndexAgreeInUnique() {
+    expect(
+      "@Index(name: \"x\") var a: Int\n  @Index(unique: true, name: \"x\") var b: Int",
+      "a and b declare one index, but differ in unique; write the same value in both",
+      at: "@Index(unique: true, name: \"x\")")
+    expect(
+      "@Index(name: \"x\") @Index(unique: true, name: \"x\") var a: Int", "a has @Index twice",
+      at: "@Index(unique: true, name: \"x\")", ("remove @Index", "@Index(name: \"x\") var a: Int"))
   }
 
   @Test func onlyAnAscendingIntegerKeyHasAutoincrement() {

@@ -19,6 +19,7 @@ func expectMistake(
   #expect(mistake.fixIts.map(\.message.message) == fixed.map(\.key), sourceLocation: sourceLocation)
   for (fixIt, expected) in zip(mistake.fixIts, fixed) {
     #expect(fixIt.applied(to: source) == expected.value, sourceLocation: sourceLocation)
+    #expect(!Parser.parse(source: expected.value).hasError, sourceLocation: sourceLocation)
   }
 }
 
@@ -52,10 +53,13 @@ extension FixIt {
   /// Returns the source with the changes. As in the compiler, blanks and comments around the nodes stay.
   fileprivate func applied(to source: String) -> String {
     var bytes = Array(source.utf8)
-    for case .replace(let old, let new) in changes {
+    let edits = changes.compactMap { change -> (range: Range<Int>, text: String)? in
+      guard case .replace(let old, let new) = change else { return nil }
       let start = old.positionAfterSkippingLeadingTrivia.utf8Offset
-      let end = old.endPositionBeforeTrailingTrivia.utf8Offset
-      bytes.replaceSubrange(start..<end, with: Array(new.trimmedDescription.utf8))
+      return (start..<old.endPositionBeforeTrailingTrivia.utf8Offset, new.trimmedDescription)
+    }
+    for edit in edits.sorted(by: { $0.range.lowerBound > $1.range.lowerBound }) {
+      bytes.replaceSubrange(edit.range, with: Array(edit.text.utf8))
     }
     return String(decoding: bytes, as: UTF8.self)
   }

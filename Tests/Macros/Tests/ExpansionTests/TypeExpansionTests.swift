@@ -271,6 +271,93 @@ import Testing
       ])
   }
 
+  @Test func indexesWithOneNameAreOneIndex() {
+    expectExpansion(
+      """
+      @Sqlable struct Car {
+        @Index var id: Int
+        @Index(unique: true, name: "x") @Index(name: "y") var maker: String
+        @Index(name: "y") var color: String
+        @Index(unique: true, name: "x", descending: true) var year: Int
+
+        init(row: ReadRow) throws {}
+        func write(to row: inout RowWriter) throws {}
+      }
+      """,
+      """
+      struct Car {
+        var id: Int
+        var maker: String
+        var color: String
+        var year: Int
+
+        init(row: ReadRow) throws {}
+        func write(to row: inout RowWriter) throws {}
+      }
+
+      extension Car: Sqlable {
+        static let id = column("id", Int.self)
+        static let maker = column("maker", String.self)
+        static let color = column("color", String.self)
+        static let year = column("year", Int.self)
+        static let tableLayout = [id.column, maker.column, color.column, year.column]
+        static let tableIndexes = [
+          Index(id), Index(maker, year.desc, unique: true, name: "x"), Index(maker, color, name: "y"),
+        ]
+      }
+      """)
+  }
+
+  @Test func afterAMistakeTheConformanceIsAnOutline() {
+    expectExpansion(
+      """
+      @Sqlable("boats", options: [.strict]) public struct Boat {
+        @PrimaryKey(autoincrement: true) public var id: Int?
+        @Index @Column("hull", as: .text, Unique()) var number: String
+        @Embedded var home: Place
+        var any: Any
+        var tableName: String
+      }
+      """,
+      """
+      public struct Boat {
+        public var id: Int?
+        var number: String
+        var home: Place
+        var any: Any
+        var tableName: String
+
+        public init(id: Int? = nil, number: String, home: Place, any: Any, tableName: String) {
+          fatalError()
+        }
+      }
+
+      extension Boat: Sqlable {
+        public static let tableName = "boats"
+        public static let id = column("id", Int.self)
+        static let number = column("hull", String.self)
+        static let home = embedded("home", Place.self)
+        static let any = Column("any", .nullable(.blob))
+        public static let tableLayout: [Column] = []
+
+        public init(row: ReadRow) throws {
+          fatalError()
+        }
+
+        public func write(to row: inout RowWriter) throws {
+        }
+      }
+      """,
+      [
+        DiagnosticSpec(
+          message: "a column stores values of one type; give any a concrete type, or mark it @Transient", line: 5,
+          column: 12),
+        DiagnosticSpec(
+          message: "a model already has a member tableName; rename the property", line: 6, column: 7,
+          fixIts: [FixItSpec(message: "rename the property, not the column")]),
+      ])
+  }
+
   @Test func guideShowsTheExpansion() throws {
     let guide = URL(filePath: #filePath).appending(path: "../../../../../Docs/Macros.md").standardizedFileURL
     let blocks = try String(contentsOf: guide, encoding: .utf8).components(separatedBy: "```")

@@ -35,6 +35,12 @@ enum Rig: String, SqlValue { case sloop, ketch, schooner }
   @Embedded("anchorage") var anchorage: Position?
 }
 
+@Sqlable struct Voyage: Equatable {
+  @PrimaryKey var id: Int?
+  @Index(unique: true, name: "voyage_day") var yachtId: Int
+  @Index(unique: true, name: "voyage_day", descending: true) var day: Int
+}
+
 @Suite struct MacrosGuide {
   private func schema(_ model: any Sqlable.Type, of db: SqliteDatabase) throws -> [String] {
     try db.query(
@@ -44,7 +50,9 @@ enum Rig: String, SqlValue { case sloop, ketch, schooner }
 
   @Test func tablesMatchTheGuide() throws {
     try withDatabase { db in
-      for model in [Harbour.self, Yacht.self, Mooring.self] as [any Sqlable.Type] { try db.createTable(model) }
+      for model in [Harbour.self, Yacht.self, Mooring.self, Voyage.self] as [any Sqlable.Type] {
+        try db.createTable(model)
+      }
       #expect(
         try schema(Yacht.self, of: db) == [
           """
@@ -66,6 +74,10 @@ enum Rig: String, SqlValue { case sloop, ketch, schooner }
         try schema(Harbour.self, of: db).first == """
           CREATE TABLE "harbour" ("id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL, "position_latitude" REAL NOT NULL, \
           "position_longitude" REAL NOT NULL, "anchorage_latitude" REAL, "anchorage_longitude" REAL)
+          """)
+      #expect(
+        try schema(Voyage.self, of: db).last == """
+          CREATE UNIQUE INDEX "voyage_day" ON "voyage" ("yacht_id", "day" DESC)
           """)
     }
   }

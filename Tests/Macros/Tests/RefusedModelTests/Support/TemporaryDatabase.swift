@@ -1,0 +1,1 @@
+../../../../SqlableTests/Support/TemporaryDatabase.swift
