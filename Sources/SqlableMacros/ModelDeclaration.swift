@@ -17,6 +17,7 @@ struct ModelDeclaration {
   let name: TokenSyntax
   let access: Access
   let isClass: Bool
+  let isFinal: Bool
   /// True if the declaration is nested in another type. An extension does not see the types of the enclosing type.
   let isNested: Bool
   let syntax: DeclSyntax
@@ -49,6 +50,7 @@ struct ModelDeclaration {
     memberBlock = declaration.memberBlock
     access = Access(declaration.modifiers)
     isClass = declaration.is(ClassDeclSyntax.self)
+    isFinal = declaration.modifiers.contains { $0.name.text == "final" }
     isNested = context.lexicalContext.contains { $0.asProtocol(DeclGroupSyntax.self) != nil }
     name = declaration.asProtocol(NamedDeclSyntax.self)?.name ?? .identifier("")
     arguments = node.labeledArguments

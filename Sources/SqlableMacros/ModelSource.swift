@@ -110,7 +110,8 @@ struct ModelSource {
   private func reading(indent: String) -> [String] {
     let row = isModel ? "ReadRow" : "EmbeddedRow"
     let values = model.stored.map { "\($0.reference) = try row.get(\(type).\($0.name))" }
-    return ["\(indent)\(access)init(row: \(row)) throws {"]
+    let modifier = model.isClass && !model.isFinal ? "required " : ""
+    return ["\(indent)\(access)\(modifier)init(row: \(row)) throws {"]
       + (isOutline ? ["fatalError()"] : values).map { "\(indent)  \($0)" } + ["\(indent)}"]
   }
 

@@ -22,11 +22,17 @@ extension ModelDeclaration {
       mistakes.add("\(macro) needs a struct\(orClass), not a protocol", "type", at: declaration.protocolKeyword)
       return false
     }
-    if let declaration = syntax.as(ClassDeclSyntax.self) { checkClass(declaration) }
     let roleAttributes = (syntax.asProtocol(WithAttributesSyntax.self)?.attributes ?? []).compactMap { element in
       element.as(AttributeSyntax.self).flatMap { $0.attributeName.trimmedDescription == role.name ? $0 : nil }
     }
     if roleAttributes.count > 1 {
+      // The first attribute writes the code.
+      if let place = context.location(of: node), let first = context.location(of: roleAttributes[0]),
+        place.line.trimmedDescription == first.line.trimmedDescription,
+        place.column.trimmedDescription == first.column.trimmedDescription
+      {
+        return true
+      }
       mistakes.add("the type has \(macro) twice", "twice", at: roleAttributes[1])
       return false
     }
@@ -37,7 +43,10 @@ extension ModelDeclaration {
         "generic", at: parameters)
     }
     checkVisibility(context)
-    return mistakes.all.isEmpty
+    let isVisible = mistakes.all.isEmpty
+    if let declaration = syntax.as(ClassDeclSyntax.self) { checkClass(declaration) }
+    // A class that is not final has an outline too.
+    return isVisible && (role == .model || !isClass)
   }
 
   private var orClass: String { role == .model ? " or a final class" : "" }
@@ -59,7 +68,7 @@ extension ModelDeclaration {
     guard role == .model else {
       return mistakes.add("@SqlEmbedded needs a struct, not a class", "type", at: declaration.classKeyword)
     }
-    guard !declaration.modifiers.contains(where: { $0.name.text == "final" }) else { return }
+    guard !isFinal else { return }
     let keyword = declaration.classKeyword
     let final = keyword.with(\.tokenKind, .identifier("final class"))
     mistakes.add(

@@ -14,7 +14,7 @@ import Testing
           expected["\(file.lastPathComponent):\(number + 1)"] = String(words)
         }
         // The rest of the program sees the model and its columns.
-        if let name = line.firstMatch(of: /@Sqlable.* (?:struct|class) (\w+)/)?.1 {
+        if let name = line.firstMatch(of: /^@Sqlable.* (?:struct|class) (\w+) {/)?.1 {
           uses += "func use\(name)() { _ = \(name).read().filter(\(name).id == 1).first() }\n"
         }
       }
@@ -39,6 +39,7 @@ import Testing
     compiler.executableURL = URL(filePath: "/usr/bin/env")
     compiler.arguments =
       ["swiftc", "-typecheck", "-wmo", "-swift-version", "6", "-diagnostic-style", "llvm", "-D", "DEBUG"]
+      + ["-package-name", "models"]
       + ["-I", build + "Modules", "-I", library.standardizedFileURL.path(percentEncoded: false)]
       + ["-load-plugin-executable", build + "SqlableMacros-tool#SqlableMacros"]
       + files.map { $0.path(percentEncoded: false) }

@@ -11,145 +11,145 @@ struct Site: SqlEmbedded {
 
 @Sqlable struct Constant {
   var id: Int
-  let a = 5 // refused: a is a let with an initial value
+  let a = 5  // refused: a is a let with an initial value
 }
 
 @Sqlable public struct PublicConstant {
   public var id: Int
-  public let a = 5 // refused: a is a let with an initial value
+  public let a = 5  // refused: a is a let with an initial value
 }
 
 @Sqlable final class ConstantOfClass {
   let id: Int
-  let a = 5 // refused: a is a let with an initial value
+  let a = 5  // refused: a is a let with an initial value
 }
 
 @Sqlable struct Static {
   var id: Int
-  @Unique static let a = 5 // refused: a static property is not stored
+  @Unique static let a = 5  // refused: a static property is not stored
 }
 
 @Sqlable struct Computed {
   var id: Int
-  @Index var a: Int { id } // refused: a computed property is not stored
+  @Index var a: Int { id }  // refused: a computed property is not stored
 }
 
 @Sqlable struct Lazy {
   var id: Int
-  @Column("x") lazy var a = 5 // refused: a lazy property is not stored
+  @Column("x") lazy var a = 5  // refused: a lazy property is not stored
 }
 
 @Sqlable struct Twice {
   var id: Int
-  @Index @Index var a: Int // refused: a has @Index twice
+  @Index @Index var a: Int  // refused: a has @Index twice
 }
 
 @Sqlable struct Unvalued {
   var id: Int
-  @Transient var a: Int // refused: a is not stored in the table, and needs an initial value
+  @Transient var a: Int  // refused: a is not stored in the table, and needs an initial value
 }
 
 @Sqlable final class UnvaluedClass {
   let id: Int
-  @Transient let a: Int // refused: a is not stored in the table, and needs an initial value
+  @Transient let a: Int  // refused: a is not stored in the table, and needs an initial value
 }
 
 @Sqlable struct TransientIndex {
   var id: Int
-  @Transient @Index var a = 5 // refused: a is not stored, so @Index has no effect
+  @Transient @Index var a = 5  // refused: a is not stored, so @Index has no effect
 }
 
 @Sqlable struct Member {
   var id: Int
-  var tableName: String // refused: a model already has a member tableName
+  var tableName: String  // refused: a model already has a member tableName
 }
 
 @Sqlable struct MemberWrite {
   var id: Int
-  var column: String // refused: a model already has a member column
+  var column: String  // refused: a model already has a member column
 }
 
 @Sqlable struct EmbeddedDefault {
   var id: Int
-  @Embedded @Unique var a: Site // refused: a is an embedded struct with several columns
+  @Embedded @Unique var a: Site  // refused: a is an embedded struct with several columns
 }
 
 @SqlEmbedded struct Nest {
   var id: Int
-  @Embedded var a: Site // refused: an embedded struct can't embed another
+  @Embedded var a: Site  // refused: an embedded struct can't embed another
 }
 
 @SqlEmbedded struct KeyInside {
-  @PrimaryKey var id: Int // refused: @PrimaryKey needs a table
+  @PrimaryKey var id: Int  // refused: @PrimaryKey needs a table
 }
 
 @Sqlable struct ByHand {
   var id: Int
-  @Unique var a: Int // refused: ByHand already declares the column a
+  @Unique var a: Int  // refused: ByHand already declares the column a
   static let a = column("a", Int.self)
 }
 
 @Sqlable struct IndexByHand {
   var id: Int
-  @Index var a: Int // refused: IndexByHand already declares tableIndexes; add Index(a) there
+  @Index var a: Int  // refused: IndexByHand already declares tableIndexes; add Index(a) there
   static let tableIndexes = [Index(id)]
 }
 
 @Sqlable struct FullTextByHand {
   var id: Int
-  @FullText var a: String // refused: FullTextByHand already declares tableFullText; add a there
+  @FullText var a: String  // refused: FullTextByHand already declares tableFullText; add a there
   var b: String
   static let tableFullText = FullTextIndex(b)
 }
 
 @Sqlable struct TextKey {
   var id: Int
-  @PrimaryKey(autoincrement: true) var a: UUID? // refused: autoincrement needs an integer key
+  @PrimaryKey(autoincrement: true) var a: UUID?  // refused: autoincrement needs an integer key
 }
 
 @Sqlable struct Descending {
-  @PrimaryKey(autoincrement: true, descending: true) var id: Int? // refused: can't be descending
+  @PrimaryKey(autoincrement: true, descending: true) var id: Int?  // refused: can't be descending
 }
 
 @Sqlable struct GeneratedDefault {
   var id: Int
-  @Generated("1") @Default(5) var a: Int // refused: a can't have both @Generated and @Default
+  @Generated("1") @Default(5) var a: Int  // refused: a can't have both @Generated and @Default
 }
 
 @Sqlable struct NoDefault {
   var id: Int
-  @Default var a: Int // refused: @Default needs a value
+  @Default var a: Int  // refused: @Default needs a value
 }
 
 @Sqlable struct DefaultNow {
   var id: Int
-  @Default var a: Date = .now // refused: @Default needs a constant
+  @Default var a: Date = .now  // refused: @Default needs a constant
 }
 
 @Sqlable struct DefaultText {
   var id: Int
-  @Default("x") var a: Int // refused: a of type Int can't have the default "x"
+  @Default("x") var a: Int  // refused: a of type Int can't have the default "x"
 }
 
 @Sqlable struct DateText {
   var id: Int
-  @Column(as: .date(.iso8601)) var a: String // refused: can't store a of type String
+  @Column(as: .date(.iso8601)) var a: String  // refused: can't store a of type String
 }
 
 @Sqlable struct SearchedNumber {
   var id: Int
-  @FullText var a: Int // refused: a full-text index needs text, not Int
+  @FullText var a: Int  // refused: a full-text index needs text, not Int
 }
 
 @Sqlable struct EmptyName {
   var id: Int
-  @Column("") var a: Int // refused: the name of a column can't be empty
+  @Column("") var a: Int  // refused: the name of a column can't be empty
 }
 
 @Sqlable struct Conditional {
   var id: Int
   #if DEBUG
-  var a = 5 // refused: a stored property inside #if can't be a column
+  var a = 5  // refused: a stored property inside #if can't be a column
   #else
   #endif
 }
@@ -157,45 +157,45 @@ struct Site: SqlEmbedded {
 @Sqlable struct SameColumn {
   var id: Int
   var ownerID: Int
-  var ownerId: Int // refused: ownerId and ownerID have the same column owner_id
+  var ownerId: Int  // refused: ownerId and ownerID have the same column owner_id
 }
 
 @Sqlable struct TwoKeys {
   @PrimaryKey var id: Int
-  @PrimaryKey var a: Int // refused: a table can't have two primary keys
+  @PrimaryKey var a: Int  // refused: a table can't have two primary keys
 }
 
 @Sqlable struct HalfUnique {
   var id: Int
   @Index(unique: true, name: "x") var a: Int
-  @Index(name: "x") var b: Int // refused: a and b declare one index, but differ in unique
+  @Index(name: "x") var b: Int  // refused: a and b declare one index, but differ in unique
 }
 
 @Sqlable struct TwoTokenizers {
   var id: Int
   @FullText(tokenizer: .porter) var a: String
-  @FullText(prefixes: [2]) var b: String // refused: a table can't have two full-text indexes
+  @FullText(prefixes: [2]) var b: String  // refused: a table can't have two full-text indexes
 }
 
-@Sqlable(naming: true ? .verbatim : .snakeCase) struct Naming { // refused: naming must be the literal
+@Sqlable(naming: true ? .verbatim : .snakeCase) struct Naming {  // refused: naming must be the literal
   var id: Int
 }
 
-@Sqlable("") struct NoName { // refused: the name of a table can't be empty
+@Sqlable("") struct NoName {  // refused: the name of a table can't be empty
   var id: Int
 }
 
-@Sqlable("x") struct NamedTwice { // refused: NamedTwice already declares tableName
+@Sqlable("x") struct NamedTwice {  // refused: NamedTwice already declares tableName
   var id: Int
   static let tableName = "y"
 }
 
-@Sqlable(options: [.strict]) struct StrictTwice { // refused: StrictTwice already declares tableOptions
+@Sqlable(options: [.strict]) struct StrictTwice {  // refused: StrictTwice already declares tableOptions
   var id: Int
   static let tableOptions: [TableOption] = []
 }
 
 @Sqlable struct Constrained {
   var id: Int
-  static let tableConstraints = [Unique(id)] // refused: tableConstraints must be of type [TableConstraint]
+  static let tableConstraints = [Unique(id)]  // refused: tableConstraints must be of type [TableConstraint]
 }
