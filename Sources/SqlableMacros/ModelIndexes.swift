@@ -22,7 +22,8 @@ extension ModelDeclaration {
   var indexes: [ModelIndex] {
     var indexes: [ModelIndex] = []
     for property in stored {
-      for attribute in property.attributes where attribute.kind == .index {
+      for (position, attribute) in property.attributes.enumerated()
+      where attribute.kind == .index && !property.attributes[..<position].contains(where: attribute.repeats) {
         let name = attribute.argument("name")?.expression
         let same = name.flatMap { name in
           name.isNil ? nil : indexes.firstIndex { $0.name == name.trimmedDescription }

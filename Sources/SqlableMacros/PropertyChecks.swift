@@ -55,10 +55,11 @@ extension ModelDeclaration {
     }
     guard property.initialValue == nil, property.isLet || !property.isOptional else { return }
     let binding = property.binding
-    let value = binding.with(
-      \.initializer,
-      InitializerClauseSyntax(
-        equal: .equalToken(leadingTrivia: .space, trailingTrivia: .space), value: ExprSyntax("\(raw: "<#value#>")")))
+    var value = binding
+    value.typeAnnotation = binding.typeAnnotation?.with(\.trailingTrivia, [])
+    value.initializer = InitializerClauseSyntax(
+      equal: .equalToken(leadingTrivia: .space, trailingTrivia: .space), value: ExprSyntax("\(raw: "<#value#>")"),
+      trailingTrivia: binding.accessorBlock == nil ? [] : .space)
     mistakes.add(
       "\(property.plainName) is not stored in the table, and needs an initial value, because a row has none",
       "transientValue", at: binding,

@@ -231,7 +231,7 @@ import Testing
       """)
   }
 
-  @Test func aMistakeIsReportedAndNothingWritten() {
+  @Test func aClassThatIsNotFinalHasAnOutline() {
     expectExpansion(
       """
       @Sqlable class Boat {
@@ -241,6 +241,22 @@ import Testing
       """
       class Boat {
         let id: Int?
+
+        required init(row: ReadRow) throws {
+          fatalError()
+        }
+
+        init(id: Int? = nil) {
+          fatalError()
+        }
+      }
+
+      extension Boat: Sqlable {
+        static let id = column("id", Int?.self)
+        static let tableLayout: [Column] = []
+
+        func write(to row: inout RowWriter) throws {
+        }
       }
       """,
       [
@@ -248,6 +264,51 @@ import Testing
           message: "@Sqlable needs a final class: init(row:) must create the same type", line: 1, column: 10,
           fixIts: [FixItSpec(message: "add final")])
       ])
+  }
+
+  @Test func anotherKindOfTypeHasNoCode() {
+    expectExpansion(
+      """
+      @Sqlable actor Boat {
+        let id: Int
+      }
+      """,
+      """
+      actor Boat {
+        let id: Int
+      }
+      """,
+      [
+        DiagnosticSpec(message: "@Sqlable needs a struct or a final class, not an actor", line: 1, column: 10)
+      ])
+  }
+
+  @Test func ofTwoMacrosTheFirstWritesTheCode() {
+    expectExpansion(
+      """
+      @Sqlable @Sqlable struct Boat {
+        let id: Int
+      }
+      """,
+      """
+      struct Boat {
+        let id: Int
+      }
+
+      extension Boat: Sqlable {
+        static let id = column("id", Int.self)
+        static let tableLayout = [id.column]
+
+        init(row: ReadRow) throws {
+          id = try row.get(Boat.id)
+        }
+
+        func write(to row: inout RowWriter) throws {
+          row.set(Boat.id, id)
+        }
+      }
+      """,
+      [DiagnosticSpec(message: "the type has @Sqlable twice", line: 1, column: 10)])
   }
 
   @Test func anAttributeOutsideAModelIsReported() {
