@@ -31,8 +31,7 @@ private struct Mending: FixItMessage {
 
 extension FixIt {
   static func replace(_ message: String, _ old: some SyntaxProtocol, with new: some SyntaxProtocol) -> FixIt {
-    FixIt(
-      message: Mending(message: message), changes: [.replace(oldNode: Syntax(old), newNode: Syntax(new))])
+    FixIt(message: Mending(message: message), changes: [.replace(old, with: new)])
   }
 
   static func changes(_ message: String, _ changes: [Change]) -> FixIt {
@@ -41,6 +40,16 @@ extension FixIt {
 
   static func remove(_ attribute: AttributeSyntax, of variable: VariableDeclSyntax) -> FixIt {
     .replace("remove @\(attribute.attributeName.trimmedDescription)", variable, with: variable.without([attribute]))
+  }
+}
+
+extension FixIt.Change {
+  /// Replaces a node, and keeps the blanks and comments around the node. The compiler would replace them too.
+  static func replace(_ old: some SyntaxProtocol, with new: some SyntaxProtocol) -> FixIt.Change {
+    var kept = Syntax(new)
+    kept.leadingTrivia = old.leadingTrivia
+    kept.trailingTrivia = old.trailingTrivia
+    return .replace(oldNode: Syntax(old), newNode: kept)
   }
 }
 

@@ -61,8 +61,8 @@ extension ModelDeclaration {
       variables.append(column.property.variable)
     }
     let attributes = index.columns.map(\.attribute.syntax)
-    let removals = variables.map { FixIt.Change.replace(oldNode: Syntax($0), newNode: Syntax($0.without(attributes))) }
-    let addition = FixIt.Change.replace(oldNode: Syntax(array), newNode: Syntax(array.appending("\(raw: index.text)")))
+    let removals = variables.map { FixIt.Change.replace($0, with: $0.without(attributes)) }
+    let addition = FixIt.Change.replace(array, with: array.appending("\(raw: index.text)"))
     return [.changes("move the index to tableIndexes", removals + [addition])]
   }
 }

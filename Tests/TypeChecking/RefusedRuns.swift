@@ -29,7 +29,7 @@ func runs(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Co
   try Car.read().filter(Car.id == 1).run(db) // warned: result of call to 'run(_:file:line:)' is unused
   try Car.read().run() // refused: missing argument for parameter #1 in call
   try Car.read().run("cars.db") // refused: cannot convert value of type 'String' to expected argument type 'SqliteDatabase'
-  _ = Person.column("x", NoValue.self) // refused: static method 'column(_:_:_:file:line:)' requires that 'NoValue' conform to 'SqlValue'
+  _ = Person.column("x", NoValue.self) // refused: a column can't store this type; conform the type, or the elements of an array, to SqlValue or SqlJSON
   let frozen = Car.read(); frozen.limit = 5 // refused: cannot assign to value: 'limit' is a method
   _ = try db.prepare(Car.read()).run(db) // refused: instance method 'run' requires that 'SqliteDatabase' conform to 'SqlValue'
   _ = try db.prepare(Car.read().filter(Car.name == Parameter("x"))).run(NoValue()) // refused: instance method 'run' requires that 'NoValue' conform to 'SqlValue'

@@ -51,16 +51,12 @@ private final class Finder: SyntaxAnyVisitor {
 }
 
 extension FixIt {
-  /// Returns the source with the changes. As in the compiler, blanks and comments around the nodes stay.
+  /// Returns the source with the changes.
   fileprivate func applied(to source: String) -> String {
     var bytes = Array(source.utf8)
-    let edits = changes.compactMap { change -> (range: Range<Int>, text: String)? in
-      guard case .replace(let old, let new) = change else { return nil }
-      let start = old.positionAfterSkippingLeadingTrivia.utf8Offset
-      return (start..<old.endPositionBeforeTrailingTrivia.utf8Offset, new.trimmedDescription)
-    }
     for edit in edits.sorted(by: { $0.range.lowerBound > $1.range.lowerBound }) {
-      bytes.replaceSubrange(edit.range, with: Array(edit.text.utf8))
+      let range = edit.range.lowerBound.utf8Offset..<edit.range.upperBound.utf8Offset
+      bytes.replaceSubrange(range, with: Array(edit.replacement.utf8))
     }
     return String(decoding: bytes, as: UTF8.self)
   }
