@@ -199,7 +199,10 @@ struct DoctorReport: Encodable {
     add("Settings", settings.map { "\($0.name) is \($0.value), usually \($0.usual): \($0.meaning)" })
     add(
       "Tables and indexes",
-      trees.map { "\($0.name): \($0.pages) pages, \($0.bytes.sizeText), \($0.unusedBytes.sizeText) unused" })
+      trees.map { tree in
+        let pages = tree.pages == 1 ? "1 page" : "\(tree.pages) pages"
+        return "\(tree.name): \(pages), \(tree.bytes.sizeText), \(tree.unusedBytes.sizeText) unused"
+      })
     add("Remarks", remarks)
     add("Problems", problems)
     if problems.isEmpty { lines += ["", "Nothing is wrong."] }
