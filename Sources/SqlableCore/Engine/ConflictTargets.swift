@@ -13,7 +13,8 @@ extension SqlError {
     guard !targets.isEmpty else { return }
     message =
       "table \(name) has no unique index for ON CONFLICT \(targets.joined(separator: " or ")); declare Unique(…) or "
-      + "Index(…, unique: true) of these columns in the model, and add it to the table with a plan or a migration"
+      + "Index(…, unique: true) of these columns in the model, and add it to the table with a plan or a migration; "
+      + "a partial index needs its condition"
     (kind, table) = (.schema(.mismatch(message)), name)
   }
 }

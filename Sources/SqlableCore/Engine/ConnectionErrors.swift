@@ -92,9 +92,6 @@ extension Connection {
     if message.begins(with: "misuse of window function") {
       return message + "; use over(…), and wrap the query in named(_:) to filter by the result"
     }
-    if message.begins(with: "ON CONFLICT clause does not match") {
-      return message + "; name all columns of a unique index, and its condition if it has one"
-    }
     if message == "HAVING clause on a non-aggregate query" {
       return "having needs groupBy, or an aggregate among the results"
     }

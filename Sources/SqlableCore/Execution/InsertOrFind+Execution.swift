@@ -10,8 +10,11 @@ extension InsertOrFind: Runnable {
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Model {
     try check()
-    // A row that is there needs no write lock.
-    if let row = try find.run(db) { return row }
+    // A row that is there needs no write lock. Without a unique index, it would be one of several.
+    if let row = try find.run(db) {
+      try db.compile(insert.sql, of: insert.tree.tableInfo)
+      return row
+    }
     return try db.transaction { db in
       try insert.run(db)
       return try found(find.run(db))
@@ -54,5 +57,16 @@ extension InsertOrFind: Runnable {
       ).at(table: table)
     }
     return row
+  }
+}
+
+extension SqliteDatabase {
+  /// Compiles a statement without running it, or finds it in the cache. Throws the error of an invalid statement.
+  fileprivate func compile(_ sql: String, of table: TableInfo) throws {
+    try running(of: table) { connection in
+      connection.sql.begin()
+      connection.sql.append(text: sql)
+      try connection.finish(connection.prepareBuffered())
+    }
   }
 }
