@@ -64,13 +64,19 @@ extension DatabaseSchema.Table {
       guard case .schema = error.kind else { throw error }
       reason = error.message
     }
-    let old = columns.map(\.name).filter { name in
-      model[column: name] == nil && !newNames(of: name, among: [column.name], of: model).isEmpty
-    }
+    let old = formerNames(of: column.name, in: model)
     guard !old.isEmpty else { return reason }
     return (reason ?? "column \(name).\(column.name) is missing")
       + ", and might be the new name of \(old.joined(separator: " or ")): rename that column with a plan or a "
       + "migration, or add the new column with a plan"
+  }
+
+  /// Returns this table's columns that the model does not have, and that might be a column of the model under its old
+  /// name.
+  func formerNames(of column: String, in model: DatabaseSchema.Table) -> [String] {
+    columns.map(\.name).filter { name in
+      model[column: name] == nil && !newNames(of: name, among: [column], of: model).isEmpty
+    }
   }
 
   /// Returns the added columns that might be new names of a column of this table: those of the same type.

@@ -103,6 +103,23 @@ import Testing
       #expect(try Schema(Car.self).plan(db).isEmpty)
     }
     try withDatabase { db in
+      try db.createTables(Car.self, Person.self, Bicycle.self)
+      let date = Date(timeIntervalSince1970: 1_000)
+      let car = Car(id: 1, name: "Zoe", price: 2, isElectric: true, soldAt: date + 1)
+      #expect(try car.update().run(db) == 0)
+      #expect(try car.delete().run(db) == 0)
+      try car.insert().run(db)
+      let sold = try db.query("SELECT id FROM car WHERE sold_at > \(date, as: Car.soldAt)", as: Int.self)
+      #expect(sold == [1])
+      let anna = try Person(id: nil, name: "Anna").insert().run(db)
+      for owner in [nil, anna] { try Bicycle(name: "Norco", color: "red", ownerId: owner).insert().run(db) }
+      let required = Bicycle.read().including(Bicycle.owner)
+      #expect(try required.run(db).map(\.1?.name) == [nil, "Anna"])
+      #expect(try required.whereAny(Bicycle.owner).run(db).map(\.1?.name) == ["Anna"])
+      let annas = Bicycle.read().including(Bicycle.owner).whereAny(Bicycle.owner.filter(Person.name == "Anna"))
+      #expect(try annas.run(db).map(\.1?.name) == ["Anna"])
+    }
+    try withDatabase { db in
       let first = Migration("before Sqlable") { db in
         if try !db.tableExists("car") { try db.createTable(Car.self) }
       }

@@ -124,7 +124,8 @@ private enum New: TableDeclaration {
       let error = sqlError { _ = try schema.plan(db) }
       #expect(
         error?.message == """
-          column t.name needs a value for existing rows: it can't be NULL and has no default; use filling: ["t.name": …]
+          column t.name needs a value for existing rows: it can't be NULL and has no default; use filling: \
+          ["t.name": …], or renamed: if the column is the new name of title
           """)
       let asking = try schema.plan(db, filling: ["name": "?"], dropping: .columns)
       #expect(asking.questions.map(\.description) == ["was t.title renamed to name or code?"])
@@ -139,6 +140,29 @@ private enum New: TableDeclaration {
       try schema.verify(db)
       #expect(try Entry<New>.read().run(db) == [Entry<New>(1, "x", 1.5, .null, .null)])
       #expect(sqlError { _ = try schema.plan(db, renamed: ["code": "nothing"]) } != nil)
+    }
+  }
+
+  @Test func columnWithoutWhichInsertsFailDoesNotStay() throws {
+    try withOld(
+      """
+      CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL COLLATE NOCASE); \
+      INSERT INTO t VALUES (1, 'x')
+      """
+    ) { db in
+      let asking = try schema.plan(db, filling: ["name": "?"])
+      #expect(asking.questions.map(\.description) == ["was t.title renamed to name or code?"])
+      let error = sqlError { _ = try schema.plan(db, notRenamed: ["title"], filling: ["name": "?"]) }
+      #expect(
+        error?.message == """
+          column t.title is NOT NULL without a default, and no model declares it, so each insert fails; declare the \
+          column, rename it with renamed:, or drop it with dropping: .columns
+          """)
+      #expect(error?.column == "title")
+      let plan = try schema.plan(db, notRenamed: ["title"], filling: ["name": "?"], dropping: .columns)
+      try plan.apply(db, allowing: .dataLoss)
+      try Entry<New>(nil, "c", 2.0, nil, nil).insert().run(db)
+      #expect(try db.query("SELECT name FROM t ORDER BY id", as: String.self) == ["?", "c"])
     }
   }
 

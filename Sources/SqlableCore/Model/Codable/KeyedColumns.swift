@@ -108,8 +108,8 @@ final class KeyedColumns: Sendable {
     let names = name == snake ? name : "\(name) or \(snake)"
     return SqlError.misuse(
       """
-      the model of table \(table.name) has the coding key \(name), but no column \(names); declare the column, make \
-      the property optional, or remove the key from CodingKeys
+      the model of table \(table.name) has the coding key \(name), but no column \(names); declare the column, or \
+      remove the key from CodingKeys
       """
     ).at(table: table.name, column: name)
   }

@@ -141,8 +141,12 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
   private func set<Value: SqlValue & Encodable>(_ value: Value?, _ key: Key) throws {
     if let value, map.pointee.knownPosition(of: key) >= 0 { return try encode(value, forKey: key) }
     let column = try map.pointee.position(of: key)
-    guard column >= 0 else { return }
-    if let value { try row.set(value, at: column) } else { try row.setNull(at: column) }
+    if let value {
+      guard column >= 0 else { throw map.pointee.columns.missing(key) }
+      try row.set(value, at: column)
+    } else if column >= 0 {
+      try row.setNull(at: column)
+    }
   }
 
   func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
@@ -162,10 +166,7 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
     let column = try map.pointee.position(of: key)
-    if let value {
-      let isStored = try column >= 0 || map.pointee.form(of: Value.self, under: key).embedded != nil
-      return isStored ? try encode(value, forKey: key) : ()
-    }
+    if let value { return try encode(value, forKey: key) }
     if column >= 0 { return try row.setNull(at: column) }
     guard let columns = try map.pointee.form(of: Value.self, under: key).embedded else { return }
     for column in columns.columns { try row.current().pointee.setNull(column) }

@@ -14,8 +14,8 @@
 /// ```
 ///
 /// The column of a coding key has the key's name, or the key's name in snake_case. A key without a column throws
-/// `.misuse` unless the property is optional. An optional property without a column is not stored, and a read returns
-/// nil. Inserts and updates leave out a column without a key. Two keys for one column throw `.misuse`.
+/// `.misuse`, except for an optional property that is nil: a read returns nil for a property without a column. Inserts
+/// and updates leave out a column without a key. Two keys for one column throw `.misuse`.
 ///
 /// A ``SqlValue`` is stored as in any other model. An ``SqlEmbedded`` struct is stored in columns with the key and an
 /// underscore as the prefix. Any other `Codable` type is stored as a single value if the type encodes a single value,

@@ -250,6 +250,7 @@ struct SchemaPlanner {
     else { return }
     let differences = SchemaComparison.differences(of: existing, from: model, declaredBy: table, in: changed)
     ask(differences, existing, model)
+    try checkKeptColumns(differences, of: table)
     let change = try TableChange(
       table: table, existing: existing, model: model, differences: differences, planner: self)
     for step in try change.steps() { try add(step) }
@@ -258,18 +259,19 @@ struct SchemaPlanner {
   /// Adds questions about columns that might have been renamed.
   ///
   /// An extra column might be an added column under its old name, if both have the same type. The plan asks if extra
-  /// columns are dropped. The plan also asks if `renamed` gives the added column's name to a missing column. If the
-  /// model still has a column, the plan asks when the column's entry in `renamed` names an added column. An entry
-  /// without a table might refer to another table.
+  /// columns are dropped, or if inserts would fail without a value for the extra column. The plan also asks if `renamed`
+  /// gives the added column's name to a missing column. If the model still has a column, the plan asks when the column's
+  /// entry in `renamed` names an added column. An entry without a table might refer to another table.
   private mutating func ask(
     _ differences: [SchemaDifference], _ existing: DatabaseSchema.Table, _ model: DatabaseSchema.Table
   ) {
-    let added = differences.filter { $0.kind == .column && $0.isMissing }.compactMap(\.column).filter {
+    let missing = differences.filter { $0.kind == .column && $0.isMissing }.compactMap(\.column)
+    let added = missing.filter {
       answers.dropping.contains(.columns) || answers.isNewName($0, in: existing.name)
     }
     for extra in differences where extra.kind == .column && extra.isExtra {
       guard let old = extra.column, !isAnswered(old, of: existing.name) else { continue }
-      let alike = existing.newNames(of: old, among: added, of: model)
+      let alike = existing.newNames(of: old, among: extra.isHarmless ? added : missing, of: model)
       if !alike.isEmpty { questions.append(.init(table: existing.name, dropped: old, added: alike)) }
     }
     for column in existing.columns
@@ -282,6 +284,19 @@ struct SchemaPlanner {
 }
 
 extension SchemaPlanner {
+  /// Throws `.schema(.mismatch)` if a column stays that no model declares, and that makes every insert fail.
+  private func checkKeptColumns(_ differences: [SchemaDifference], of table: TableInfo) throws {
+    guard !answers.dropping.contains(.columns) else { return }
+    for extra in differences where extra.kind == .column && extra.isExtra && !extra.isHarmless {
+      let column = extra.column ?? ""
+      guard questions.allSatisfy({ $0.table != extra.table || $0.dropped != column }) else { continue }
+      throw SchemaPlanner.mismatch(
+        "column \(table.name).\(column) is NOT NULL without a default, and no model declares it, so each insert fails; "
+          + "declare the column, rename it with renamed:, or drop it with dropping: .columns",
+        table.name, column)
+    }
+  }
+
   /// True if `notRenamed` contains the column.
   private func isAnswered(_ column: String, of table: String) -> Bool {
     answers.notRenamed.contains { $0.isSameName(as: column) || $0.isSameName(as: "\(table).\(column)") }

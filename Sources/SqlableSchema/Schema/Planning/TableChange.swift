@@ -118,6 +118,9 @@ struct TableChange {
       ? [] : existing.columns.filter { column in table.columns.allSatisfy { !$0.name.isSameName(as: column.name) } }
   }
 
+  /// Returns the columns without a model that might be a new column under its old name.
+  func formerNames(of column: Column) -> [String] { existing.formerNames(of: column.name, in: model) }
+
   /// Returns the program's value for rows without a value; nil if SQLite chooses. Throws if the type can't store it.
   func filling(of column: Column) throws -> DatabaseValue? {
     guard let fill = SchemaPlanner.Answers.entry(planner.answers.filling, table.name, column.name) else { return nil }

@@ -70,9 +70,11 @@ struct TableRebuild {
       } else if !column.type.isNullable, column.definition.options.defaultValue == nil, rows > 0,
         !(table.keyIsRowid && column.name.isExactly(table.columns[table.key[0]].name))
       {
+        let old = change.formerNames(of: column).joined(separator: " or ")
         throw SchemaPlanner.mismatch(
           "column \(table.name).\(column.name) needs a value for existing rows: it can't be NULL and has no default; "
-            + "use filling: [\"\(table.name).\(column.name)\": …]",
+            + "use filling: [\"\(table.name).\(column.name)\": …]"
+            + (old.isEmpty ? "" : ", or renamed: if the column is the new name of \(old)"),
           table.name, column.name)
       }
     }

@@ -193,7 +193,7 @@ import Testing
   @Test func propertiesWithoutColumnsAndColumnsWithoutKeysAreSkipped() throws {
     try withDatabase { db in
       try db.createTable(Partial.self)
-      let partial = Partial(id: 1, name: "Fram", length: 99, draft: "kept nowhere")
+      let partial = Partial(id: 1, name: "Fram", length: 99)
       #expect(partial.insert().sql == #"INSERT INTO "partial" ("id", "name") VALUES (?, ?)"#)
       try partial.insert().run(db)
       try db.execute("UPDATE partial SET note = 'kept', stars = 4")
@@ -203,6 +203,19 @@ import Testing
       #expect(stored.map(\.0) == ["kept"])
       #expect(stored.map(\.1) == [4])
       #expect(stored.map(\.2) == [5])
+    }
+  }
+
+  @Test func aValueWithoutAColumnIsNotLost() throws {
+    try withDatabase { db in
+      try db.createTable(Partial.self)
+      let partial = Partial(id: 1, name: "Fram", draft: "unknown column")
+      for statement in [partial.insert(), partial.save()] {
+        let error = expectMisuse { try statement.run(db) }
+        #expect(error?.column == "draft")
+        #expect(error?.message.contains("declare the column, or remove the key from CodingKeys") == true)
+      }
+      #expect(try Partial.count().run(db) == 0)
     }
   }
 
@@ -224,7 +237,6 @@ import Testing
     func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(id, forKey: .id)
-      try container.encodeIfPresent(tries, forKey: .tries)
     }
   }
 

@@ -17,7 +17,7 @@ import Testing
       try db.createTable(Misnamed.self)
       let message = """
         the model of table misnamed has the coding key colorName, but no column colorName or color_name; declare the \
-        column, make the property optional, or remove the key from CodingKeys
+        column, or remove the key from CodingKeys
         """
       for _ in 1...2 {
         let written = expectMisuse { try Misnamed(colorName: "red").insert().run(db) }
