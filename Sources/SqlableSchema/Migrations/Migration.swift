@@ -19,6 +19,8 @@ public struct Migration: Sendable {
   public let name: String
   /// The SHA-256 of the migration's kind and content, in hexadecimal digits.
   public let checksum: String
+  /// True for Swift code.
+  let isCode: Bool
   let work: Work
   /// The work on a database without a handle, such as a cluster; nil if the work needs a handle.
   package let remoteWork: RemoteWork?
@@ -37,6 +39,7 @@ public struct Migration: Sendable {
 
   package init(_ name: String, kind: String, content: String, _ work: Work, _ remoteWork: RemoteWork? = nil) {
     self.name = name
+    isCode = kind == "code"
     self.work = work
     self.remoteWork = remoteWork
     checksum = SHA256.hex(Array(kind.utf8) + [0] + Array(content.utf8))

@@ -96,7 +96,14 @@ import Testing
         ("SELECT", .syntax),
         ("SELECT zeroblob(2000000000)", .tooBig),
         ("SELECT abs(-9223372036854775807 - 1)", .other),
-        ("SELECT nosuch()", .other),
+        (
+          "SELECT nosuch()",
+          .misuse(
+            """
+            no such function: nosuch; register a function of the program with register(_:) on the handle or pool, before \
+            its first use
+            """)
+        ),
       ]
       for (sql, kind) in cases {
         let error = expectError(kind, "\(sql.text)") { try db.execute(sql) }

@@ -160,7 +160,7 @@ struct OtherProcessTests {
       let latest = Mutex(-1)
       let loop = Task { for try await count in Member.count().updates(in: pool) { latest.withLock { $0 = count } } }
       // All tests start at once, so the loop's task may start late.
-      while latest.withLock({ $0 }) < 0 { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { latest.withLock { $0 } >= 0 }
       var (bursts, count, late, longest) = (0, 0, 0, Duration.zero)
       let end = ContinuousClock.now + .seconds(seconds)
       while ContinuousClock.now < end {

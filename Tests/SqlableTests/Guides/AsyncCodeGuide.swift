@@ -25,7 +25,8 @@ private let endless: SQL = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i 
 @Suite struct AsyncCodeGuide {
   func withBikes(_ body: (SqlitePool) async throws -> Void) async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/bikes.sqlite")
+      // All tests start at once: a call can wait for a minute until the thread of the others is free.
+      let pool = try SqlitePool(filepath: directory + "/bikes.sqlite", configuration: .init(waitTimeout: nil))
       try await pool.transaction { db in try db.createTables(Person.self, Bicycle.self) }
       try await Bicycle(name: "Norco", color: "red").insert().run(pool)
       try await body(pool)
@@ -135,11 +136,11 @@ private let endless: SQL = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i 
       let names = (1...100).map { "person \($0)" }
       let isHeld = DispatchSemaphore(value: 0)
       let holder = Task { try await pool.transaction { _ in isHeld.wait() } }
-      while !pool.statistics.isWriting { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { pool.statistics.isWriting }
       let before = pool.statistics.commits
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {  // not shown
-          while pool.statistics.waitingWrites < 100 { try await Task.sleep(for: .milliseconds(1)) }  // not shown
+          try await until { pool.statistics.waitingWrites == 100 }  // not shown
           isHeld.signal()  // not shown
         }  // not shown
         for name in names {

@@ -21,8 +21,8 @@ import Testing
       #expect(try await Car.count().run(pool) == 2)
       _ = Car.read().updates(in: pool)
       _ = pool.changes(on: Bicycle.self)
-      let all = [Migration("v1") { db in try db.createTable(Car.self) }]
-      try await Migrations(all).apply(pool)
+      let all = [Migration("v1", sql: "CREATE TABLE car (id INTEGER PRIMARY KEY)")]
+      await #expect(throws: SqlError.self) { try await Migrations(all).apply(pool) }
       try await pool.close()
     }
   }
@@ -97,7 +97,7 @@ import Testing
       #expect(view == View(sql: "SELECT name FROM car"))
       db.observe(on: Bicycle.self) { id in print(id) }
       #expect(try db.tableExists("car"))
-      let all = [Migration("v1") { db in try db.createTable(Car.self) }]
+      let all = [Migration("v1", sql: "CREATE TABLE car (id INTEGER PRIMARY KEY)")]
       let isCurrent = try Migrations(all).status(db) == .current
       #expect(!isCurrent)
       #expect(try Schema(Car.self).plan(db).isEmpty)
@@ -120,11 +120,13 @@ import Testing
       #expect(try annas.run(db).map(\.1?.name) == ["Anna"])
     }
     try withDatabase { db in
-      let first = Migration("before Sqlable") { db in
-        if try !db.tableExists("car") { try db.createTable(Car.self) }
-      }
-      try Migrations([first]).apply(db)
+      let migrations = Migrations(
+        [Migration("prices", sql: "UPDATE car SET price = 0 WHERE price < 0")], fresh: Schema(Car.self))
+      #expect(try migrations.apply(db).isEmpty)
       #expect(try db.tableExists("car"))
+      let old = try SqliteDatabase.inMemory()
+      try old.createTable(Car.self)
+      #expect(try migrations.apply(old) == ["prices"])
     }
   }
 }

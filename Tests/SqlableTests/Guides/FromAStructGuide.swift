@@ -49,24 +49,13 @@ extension Shipment: SqlCodable {
 /// The examples of Docs/FromAStruct.md.
 @Suite struct FromAStructGuide {
   let releases = Migrations([
-    Migration("parcels") { db in try db.createTable(Parcel.self) }
-  ])
-
-  let second = Migrations([
     Migration(
       "parcels",
       sql: """
         CREATE TABLE parcel (id INTEGER PRIMARY KEY AUTOINCREMENT, address TEXT NOT NULL,
           grams INTEGER NOT NULL CHECK (grams > 0), delivered_at REAL);
         CREATE INDEX parcel_delivered_at ON parcel (delivered_at)
-        """),
-    Migration(
-      "customers",
-      sql: """
-        ALTER TABLE parcel RENAME COLUMN grams TO weight;
-        ALTER TABLE parcel ADD COLUMN customer TEXT;
-        CREATE INDEX parcel_customer ON parcel (customer)
-        """),
+        """)
   ])
 
   func open(_ path: String) throws -> SqlitePool {
@@ -121,6 +110,23 @@ extension Shipment: SqlCodable {
           parcel: create index parcel_customer
             CREATE INDEX "parcel_customer" ON "parcel" ("customer")
           """)
+    }
+    let second = Migrations(
+      releases.all + [
+        Migration(
+          "customers",
+          sql: """
+            ALTER TABLE parcel RENAME COLUMN grams TO weight;
+            ALTER TABLE parcel ADD COLUMN customer TEXT;
+            CREATE INDEX parcel_customer ON parcel (customer)
+            """)
+      ])
+    // A file of the first release, and a new file.
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try releases.apply(db)
+      try Schema(Parcel.self).verify(db)
+      #expect(try second.apply(db) == ["customers"])
+      try Schema(Shipment.self).verify(db)
     }
     let empty = try SqliteDatabase.inMemory()
     try second.apply(empty)

@@ -82,12 +82,18 @@ import Testing
       let migrations = Migrations([
         Migration(
           "bicycles",
-          sql: "CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, colour TEXT NOT NULL)"),
-        Migration("color", sql: "ALTER TABLE bicycle RENAME COLUMN colour TO color"),
+          sql: """
+            CREATE TABLE person (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL);
+            CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+              colour TEXT NOT NULL DEFAULT 'black', owner_id INTEGER REFERENCES person (id) ON DELETE SET NULL,
+              UNIQUE (name, colour))
+            """),
+        Migration(
+          "color",
+          sql: "ALTER TABLE bicycle RENAME COLUMN colour TO color; CREATE INDEX bicycle_color ON bicycle (color)"),
         Migration("lower case") { db in
           try db.execute("UPDATE bicycle SET color = lower(color)")
         },
-        Migration("models") { db in try schema.plan(db).apply(db) },
       ])
       try migrations.apply(db)
       try Bicycle(name: "Norco", color: "red").insert().run(db)

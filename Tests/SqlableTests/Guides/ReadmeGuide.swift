@@ -29,10 +29,8 @@ extension Author {
     try await withDirectoryAsync { directory in
       let path = directory + "/library.sqlite"
       let schema = Schema(Author.self, Book.self)
-      let migrations = Migrations([
-        Migration("tables") { db in try schema.plan(db).apply(db) },
-        Migration("titles", sql: "UPDATE book SET title = trim(title)"),
-      ])
+      let migrations = Migrations(
+        [Migration("titles", sql: "UPDATE book SET title = trim(title)")], fresh: schema)
       // runs each migration once in this file, and throws every difference between the models and the file
       let pool = try await SqlitePool(filepath: path, schema: schema, migrations: migrations)
       let status = try await migrations.status(pool)

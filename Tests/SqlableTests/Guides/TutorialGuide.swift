@@ -392,7 +392,7 @@ extension PrioritizedTicket {
       for try await number in store.numberOfOpenTickets() { send(number) }
     }
     func sent(_ count: Int) async throws {
-      while numbers.values.count < count { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { numbers.values.count >= count }
     }
     try await sent(1)
     let id = try await store.open("The door is stuck", by: anna)

@@ -74,6 +74,24 @@ import Testing
     }
   }
 
+  @Test func columnOfThisReleaseInANewFileIsExplained() throws {
+    try withDatabase { db in
+      let color = Migration("color", sql: "ALTER TABLE bicycle ADD COLUMN color TEXT")
+      let tables = Migration("tables") { db in try db.createTables(Person.self, Bicycle.self) }
+      let error = sqlError { try Migrations([tables, color]).apply(db) }
+      #expect(
+        error?.message == """
+          migration color: duplicate column name: color; if migration tables calls createTable or applies a plan, it used \
+          the models of this release: write it as SQL, or create new files with fresh:
+          """)
+      let other = Migration("color", sql: "ALTER TABLE bicycle ADD COLUMN id TEXT")
+      let plain = Migration("tables", sql: "CREATE TABLE bicycle (id INTEGER)")
+      let file = try SqliteDatabase.inMemory()
+      let duplicate = sqlError { try Migrations([plain, other]).apply(file) }
+      #expect(duplicate?.message == "migration color: duplicate column name: id")
+    }
+  }
+
   @Test func migrationDoesNotWaitForALockOfTheSameThread() throws {
     try withDirectory { directory in
       let configuration = Configuration(busyTimeout: 0.05)
@@ -103,7 +121,7 @@ import Testing
           }
         }
       }
-      while reports.values.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { !reports.values.isEmpty }
       for task in tasks.dropFirst() { task.cancel() }
       for task in tasks.dropFirst() {
         await #expect(throws: CancellationError.self) { _ = try await task.value }

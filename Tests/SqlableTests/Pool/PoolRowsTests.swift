@@ -85,7 +85,7 @@ import Testing
           try? await Task.sleep(for: .milliseconds(5))
         }
       }
-      while received.values.count < 3 { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { received.values.count >= 3 }
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
       #expect(received.values.count < 500)

@@ -17,7 +17,6 @@ import Testing
   @Test func columnsAreFoundByNameIgnoringCase() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE person (NAME TEXT, Id INTEGER PRIMARY KEY)")
-      try db.createTable(Person.self)
       try Person(id: 1, name: "Anna").insert().run(db)
       let found = try db.query("SELECT * FROM person", as: Person.self)
       #expect(found == [Person(id: 1, name: "Anna")])

@@ -220,7 +220,6 @@ struct CorruptionTests {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 1_000) }
       let db = try SqliteDatabase(filepath: damaged.path)
-      try db.createTables(Person.self, Bicycle.self)
       let report = try db.checkForCorruption()
       #expect(report.isSound, "\(report)")
       #expect(db.corruption == nil)

@@ -124,12 +124,12 @@ struct DepositTests {
   @Test func aCancelledMergeAddsNothing() async throws {
     try await withDirectoryAsync { directory in
       _ = try DamagedDatabase(directory + "/old.sqlite") { try SalvageTests.bicycles($0, 10) }
-      let pool = try SqlitePool(filepath: directory + "/a.sqlite")
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite", configuration: .init(waitTimeout: nil))
       try await pool.withWriter { try $0.createTables(of: Schema(Person.self, Bicycle.self)) }
       let isHeld = DispatchSemaphore(value: 0)
       let holder = Task { try await pool.withWriter { _ in isHeld.wait() } }
       let merge = Task { try await Salvage(damaged: directory + "/old.sqlite").merge(into: pool) }
-      while pool.statistics.waitingWrites == 0 { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { pool.statistics.waitingWrites > 0 }
       merge.cancel()
       await #expect(throws: CancellationError.self) { _ = try await merge.value }
       isHeld.signal()
