@@ -15,11 +15,14 @@ package final class ResultLayout: @unchecked Sendable {
   @usableFromInline package let types: UnsafePointer<ColumnType?>
   let count: Int
 
+  /// The tables of models in a result of SQL text, with the positions of their first columns.
+  let tables: [(start: Int, table: TableInfo)]
+
   /// True if a result is allowed to have more columns than the layout.
   let takesRest: Bool
 
-  package init(_ columns: [ResultColumn], takesRest: Bool = false) {
-    self.takesRest = takesRest
+  package init(_ columns: [ResultColumn], tables: [(start: Int, table: TableInfo)] = [], takesRest: Bool = false) {
+    (self.tables, self.takesRest) = (tables, takesRest)
     count = columns.count
     let identities = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: count + 1)
     let types = UnsafeMutablePointer<ColumnType?>.allocate(capacity: count + 1)
@@ -43,7 +46,35 @@ extension ResultLayout {
   func extended(to count: Int, by column: ResultColumn) -> ResultLayout {
     guard count > self.count else { return self }
     let described = (0..<self.count).map { ResultColumn(identity: identities[$0], type: types[$0]) }
-    return ResultLayout(described + Array(repeating: column, count: count - self.count), takesRest: takesRest)
+    return ResultLayout(
+      described + Array(repeating: column, count: count - self.count), tables: tables, takesRest: takesRest)
+  }
+
+  /// Returns the layout with the columns of each model in the order of the result's names.
+  ///
+  /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. If the names
+  /// are other names than the columns', the order is the model's. Throws if the result has another column of the model at
+  /// the position of a column.
+  func ordered(by names: [String]) throws -> ResultLayout {
+    var columns = (0..<count).map { ResultColumn(identity: identities[$0], type: types[$0]) }
+    var isReordered = false
+    for (start, table) in tables where start + table.columns.count <= names.count {
+      let found = names[start..<start + table.columns.count].map { name in
+        table.columns.firstIndex { $0.name.isSameName(as: name) }
+      }
+      guard let misplaced = found.indices.first(where: { found[$0] ?? $0 != $0 }) else { continue }
+      guard Set(found).count == found.count, !found.contains(nil) else {
+        throw SqlError.misuse(
+          "the result has column \(names[start + misplaced]) where \(table.name).\(table.columns[misplaced].name) is read; "
+            + "select the columns of the model in the order of its layout, or all by their names"
+        ).at(table: table.name, column: table.columns[misplaced].name)
+      }
+      for case (let position, let index?) in found.enumerated() {
+        columns[start + position] = ResultColumn(table.columns[index])
+      }
+      isReordered = true
+    }
+    return isReordered ? ResultLayout(columns, tables: tables, takesRest: takesRest) : self
   }
 
   static func mismatch(_ columnCount: Int, _ read: Int) -> SqlError {

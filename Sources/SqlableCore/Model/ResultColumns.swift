@@ -13,6 +13,7 @@ extension ResultDescription {
   mutating func add(_ model: (some Sqlable).Type) throws {
     let table = try TableInfo.of(model)
     models.append(ObjectIdentifier(model))
+    tables.append((columns.count, table))
     try add(table.columns.map { ResultColumn($0) })
   }
 }

@@ -10,7 +10,8 @@ import FoundationEssentials
 /// ```
 ///
 /// A sequence of values becomes a list, with one `?` for each value. `\(json: value)` binds a value as one JSON text.
-/// Models and columns become quoted names. Statements, queries and terms become SQL, with their values bound.
+/// Models and columns become quoted names. Statements, queries, terms and other SQL text are embedded, with their values
+/// bound.
 public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   /// The text, with `?` for every value.
   public package(set) var text: String
@@ -177,6 +178,27 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
         if text.utf8.last == UInt8(ascii: "\"") { text += " " }
         text += sql.text
       }
+    }
+
+    /// Embeds other SQL text, with its values bound. Running the SQL throws `.misuse` if the embedded text ends inside
+    /// quotes or a comment.
+    ///
+    /// ```swift
+    /// let condition: SQL = "color = \(color) AND price > \(price)"
+    /// try db.query("SELECT name FROM bicycle WHERE \(condition)", as: String.self)
+    /// // SELECT name FROM bicycle WHERE color = ? AND price > ?
+    /// ```
+    public mutating func appendInterpolation(_ sql: SQL) {
+      beginInterpolation()
+      if text.utf8.last == UInt8(ascii: "\"") { text += " " }
+      offsets += sql.offsets.map { $0 + text.utf8.count }
+      arguments += sql.arguments
+      text += sql.text
+      var embedded = sql.text
+      if embedded.withUTF8(SQLTokenizer.endsOpen) {
+        fail(.misuse("SQL text that is embedded in other SQL text ends inside quotes or a comment"))
+      }
+      if let failure = sql.failure { fail(failure) }
     }
 
     mutating func appendIdentifier(_ name: String) {

@@ -27,6 +27,8 @@ public protocol JoinedOutput: SelectOutput {
 public struct ResultDescription {
   package private(set) var columns: [ResultColumn] = []
   package var models: [ObjectIdentifier] = []
+  /// The tables of the models, with the positions of their first columns.
+  package var tables: [(start: Int, table: TableInfo)] = []
   package private(set) var takesRest = false
 
   package init() {}
@@ -56,7 +58,7 @@ extension ResultLayout {
   convenience init<each Output: SelectOutput>(of type: repeat (each Output).Type) throws {
     var description = ResultDescription()
     repeat try (each type).describe(in: &description)
-    self.init(description.columns, takesRest: description.takesRest)
+    self.init(description.columns, tables: description.tables, takesRest: description.takesRest)
   }
 }
 

@@ -115,9 +115,10 @@ import Testing
       for owner in [nil, anna] { try Bicycle(name: "Norco", color: "red", ownerId: owner).insert().run(db) }
       let required = Bicycle.read().including(Bicycle.owner)
       #expect(try required.run(db).map(\.1?.name) == [nil, "Anna"])
-      #expect(try required.whereAny(Bicycle.owner).run(db).map(\.1?.name) == ["Anna"])
-      let annas = Bicycle.read().including(Bicycle.owner).whereAny(Bicycle.owner.filter(Person.name == "Anna"))
-      #expect(try annas.run(db).map(\.1?.name) == ["Anna"])
+      let owned = try Bicycle.read().whereAny(Bicycle.owner).including(Bicycle.owner).run(db)
+      #expect(owned.map(\.1?.name) == ["Anna"])
+      let annas = Bicycle.read().whereAny(Bicycle.owner.filter(Person.name == "Anna"))
+      #expect(try annas.run(db).count == 1)
     }
     try withDatabase { db in
       let migrations = Migrations(

@@ -10,11 +10,11 @@ private struct TextWithPartOfText: TextWithOtherValues {
     try db.execute("DELETE FROM person WHERE id = \(part)")
   }
 }
-private struct TextWithSQL: TextWithOtherValues {
+private struct TextWithAClosure: TextWithOtherValues {
   @available(*, deprecated)
   func execute(_ db: SqliteDatabase) throws {
     let name = "x' OR '1' = '1"
-    try db.execute("DELETE FROM person WHERE name = \(name) OR id = \(SQL("1 OR 1"))")
+    try db.execute("DELETE FROM person WHERE name = \(name) OR id = \({ "1 OR 1" })")
   }
 }
 
@@ -24,7 +24,7 @@ private struct TextWithSQL: TextWithOtherValues {
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person.insert([Person(id: nil, name: "Anna"), Person(id: nil, name: "Bo")]).run(db)
-      for text in [TextWithPartOfText(), TextWithSQL()] as [any TextWithOtherValues] {
+      for text in [TextWithPartOfText(), TextWithAClosure()] as [any TextWithOtherValues] {
         let error = sqlError { try text.execute(db) }
         #expect(error?.message.contains("can't store") == true)
         #expect(error?.message.contains("1 OR 1") == false)
@@ -49,6 +49,30 @@ private struct TextWithSQL: TextWithOtherValues {
       #expect(try db.query("SELECT max(salary) FROM (\(dear))", as: Double.self) == [10])
       try db.execute("INSERT INTO person (name) \(Worker.select(Worker.name).filter(Worker.id == 4)); SELECT \(1)")
       #expect(try Person.count().run(db) == 4)
+    }
+  }
+
+  @Test func otherSQLTextIsEmbeddedWithItsValues() throws {
+    try withCompany { db in
+      let (color, least) = ("red", 1)
+      var condition: SQL = "color = \(color)"
+      condition = "\(condition) AND id > \(least)"
+      let sql: SQL = "SELECT id + \(100) FROM \(Bicycle.self) WHERE \(condition) AND id < \(9)"
+      #expect(sql.text == #"SELECT id + ? FROM "bicycle" WHERE color = ? AND id > ? AND id < ?"#)
+      #expect(sql.bindings == [.integer(100), .text("red"), .integer(1), .integer(9)])
+      let typed = Bicycle.count(Bicycle.color == "red" && Bicycle.id > 1 && Bicycle.id < 9)
+      let (found, expected) = try (db.query(sql, as: Int.self), typed.run(db))
+      #expect(found.count == expected)
+      let two: SQL = "UPDATE person SET name = \("x") WHERE id = \(1); UPDATE person SET name = \("y") WHERE id = \(2)"
+      try db.execute("\(two); DELETE FROM person WHERE id = \(3)")
+      #expect(try db.query("SELECT name FROM person WHERE id < 3 ORDER BY id", as: String.self) == ["x", "y"])
+      for open in ["name = 'x", "id = 1 /* ", "id = \"a"] as [SQL] {
+        let error = expectMisuse { try db.execute("DELETE FROM person WHERE \(open)") }
+        #expect(error?.message == "SQL text that is embedded in other SQL text ends inside quotes or a comment")
+      }
+      // A list is not a value, so the embedded text can't be run.
+      let broken: SQL = "name = 'a \(1)'"
+      #expect(sqlError { try db.execute("DELETE FROM person WHERE \(broken)") } != nil)
     }
   }
 
