@@ -170,7 +170,8 @@ import Testing
     try withDatabase { db in
       try createOrders(db)
       let lines = OrderLine.toMany(OrderLine.self, through: OrderLine.placed, using: ShopOrder.lines)
-      let rows = try OrderLine.read().orderBy(OrderLine.id).including(lines.orderBy(OrderLine.id), lines.count()).run(db)
+      let rows = try OrderLine.read().orderBy(OrderLine.id).including(lines.orderBy(OrderLine.id), lines.count()).run(
+        db)
       #expect(rows.map { $0.1.map(\.id) } == [[1, 2], [1, 2], [3], [], []])
       #expect(rows.map(\.2) == [2, 2, 1, 0, 0])
       let tags = OrderLine.toMany(OrderTag.self, through: OrderLine.placed, using: ShopOrder.tags)
