@@ -34,6 +34,6 @@ func rows(db: SqliteDatabase, boss: Alias<Person>) throws {
   _ = Car.read().filter(Car.price - Car.name == 3) // refused: operator function '-' requires the types 'Double' and 'String' be equivalent
   _ = Car.read().filter(Car.soldAt - Car.soldAt > 3) // refused: referencing operator function '-' on 'TypedTerm' requires that 'Date' conform to 'SqlNumber'
   _ = Car.read().filter(Car.name.round() == 3) // refused: referencing instance method 'round' on 'TypedTerm' requires that 'String' conform to 'BinaryFloatingPoint'
-  _ = Car.name.sum() // refused: referencing instance method 'sum(distinct:where:)' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
+  _ = Car.name.sum() // refused: only numbers have a sum
   _ = Bicycle.name.sum().over(partitionBy: Car.name)
 }

@@ -27,7 +27,7 @@ func associations(db: SqliteDatabase, cars: [Car], car: Car, person: Person, cou
   _ = Person.read().filter(Person.cars) // refused: requires that '[Car]' conform to 'SqlBoolean'
   _ = Person.read().orderBy(Person.cars) // refused among others: referencing instance method 'orderBy' on 'Array' requires that 'Car' conform to 'SqlValue'
   _ = Person.read().whereAny(Person.cars.count()) // refused: no exact matches in call to instance method 'whereAny'
-  _ = Person.cars.aggregate(Car.name.sum()) // refused: requires that 'String' conform to 'SqlNumber'
+  _ = Person.cars.aggregate(Car.name.sum()) // refused: only numbers have a sum
   _ = Person.cars.aggregate(Bicycle.price.max()) // refused: instance method 'aggregate' requires that 'SqlExpression' conform to 'TypedTerm'
   _ = Car.owner.aggregate(Person.age.max()) // refused: requires the types 'Person?' and '[Person]' be equivalent
   _ = Car.owner.limit(3) // refused: requires that 'Person?' conform to 'AssociatedRows'

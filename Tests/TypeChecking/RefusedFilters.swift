@@ -27,7 +27,9 @@ func values(text: String, number: Int, date: Date) throws {
   _ = Car.read().filter(Car.name == NoValue()) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'NoValue'
   _ = Car.read().filter(Bicycle.name == NoValue()) // refused: operator function '==' requires that 'NoValue' conform to 'SqlTerm'
   _ = Car.read().filter(Car.name == Car.price) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'TypedColumn<Car, Double>'
-  _ = Car.read().filter(Car.price == Car.seats) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, Double>' and 'TypedColumn<Car, Int>'
+  _ = Car.read().filter(Car.price == Car.seats && Car.ownerId <= Car.price && Car.seats.optional < Car.price.optional)
+  _ = Car.read().filter(Car.seats > scalar(Car.select(Car.seats.average())) && Car.name == "x" && Car.price > 2.5)
+  _ = Car.read().filter(Car.seats == 2.5) // refused: the value has a different type than the term on the left
   _ = Car.read().filter(Car.soldAt < Car.seats) // refused: binary operator '<' cannot be applied to operands of type 'TypedColumn<Car, Date>' and 'TypedColumn<Car, Int>'
   _ = Car.read().filter(Car.ownerId == Person.name) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, Int?>' and 'TypedColumn<Person, String>'
   _ = Car.read().filter(Car.name == Person.age) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'TypedColumn<Person, Int?>'

@@ -56,8 +56,8 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Car.price * Car.name // refused: requires the types 'Double' and 'String' be equivalent
   _ = Car.name.abs() // refused: referencing instance method 'abs()' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
   _ = Car.name.round() // refused: referencing instance method 'round' on 'TypedTerm' requires that 'String' conform to 'BinaryFloatingPoint'
-  _ = Car.price.lowercase() // refused: referencing instance method 'lowercase()' on 'TypedTerm' requires that 'Double' conform to 'SqlText'
-  _ = Car.price.like("%x%") // refused: referencing instance method 'like(_:escape:)' on 'TypedTerm' requires that 'Double' conform to 'SqlText'
+  _ = Car.price.lowercase() // refused: only text has letters
+  _ = Car.price.like("%x%") // refused: only text matches a pattern
   _ = Car.seats.length() // refused: no exact matches in call to instance method 'length'
   _ = Car.seats.concatenated("x") // refused: only text can be concatenated, with values of the same type
   _ = Car.name.concatenated(5) // refused: only text can be concatenated, with values of the same type
@@ -71,7 +71,17 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Car.name.regexp(/x/) // refused: instance method 'regexp' requires that 'Regex<Substring>' conform to 'TypedTerm'
   _ = Car.seats.glob("x") // refused: referencing instance method 'glob' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
   _ = Car.name.like(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
-  _ = Car.name.ifNull("x") // refused: requires that
+  _ = Car.name.ifNull("x") // refused: only a nullable term has NULL to replace; after an outer join use optional.ifNull(_:)
+  _ = Car.name.ifNull(Person.name) // refused: only a nullable term has NULL to replace
+  _ = Car.name.optional.ifNull("x")
+  _ = Boat.name.ifNull("x") // refused: only a nullable term has NULL to replace
+  _ = Boat.length.ifNull(0) // refused: only a nullable term has NULL to replace
+  _ = Boat.name.sum() // refused: only numbers have a sum; a type that is stored as a number can conform to SqlNumber
+  _ = Boat.name.average() // refused: only numbers have an average
+  _ = Boat.length.like("x%") // refused: only text matches a pattern
+  _ = Boat.length.contains("x") // refused: only text contains text
+  _ = Boat.length.lowercase() // refused: only text has letters; a type that is stored as text can conform to SqlText
+  _ = Boat.length.uppercase() // refused: only text has letters
   _ = Car.name.coalesce(Car.price) // refused: instance method 'coalesce' requires the types 'String' and 'Double' be equivalent
   _ = Car.name.nullIf(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.price.greatest(Car.name) // refused: instance method 'greatest' requires the types 'Double' and 'String' be equivalent
@@ -84,7 +94,7 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Car.name.typed(as: Int?.self) // refused: the term has another type; use ifNull(_:) in place of NULL, or cast(to:)
   _ = Car.name.collate("nocase") // refused: cannot convert value of type 'String' to expected argument type 'Collate'
   _ = Car.name.substr("x") // refused: cannot convert value of type 'String' to expected argument type 'Int'
-  _ = Car.isElectric.lowercase() // refused: referencing instance method 'lowercase()' on 'TypedTerm' requires that 'Bool' conform to 'SqlText'
+  _ = Car.isElectric.lowercase() // refused: only text has letters
 }
 
 // swift-format-ignore
@@ -105,7 +115,7 @@ func dates(text: String, number: Int, date: Date) throws {
   _ = Car.soldAt.seconds(since: Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Date'
   _ = Car.soldAt.seconds(since: 5) // refused: cannot convert value of type 'Int' to expected argument type 'Date'
   _ = Car.soldAt.adding(1.5, .day) // refused: cannot convert value of type 'Double' to expected argument type 'Int'
-  _ = Car.soldAt.lowercase() // refused: referencing instance method 'lowercase()' on 'TypedTerm' requires that 'Date' conform to 'SqlText'
+  _ = Car.soldAt.lowercase() // refused: only text has letters
 }
 
 // swift-format-ignore
@@ -123,17 +133,27 @@ func fragments(text: String, number: Int, values: [String], fragment: SqlFragmen
 }
 
 // swift-format-ignore
+func optionals(f: ScalarFunction<Int, String?>, g: ScalarFunction<Int, String?, Double>, h: AggregateFunction<Int, Double?>) throws {
+  _ = Car.select(f(Car.name), f(Car.color), f(Car.name.optional), f(Bicycle.name))
+  _ = Car.read().filter(f(Car.name) > 3 && f(Parameter("name")) == 5)
+  _ = h(Car.price, distinct: true)
+  _ = g(Car.name.optional, Car.price)
+  _ = g(Car.name, Car.price) // refused: the number or types of the terms do not match the parameters; use term.optional for an optional one
+  _ = f(Car.price) // refused: the number or types of the terms do not match the parameters
+}
+
+// swift-format-ignore
 func functions(f: ScalarFunction<Double, Double, Double>, g: AggregateFunction<Double?, Double>) throws {
   _ = f(Car.price, Car.price * 2)
   _ = f(Bicycle.price, Bicycle.price) > 5
   _ = g(Car.price, distinct: true, where: Car.name == "x")
-  _ = f(Car.price) // refused: the number or types of the terms do not match the function's parameters
-  _ = f(Car.price, Car.name) // refused: the number or types of the terms do not match the function's parameters
-  _ = f(Car.price, Car.price, Car.price) // refused: the number or types of the terms do not match the function's parameters
-  _ = f(Car.price, Bicycle.price) // refused: the number or types of the terms do not match the function's parameters
+  _ = f(Car.price) // refused: the number or types of the terms do not match the parameters
+  _ = f(Car.price, Car.name) // refused: the number or types of the terms do not match the parameters
+  _ = f(Car.price, Car.price, Car.price) // refused: the number or types of the terms do not match the parameters
+  _ = f(Car.price, Bicycle.price) // refused: the number or types of the terms do not match the parameters
   _ = f(1, 2) // refused: instance method 'callAsFunction' requires that 'Int' conform to 'TypedTerm'
-  _ = g(Car.name) // refused: the number or types of the terms do not match the function's parameters
-  _ = g(Car.price, Car.price) // refused: the number or types of the terms do not match the function's parameters
+  _ = g(Car.name) // refused: the number or types of the terms do not match the parameters
+  _ = g(Car.price, Car.price) // refused: the number or types of the terms do not match the parameters
   let _: TypedExpression<String> = f(Car.price, Car.price) // refused: cannot assign value of type 'TypedExpression<Double>' to type 'TypedExpression<String>'
 }
 
@@ -142,11 +162,11 @@ func aggregates(text: String, number: Int, date: Date) throws {
   _ = Car.price.sum(where: Car.isElectric == true)
   _ = scalar(Car.select(Car.price.max())) == 5
   _ = countAll(where: Car.price > 5) > 3
-  _ = Car.name.sum() // refused: referencing instance method 'sum(distinct:where:)' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
-  _ = Car.name.average() // refused: referencing instance method 'average(distinct:where:)' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
+  _ = Car.name.sum() // refused: only numbers have a sum
+  _ = Car.name.average() // refused: only numbers have an average
   _ = Car.name.total() // refused: referencing instance method 'total(distinct:where:)' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
-  _ = Car.soldAt.sum() // refused: referencing instance method 'sum(distinct:where:)' on 'TypedTerm' requires that 'Date' conform to 'SqlNumber'
-  _ = Car.isElectric.average() // refused: referencing instance method 'average(distinct:where:)' on 'TypedTerm' requires that 'Bool' conform to 'SqlNumber'
+  _ = Car.soldAt.sum() // refused: only numbers have a sum
+  _ = Car.isElectric.average() // refused: only numbers have an average
   let _: TypedExpression<Double> = Car.price.sum() // refused: cannot assign value of type 'TypedExpression<Double?>' to type 'TypedExpression<Double>'
   let _: TypedExpression<Int> = Car.ownerId.max() // refused: cannot assign value of type 'TypedExpression<Int?>' to type 'TypedExpression<Int>'
   _ = countAll(where: Car.isElectric)

@@ -66,7 +66,7 @@ func jsonAndDates(text: String, json: JSON, date: Date) throws {
   _ = Car.tags.jsonSet("x", 5) // refused: missing argument for parameter 'to' in call
   _ = Car.tags.jsonSet(0, to: NoValue()) // refused: no exact matches in call to instance method 'jsonSet'
   _ = Car.tags.jsonContain("x") // refused: value of type 'TypedColumn<Car, [String]>' has no member 'jsonContain'
-  _ = Car.tags.contains("x") // refused: referencing instance method 'contains' on 'TypedTerm' requires that '[String]' conform to 'SqlText'
+  _ = Car.tags.contains("x") // refused: only text contains text; use jsonContains(_:)
   _ = Car.tags["x"] // refused: value of type 'TypedColumn<Car, [String]>' has no subscripts
   _ = Car.name.jsonValue("$.a") // refused among others: generic parameter 'Result' could not be inferred
   _ = Car.read().filter(Car.tags == ["x"] && Car.price > "5") // refused: '>' is unavailable: the value has a different type than the term on the left
@@ -123,7 +123,7 @@ func termTypes(text: String, f: ScalarFunction<Double, Double>) throws {
   _ = Car.select(Car.name, Case.when(Car.price > "5", then: "dear").when(Car.price > 2, then: "fair").else("cheap")) // refused: '>' is unavailable: the value has a different type than the term on the left
   _ = Car.select(Car.name, Case.when(Car.price > 5, then: "dear").when(Car.price > 2, then: 3).else("cheap")) // refused: 'when(_:then:)' is unavailable: the result has a different type than the first result
   _ = Car.select(Car.name, Car.price > 5) // refused: static method 'select' requires that 'SqlExpression' conform to 'Selectable'
-  _ = Car.select(Car.name, f(Car.name)) // refused: 'callAsFunction' is unavailable: the number or types of the terms do not match the function's parameters
+  _ = Car.select(Car.name, f(Car.name)) // refused: 'callAsFunction' is unavailable: the number or types of the terms do not match the parameters
   _ = Car.select(Car.name, f(price: Car.price)) // refused: extraneous argument label 'price:' in call
   _ = Car.select(Car.name, Car.name + " " + Car.color) // refused among others: '+' is unavailable: use concatenated(_:) to concatenate text
   _ = Car.select(Car.name, "\(Car.name) x") // refused: static method 'select' requires that 'String' conform to 'Selectable'

@@ -131,21 +131,36 @@ extension DocumentEncoder {
 
   /// Returns members that describe how the rows are associated with their parent rows.
   fileprivate func path(_ path: AssociationPath) throws -> Members {
+    for link in path.links { try checkDatabase(of: link.source.table) }
+    if let (link, from, to) = path.linkTable {
+      var (members, through) = (Members(), Members())
+      through.add(.table, .text(link.name))
+      through.add(.from, .key(from.map(\.name)))
+      through.add(.to, .key(to.map(\.name)))
+      members.add(.through, through.document)
+      return members
+    }
+    var members = step(path.step)
+    guard !path.links.isEmpty else { return members }
+    let links = path.links.map { link in
+      var members = step(link.step)
+      members.add(.table, .text(link.source.table.name))
+      members.add(.as, link.source.alias.map(Document.text))
+      return members.document
+    }
+    members.add(.through, .list(links))
+    return members
+  }
+
+  private func step(_ step: AssociationPath.Step) -> Members {
     var members = Members()
-    switch path {
+    switch step {
     case .referring(let columns, let key):
       members.add(.referringBy, .key(columns.map(\.name)))
       members.add(.key, key.map { .key($0.map(\.name)) })
     case .referred(let columns, let key):
       members.add(.referredBy, .key(columns.map(\.name)))
       members.add(.key, key.map { .key($0.map(\.name)) })
-    case .linked(let link, let from, let to):
-      try checkDatabase(of: link)
-      var through = Members()
-      through.add(.table, .text(link.name))
-      through.add(.from, .key(from.map(\.name)))
-      through.add(.to, .key(to.map(\.name)))
-      members.add(.through, through.document)
     }
     return members
   }
@@ -177,9 +192,11 @@ extension DocumentDecoder {
     let fields = try fields(document, DocumentDecoder.associationKeys, "an association")
     try begin(DocumentDecoder.levelsOfQuery)
     defer { end(DocumentDecoder.levelsOfQuery) }
-    // The link table is checked first, because a policy hides every table that is not in the policy.
-    if let access, let link = known.path.link, !access.tables.values.contains(where: { $0.info === link }) {
-      throw DocumentAccess.refusal
+    // The tables of the path are checked first, because a policy hides every table that is not in the policy.
+    if let access {
+      for link in known.path.links where !access.tables.values.contains(where: { $0.info === link.source.table }) {
+        throw DocumentAccess.refusal
+      }
     }
     let source = try part(fields, .from) { try self.source(ofAssociation: $0) }
     guard let source, source.table.hasSameModel(as: known.query.table), known.query.table.database == nil,
@@ -199,7 +216,7 @@ extension DocumentDecoder {
     if known.form != .rows, level.query.isLimited {
       throw failure("an aggregate of associated rows can't have a limit")
     }
-    if case .referred = known.path, level.query.isLimited || !level.query.clauses.order.isEmpty {
+    if known.path.isToOne, level.query.isLimited || !level.query.clauses.order.isEmpty {
       throw failure("an association with a single referenced row can't have an order or limit")
     }
     guard level.query.clauses.size.depth <= SqlExpression.maximumDepth else {
@@ -245,33 +262,19 @@ extension DocumentDecoder {
 }
 
 extension AssociationLevel {
-  /// Returns the columns that the association's foreign key references, in the order of the foreign key; nil for an
+  /// Returns the columns that the foreign key of the last step references, in the order of the foreign key; nil for an
   /// association through a link table.
   fileprivate func key(under table: TableInfo) throws -> [String]? {
-    switch path {
-    case .referring(let columns, let key):
-      let positions = try query.table.positions(referredToBy: columns, in: table, expecting: key)
-      return positions.map { table.columns[$0].name }
-    case .referred(let columns, let key):
-      let positions = try table.positions(referredToBy: columns, in: query.table, expecting: key)
-      return positions.map { query.table.columns[$0].name }
-    case .linked: return nil
-    }
+    guard path.linkTable == nil else { return nil }
+    let step = try resolvedSteps(under: table)[path.links.count]
+    return if case .referring = path.step { step.earlierColumns.map(\.name) } else { step.nextColumns.map(\.name) }
   }
 
-  /// The tables that the terms of the level can use: the associated table, and the link table.
-  fileprivate var scope: Scope {
-    get throws {
-      var sources = query.clauses.sources
-      if let link = path.link { sources.append(SelectQuery.Source(table: link)) }
-      return try Scope(sources, outer: nil)
-    }
-  }
+  /// The tables that the terms of the level can use: the associated table, and the tables of the path.
+  fileprivate var scope: Scope { get throws { try Scope(sources, outer: nil) } }
 
-  /// The tables of this level and all nested levels, including link tables.
-  fileprivate var tables: [TableInfo] {
-    [query.table] + (path.link.map { [$0] } ?? []) + childLevels.flatMap(\.tables)
-  }
+  /// The tables of this level and all nested levels, including the tables of the paths.
+  fileprivate var tables: [TableInfo] { sources.map(\.table) + childLevels.flatMap(\.tables) }
 }
 
 extension Document {

@@ -3,29 +3,33 @@ import SqlableQueries
 
 extension DecodedIncluding {
   func restricted(by policy: StatementPolicy) throws -> DecodedIncluding {
-    DecodedIncluding(
-      read: try read.restricted(by: policy), levels: try levels.restricted(by: policy, at: read.operation.rawValue))
+    let levels = try levels.restricted(by: policy, at: read.operation.rawValue, under: read.tree.table)
+    return DecodedIncluding(read: try read.restricted(by: policy), levels: levels)
   }
 }
 
 extension [AssociationLevel] {
-  fileprivate func restricted(by policy: StatementPolicy, at documentPath: String) throws -> [AssociationLevel] {
-    try enumerated().map { try $1.restricted(by: policy, at: "\(documentPath).including[\($0)]") }
+  fileprivate func restricted(
+    by policy: StatementPolicy, at documentPath: String, under table: TableInfo
+  ) throws -> [AssociationLevel] {
+    try enumerated().map { try $1.restricted(by: policy, at: "\(documentPath).including[\($0)]", under: table) }
   }
 }
 
 extension AssociationLevel {
-  fileprivate func restricted(by policy: StatementPolicy, at documentPath: String) throws -> AssociationLevel {
+  fileprivate func restricted(
+    by policy: StatementPolicy, at documentPath: String, under table: TableInfo
+  ) throws -> AssociationLevel {
     var level = self
-    do { try level.restrict(by: policy) } catch var error as SqlError {
+    do { try level.restrict(by: policy, under: table) } catch var error as SqlError {
       error.documentPath = [documentPath, error.documentPath].compactMap { $0 }.joined(separator: ".")
       throw error
     }
-    level.childLevels = try childLevels.restricted(by: policy, at: documentPath)
+    level.childLevels = try childLevels.restricted(by: policy, at: documentPath, under: query.table)
     return level
   }
 
-  private mutating func restrict(by policy: StatementPolicy) throws {
+  private mutating func restrict(by policy: StatementPolicy, under table: TableInfo) throws {
     let check = PolicyCheck(policy)
     var checkedQuery = query
     if case .value(let aggregate) = form {
@@ -33,38 +37,38 @@ extension AssociationLevel {
       checkedQuery.clauses.results = [.term(aggregate)]
     }
     try check.check(checkedQuery, .used(.result))
-    try checkPath(by: check)
+    try checkPath(by: check, under: table)
     // SQLite would refuse aggregates and windows here in the run.
     let terms = query.clauses.order.map(\.expression) + [query.filter].compactMap(\.self)
     guard !terms.contains(where: \.hasAggregateOrWindow) else { throw DocumentAccess.refusal }
-    // The run joins the link table, so the policy's condition on the link table also restricts the rows.
-    if let link = path.link { query.clauses.sources.append(SelectQuery.Source(table: link)) }
+    // The run joins the tables of the path, so the policy's conditions on these tables also restrict the rows.
+    query.clauses.sources += path.links.map(\.source)
     query = try query.restricted(by: policy)
     if case .value(let aggregate) = form { form = .value(try aggregate.restricted(by: policy)) }
-    if path.link != nil { query.clauses.sources.removeLast() }
+    query.clauses.sources.removeLast(path.links.count)
     guard form == .rows, !hasOneRow else { return }
     // If several parents match, the choice of the first parent must not depend on hidden data.
-    if case .referred = path { query.takeFirst() } else { query.restrictLimit(to: policy.limits.rows) }
+    if path.isToOne { query.takeFirst() } else { query.restrictLimit(to: policy.limits.rows) }
     query.orderFully()
   }
 
   /// True if the association references the key of the rows, so that at most one row matches.
   private var hasOneRow: Bool {
-    guard case .referred(_, let key?) = path, !query.table.key.isEmpty else { return false }
+    guard path.links.isEmpty, case .referred(_, let key?) = path.step, !query.table.key.isEmpty else { return false }
     return Set(key.map(query.table.position(of:))) == Set(query.table.key)
   }
 
   /// Throws if the number of rows reveals columns that may not be compared. Complete rows are readable anyway.
-  private func checkPath(by check: PolicyCheck) throws {
-    var shown: [(ColumnReference, TableInfo)] = []
-    switch path {
-    case .linked(let link, let from, let to): shown = (from + to).map { ($0, link) }
-    case .referring(let columns, _) where form != .rows: shown = columns.map { ($0, query.table) }
-    case .referring, .referred: break
+  private func checkPath(by check: PolicyCheck, under table: TableInfo) throws {
+    var shown: [(columns: [Column], table: TableInfo)] = []
+    for (index, step) in try resolvedSteps(under: table).enumerated() {
+      if index > 0 { shown.append((step.earlierColumns, step.earlier.table)) }
+      let isCounted = if case .referring = path.step { form != .rows } else { false }
+      if index < path.links.count || isCounted { shown.append((step.nextColumns, step.next.table)) }
     }
-    for (column, table) in shown {
+    for (columns, table) in shown {
       _ = try check.policy.rules(of: table)
-      try check.check(condition: SqlExpression(.column(ColumnReference(table.requiredColumn(column)))))
+      for column in columns { try check.check(condition: SqlExpression(.column(ColumnReference(column)))) }
     }
   }
 }

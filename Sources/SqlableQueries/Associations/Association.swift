@@ -37,7 +37,7 @@ package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
   /// database, because a foreign key can't reference another database. An association can name another database.
   func gathering(under table: TableInfo) throws -> GatheredPart<Output> {
     var level = level
-    if let database = table.database, level.query.table.database == nil { level.read(fromDatabase: database) }
+    if let database = table.database { level.inherit(database: database) }
     return try gathering(level, table)
   }
 

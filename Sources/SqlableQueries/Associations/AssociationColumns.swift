@@ -37,7 +37,8 @@ extension TableInfo {
         columns.count == 1
         ? ("is not declared as a ForeignKey", "pass the referenced column as `of`")
         : ("are not declared as ForeignKeys", "pass the referenced columns as `of`")
-      throw misuse(of: columns, isDeclared + (canPassKey ? "; \(remedy)" : ""))
+      let ofLink = "declare the foreign key of the link table, or use toMany(_:through:using:)"
+      throw misuse(of: columns, "\(isDeclared); \(canPassKey ? remedy : ofLink)")
     }
     for reference in references {
       let referred = reference.table()

@@ -116,8 +116,77 @@ extension Sqlable {
     _ target: Target.Type, through link: Link.Type, from origin: [any ColumnConvertible],
     to destination: [any ColumnConvertible]
   ) -> Association<Self, Target, [Target]> {
-    let path = AssociationPath.linked(
-      TableInfo.unchecked(link), from: origin.references, to: destination.references)
+    let path = AssociationPath.linked(TableInfo.unchecked(link), from: origin, to: destination)
     return .toMany(AssociationLevel(SelectQuery(of: TableInfo.unchecked(target)), path))
+  }
+}
+
+// MARK: - Through other associations
+
+extension Sqlable {
+  /// The rows of another model that two associations in turn connect with a row of this model.
+  ///
+  /// ```swift
+  /// static let repairs = toMany(Repair.self, through: bikes, using: Bicycle.repairs)
+  /// // SELECT …, "bicycle"."owner_id" FROM "repair" JOIN "bicycle" ON "repair"."bicycle_id" = "bicycle"."id"
+  /// //   WHERE "bicycle"."owner_id" IN (?, ?, …)
+  /// ```
+  ///
+  /// The filters of both associations apply. The rows are in the order of `first`, then in the order of `second`. Both
+  /// associations can themselves lead through others. A row that is reached on several paths is returned once for each
+  /// path. The terms of later modifiers can use the columns of all tables on the path.
+  ///
+  /// Running the read throws `.invalidStatement` if `first` or `second` has a limit; limit the whole association
+  /// instead.
+  ///
+  /// - Parameters:
+  ///   - target: The other model.
+  ///   - first: An association of this model.
+  ///   - second: An association of the rows of `first`.
+  public static func toMany<Target: Sqlable, Link: Sqlable>(
+    _ target: Target.Type, through first: Association<Self, Link, [Link]>,
+    using second: Association<Link, Target, [Target]>
+  ) -> Association<Self, Target, [Target]> {
+    .toMany(first.part.level.followed(by: second.part.level))
+  }
+
+  /// The rows of another model that rows of `first` reference.
+  ///
+  /// ```swift
+  /// static let owners = toMany(Person.self, through: repairs, using: Repair.owner)
+  /// ```
+  ///
+  /// A row that several rows reference is returned once for each of them.
+  public static func toMany<Target: Sqlable, Link: Sqlable>(
+    _ target: Target.Type, through first: Association<Self, Link, [Link]>,
+    using second: Association<Link, Target, Target?>
+  ) -> Association<Self, Target, [Target]> {
+    .toMany(first.part.level.followed(by: second.part.level))
+  }
+
+  /// The rows of another model that are associated with the row that `first` references.
+  ///
+  /// ```swift
+  /// static let siblings = toMany(Bicycle.self, through: owner, using: Person.bikes)
+  /// ```
+  public static func toMany<Target: Sqlable, Link: Sqlable>(
+    _ target: Target.Type, through first: Association<Self, Link, Link?>,
+    using second: Association<Link, Target, [Target]>
+  ) -> Association<Self, Target, [Target]> {
+    .toMany(first.part.level.followed(by: second.part.level))
+  }
+
+  /// The row of another model that the row of `first` references. Nil if a foreign key is NULL or no row matches.
+  ///
+  /// ```swift
+  /// static let owner = toOne(Person.self, through: bicycle, using: Bicycle.owner)
+  /// // SELECT …, "bicycle"."id" FROM "person" JOIN "bicycle" ON "person"."id" = "bicycle"."owner_id"
+  /// //   WHERE "bicycle"."id" IN (?, ?, …)
+  /// ```
+  public static func toOne<Target: Sqlable, Link: Sqlable>(
+    _ target: Target.Type, through first: Association<Self, Link, Link?>,
+    using second: Association<Link, Target, Target?>
+  ) -> Association<Self, Target, Target?> {
+    .toOne(first.part.level.followed(by: second.part.level))
   }
 }

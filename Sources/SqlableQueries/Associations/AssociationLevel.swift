@@ -12,7 +12,7 @@ package struct AssociationLevel: Sendable, Hashable {
 
   /// The query of the rows. Its limit applies to each parent row.
   package var query: SelectQuery
-  package private(set) var path: AssociationPath
+  package internal(set) var path: AssociationPath
   package var form = Form.rows
   package var childLevels: [AssociationLevel] = []
 
@@ -20,79 +20,14 @@ package struct AssociationLevel: Sendable, Hashable {
 
   mutating func read(fromDatabase database: String) {
     query.clauses.read(fromDatabase: database)
-    guard case .linked(let link, let from, let to) = path else { return }
-    path = .linked(link.named(link.name, in: database), from: from, to: to)
-  }
-}
-
-/// The columns that connect associated rows with their parent rows. A key can have several columns.
-package enum AssociationPath: Sendable, Hashable {
-  /// Columns of the associated rows reference columns of the parent rows.
-  case referring([ColumnReference], to: [ColumnReference]?)
-  /// Columns of the parent rows reference columns of the associated rows.
-  case referred([ColumnReference], to: [ColumnReference]?)
-  /// The rows of a link table reference the parent rows and the associated rows.
-  case linked(TableInfo, from: [ColumnReference], to: [ColumnReference])
-
-  package var link: TableInfo? { if case .linked(let link, _, _) = self { link } else { nil } }
-
-  static func referring(_ foreignKey: [any ColumnConvertible], to key: [any ColumnConvertible]?) -> AssociationPath {
-    .referring(foreignKey.references, to: key?.references)
+    path.read(fromDatabase: database)
   }
 
-  static func referred(_ foreignKey: [any ColumnConvertible], to key: [any ColumnConvertible]?) -> AssociationPath {
-    .referred(foreignKey.references, to: key?.references)
+  /// Reads the tables that no call has assigned to a database from `database`.
+  mutating func inherit(database: String) {
+    if query.table.database == nil { query.clauses.read(fromDatabase: database) }
+    path.inherit(database: database)
   }
-}
-
-extension [any ColumnConvertible] {
-  var references: [ColumnReference] { map { ColumnReference($0.column) } }
-}
-
-/// An association path with resolved and checked columns. All lists have the same order.
-package struct ResolvedPath {
-  /// The positions, in a parent row, of the values that connect the row with its associated rows.
-  package let parentPositions: [Int]
-  /// The columns of the associated rows or of the link table that contain the connecting values.
-  package let columns: [Column]
-  /// The positions of `columns` in the associated rows; nil if the link table contains `columns`.
-  let positions: [Int]?
-  /// The collations with which SQLite compares `columns`.
-  let collations: [Collate]
-  var link: Link?
-
-  /// The link table, and the columns that join the link table to the associated rows.
-  struct Link {
-    let table: TableInfo
-    let foreignKey: [SqlExpression]
-    let key: [SqlExpression]
-  }
-
-  /// The connecting columns as one term.
-  fileprivate var term: SqlExpression { .row(terms) }
-  fileprivate var terms: [SqlExpression] { columns.terms }
-
-  /// Creates the path from pairs of positions: in a parent row, and in `table`, which contains the connecting values.
-  fileprivate init(_ pairs: [(parent: Int, column: Int)], in table: TableInfo, through link: Link? = nil) throws {
-    // For a row value as the operand of IN, SQLite 3.40 compares the index with the first column's type and collation.
-    // It uses no index of texts if the first column is a number, and no index of another collation.
-    func rank(_ pair: (parent: Int, column: Int)) -> Int {
-      let column = table.columns[pair.column]
-      let isText = column.type.storageClass == .text || column.type.storageClass == .blob
-      return (isText ? 0 : 1) + (column.definition.options.collation ?? .binary == .binary ? 0 : 2)
-    }
-    let ordered = (0..<4).flatMap { value in pairs.filter { rank($0) == value } }
-    parentPositions = ordered.map(\.parent)
-    let positions = ordered.map(\.column)
-    columns = positions.map { table.columns[$0] }
-    collations = try columns.map { try $0.groupingCollation(in: table) }
-    self.positions = link == nil ? positions : nil
-    self.link = link
-  }
-}
-
-extension [Column] {
-  fileprivate var terms: [SqlExpression] { map { SqlExpression(.column(ColumnReference($0))) } }
 }
 
 /// A query for the rows of a level, and the result columns.
@@ -107,41 +42,6 @@ struct LevelQuery {
 }
 
 extension AssociationLevel {
-  /// Resolves the columns that connect rows with a parent table's. Throws if the declarations contradict the path.
-  package func resolvedPath(under parentTable: TableInfo) throws -> ResolvedPath {
-    let table = try query.checkedTable
-    switch path {
-    case .referring(let foreignKey, let key):
-      let parents = try table.positions(referredToBy: foreignKey, in: parentTable, expecting: key)
-      let positions = try foreignKey.map(table.requiredPosition(of:))
-      let pairs = Array(zip(parents, positions))
-      for (parent, position) in pairs {
-        try table.columns[position].checkRefers(to: parentTable.columns[parent], from: table)
-      }
-      return try ResolvedPath(pairs, in: table)
-    case .referred(let foreignKey, let key):
-      let positions = try parentTable.positions(referredToBy: foreignKey, in: table, expecting: key)
-      let pairs = Array(zip(try foreignKey.map(parentTable.requiredPosition(of:)), positions))
-      for (parent, position) in pairs {
-        try parentTable.columns[parent].checkRefers(to: table.columns[position], from: parentTable)
-      }
-      return try ResolvedPath(pairs, in: table)
-    case .linked(let link, let from, let to):
-      if let defect = link.defect { throw defect }
-      let parents = try link.positions(referredToBy: from, in: parentTable, expecting: nil, canPassKey: false)
-      let pairs = Array(zip(parents, try from.map(link.requiredPosition(of:))))
-      for (parent, position) in pairs {
-        try link.columns[position].checkRefers(to: parentTable.columns[parent], from: link)
-      }
-      let key = try link.positions(referredToBy: to, in: table, expecting: nil, canPassKey: false)
-        .map { table.columns[$0] }
-      let target = try link.requiredColumns(to)
-      for (column, key) in zip(target, key) { try column.checkRefers(to: key, from: link) }
-      return try ResolvedPath(
-        pairs, in: link, through: .init(table: link, foreignKey: target.terms, key: key.terms))
-    }
-  }
-
   /// Returns the positions, in a result row, of the values that connect the row with its parent row.
   func positions(by path: ResolvedPath) -> [Int] {
     path.positions ?? path.columns.indices.map { query.table.count + $0 }
@@ -149,9 +49,7 @@ extension AssociationLevel {
 
   private func joined(by path: ResolvedPath) -> SelectQuery {
     var rows = query
-    if let link = path.link {
-      rows.join(SelectQuery.Source(table: link.table), .inner, on: SqlExpression.equal(link.key, link.foreignKey))
-    }
+    for (source, condition) in path.joins { rows.join(source, .inner, on: condition) }
     return rows
   }
 
@@ -180,7 +78,7 @@ extension AssociationLevel {
         if rows.clauses.order.contains(where: \.expression.hasAggregate) {
           rows.clauses.defect = .invalidStatement("associated rows can't be ordered by an aggregate")
         }
-        return rows.ranked(by: path.terms, beside: path.link?.table)
+        return rows.ranked(by: path.terms)
       }
     }
     return LevelQuery(rows)
@@ -216,7 +114,10 @@ extension AssociationLevel {
     // Throws for columns of the enclosing query, whose rows SQLite would then aggregate.
     _ = try rows.withValues()
     var columns = path.terms
-    if rows.clauses.sources.contains(where: { $0.table.hasSameModel(as: table) }) {
+    let isRepeated = rows.clauses.sources.contains {
+      $0.table.hasSameModel(as: table) || $0.name.isSameName(as: table.name)
+    }
+    if isRepeated {
       // Rename the inner rows, so that the table's name refers to the enclosing query.
       guard !term.hasText else {
         let text = "an aggregate of rows that reference their own table can't contain SQL text"
@@ -240,16 +141,9 @@ extension AssociationLevel {
         table: query.table.name)
     }
     let path = try resolvedPath(under: table)
-    var rows = query
+    var rows = joined(by: path)
     rows.clauses.order = []
-    if let link = path.link {
-      // Use two nested IN subqueries instead of a join, so that no table needs an alias.
-      rows.clauses.results = link.key.map { .term($0) }
-      let targets = rows
-      rows = SelectQuery(of: link.table)
-      rows.filter(SqlExpression.row(link.foreignKey).isIn(targets))
-    }
-    for column in path.columns where column.type.isNullable { rows.filter([column].terms[0].isNotNull) }
+    for (column, term) in zip(path.columns, path.terms) where column.type.isNullable { rows.filter(term.isNotNull) }
     rows.clauses.results = path.terms.map { .term($0) }
     let columns = path.parentPositions.map { table.columns[$0] }
     return .all(columns.filter(\.type.isNullable).terms.map(\.isNotNull) + [.row(columns.terms).isIn(rows)])
@@ -257,15 +151,8 @@ extension AssociationLevel {
 }
 
 extension SelectQuery {
-  fileprivate var checkedTable: TableInfo {
-    get throws {
-      if let defect = table.defect { throw defect }
-      return table
-    }
-  }
-
   /// Returns a query that numbers the rows of each group and keeps the numbers within the limit and offset.
-  fileprivate func ranked(by group: [SqlExpression], beside link: TableInfo?) -> LevelQuery {
+  fileprivate func ranked(by group: [SqlExpression]) -> LevelQuery {
     var numbered = self
     let columns = clauses.columns
     let number = SqlExpression(
@@ -274,7 +161,7 @@ extension SelectQuery {
     (numbered.clauses.order, numbered.clauses.limit, numbered.clauses.offset) = ([], nil, nil)
     numbered.clauses.results.append(.term(number))
     var source = Source(table: TableInfo.columns(of: columns.map { $0.type ?? .blob } + [.integer]))
-    let name = freeName("ranked", beside: link)
+    let name = freeName("ranked")
     source.alias = name
     source.define(numbered)
     let terms = source.table.columns.map { SqlExpression(.qualified(alias: name, ColumnReference($0))) }
@@ -301,13 +188,14 @@ extension SelectQuery {
     var rows = self
     rows.clauses.results = clauses.sources.indices.map { .model($0) } + connecting.map { .term($0) }
     var source = Source(table: TableInfo.columns(of: rows.clauses.columns.map { $0.type ?? .blob }))
-    let name = rows.adding(term).freeName("associated", beside: nil)
+    let name = rows.adding(term).freeName("associated")
     source.alias = name
     source.define(rows)
     let columns = source.table.columns.map { SqlExpression(.qualified(alias: name, ColumnReference($0))) }
     var (renamed, first) = (term, 0)
     for source in clauses.sources {
-      renamed = renamed.replacing(source.table) { [first] in columns[first + $0] }
+      // Terms can't name a table with an alias.
+      if source.alias == nil { renamed = renamed.replacing(source.table) { [first] in columns[first + $0] } }
       first += source.table.count
     }
     return (SelectQuery(source, results: []), renamed, columns.suffix(connecting.count))
@@ -320,8 +208,8 @@ extension SelectQuery {
   }
 
   /// Returns a name for a subquery that no table or query inside this query has.
-  private func freeName(_ word: String, beside link: TableInfo?) -> String {
-    var takenNames = Set([link?.name.foldedName].compactMap(\.self))
+  private func freeName(_ word: String) -> String {
+    var takenNames: Set<[UInt8]> = []
     visit({ _ in }, { source in takenNames.insert(source.name.foldedName) })
     var (name, number) = (word, 1)
     while takenNames.contains(name.foldedName) { (name, number) = ("\(word)_\(number + 1)", number + 1) }
@@ -351,11 +239,6 @@ extension [DatabaseValue] {
 }
 
 extension SqlExpression {
-  /// The condition that the terms of two lists are equal.
-  fileprivate static func equal(_ terms: [SqlExpression], _ others: [SqlExpression]) -> SqlExpression {
-    .all(zip(terms, others).map { SqlExpression(.binary(.equal, $0, $1)) })
-  }
-
   /// True if the term calls a function of the program. Only SQLite can tell if such a function is an aggregate.
   fileprivate var callsRegisteredFunction: Bool {
     if case .call(let call) = node, case .named = call.function { return true }

@@ -318,3 +318,22 @@ extension SqlTerm {
   /// NULL if a text is NULL.
   public func contains(_ text: some SqlTerm) -> SqlExpression { expression.contains(text.expression) }
 }
+
+// Unavailable overloads for terms that are not text. Otherwise, if the model has a property of the column's name, the
+// compiler's error is about that property.
+extension TypedTerm {
+  @available(
+    *, unavailable,
+    message: "only text matches a pattern; a type that is stored as text can conform to SqlText"
+  )
+  public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression { expression }
+
+  @available(*, unavailable, message: "only text contains text; use jsonContains(_:) for an element of a JSON array")
+  public func contains(_ text: String) -> SqlExpression { expression }
+
+  @available(*, unavailable, message: "only text has letters; a type that is stored as text can conform to SqlText")
+  public func lowercase() -> TypedExpression<Value> { TypedExpression(expression: expression) }
+
+  @available(*, unavailable, message: "only text has letters; a type that is stored as text can conform to SqlText")
+  public func uppercase() -> TypedExpression<Value> { TypedExpression(expression: expression) }
+}

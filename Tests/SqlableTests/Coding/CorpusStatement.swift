@@ -36,7 +36,7 @@ struct CorpusStatement {
     self = try CorpusStatement.read(data, rules, operation, body, as: model)
   }
 
-  /// Decodes one of the known reads with associated rows: of persons, bicycles, orders or workers.
+  /// Decodes one of the known reads with associated rows: of persons, bicycles, orders, repairs or workers.
   private static func including(
     _ data: Data, _ rules: StatementRules, from table: String?
   ) throws -> (json: Data, sql: String) {
@@ -55,6 +55,10 @@ struct CorpusStatement {
           ShopOrder.toMany(
             OrderLine.self, by: [OrderLine.shop, OrderLine.order], of: [ShopOrder.shop, ShopOrder.number]),
           ShopOrder.tags))
+    case "repair":
+      try read(
+        Repair.read().including(
+          Repair.owner, Repair.toMany(Bicycle.self, through: Repair.owner, using: Person.bikes)))
     default: try read(Worker.read().including(Worker.team, Worker.boss))
     }
   }

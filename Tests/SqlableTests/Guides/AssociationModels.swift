@@ -4,6 +4,13 @@ extension Person {
   static let courses = toMany(Course.self, through: Enrolment.self, from: Enrolment.personId, to: Enrolment.courseId)
 }
 
+extension Person {
+  static let repairs = toMany(Repair.self, through: bikes, using: Bicycle.repairs)
+}
+extension Repair {
+  static let owner = toOne(Person.self, through: bicycle, using: Bicycle.owner)
+}
+
 extension Bicycle {
   static let repairs = toMany(Repair.self, by: Repair.bicycleId)
 }

@@ -33,6 +33,28 @@ import Testing
     }
   }
 
+  @Test func associationsLeadThroughOthers() throws {
+    try withSchool { db in
+      let texts = Mutex<[String]>([])
+      let trace = db.trace { event in texts.withLock { $0.append(event.sql) } }
+      defer { db.removeTrace(trace) }
+      let people = try Person.read().including(Person.repairs).run(db)
+      #expect(people.map(\.1.count) == [3, 1, 0])
+      #expect(
+        texts.withLock(\.self).contains(
+          """
+          SELECT "repair"."id", "repair"."bicycle_id", "repair"."cost", "bicycle"."owner_id" \
+          FROM "repair" JOIN "bicycle" ON "repair"."bicycle_id" = "bicycle"."id" WHERE "bicycle"."owner_id" IN (?…)
+          """))
+      let latest = Person.repairs.limit(3)
+      #expect(try Person.read().including(latest).run(db).map(\.1.count) == [3, 1, 0])
+      let repairs = try Repair.read().orderBy(Repair.id).including(Repair.owner).run(db)
+      #expect(repairs.map { $0.1?.name } == ["Anna", "Anna", "Bo", "Anna"])
+      let bikes = try Person.read().including(Person.bikes.including(Bicycle.repairs)).run(db)
+      #expect(bikes.map { $0.1.map { $0.1.count } } == [[2, 1], [1], []])
+    }
+  }
+
   @Test func rowsAreFilteredByAssociatedRows() throws {
     try withSchool { db in
       let reds = Person.bikes.filter(Bicycle.color == "red")

@@ -48,7 +48,7 @@ import Testing
 
   @Test func equivalentsOfRequestsWork() throws {
     try withDatabase { db in
-      try db.createTables(Car.self, Person.self, Bicycle.self)
+      try db.createTables(Car.self, Person.self, Bicycle.self, Repair.self, Course.self, Enrolment.self)
       try Car(id: nil, name: "Zoe", price: 2, isElectric: true, soldAt: nil).insert().run(db)
       let ids = [1, 2]
       #expect(try Car.byId(1).run(db)?.name == "Zoe")
@@ -70,6 +70,8 @@ import Testing
       cursor = nil
       _ = try Person.read().including(Person.bikes).run(db)
       _ = try Bicycle.read().including(Bicycle.owner).run(db)
+      _ = try Person.read().including(Person.repairs, Person.courses).run(db)
+      _ = try Repair.read().including(Repair.owner).run(db)
       _ = try Person.read().including(Person.bikes.count()).run(db)
       _ = try Bicycle.read().including(Bicycle.repairs.aggregate(Repair.cost.max())).run(db)
       _ = try Person.read().filter(Person.bikes.count() > 2).run(db)

@@ -161,8 +161,8 @@ import Testing
         WHERE "id" IS NOT NULL \
         AND "id" IN (SELECT "film"."studio_id" FROM "film" \
         WHERE "film"."id" IS NOT NULL \
-        AND "film"."id" IN (SELECT "credit"."film_id" FROM "credit" \
-        WHERE "credit"."artist_id" IN (SELECT "artist"."id" FROM "artist" WHERE "artist"."name" = ?)) \
+        AND "film"."id" IN (SELECT "credit"."film_id" FROM "artist" \
+        JOIN "credit" ON "artist"."id" = "credit"."artist_id" WHERE "artist"."name" = ?) \
         AND "film"."studio_id" IS NOT NULL)
         """,
         byHand: """

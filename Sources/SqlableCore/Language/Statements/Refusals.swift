@@ -42,6 +42,36 @@ extension TypedTerm {
     TypedExpression(expression: expression)
   }
 
+  @available(
+    *, unavailable,
+    message: "only a nullable term has NULL to replace; after an outer join use optional.ifNull(_:)"
+  )
+  public func ifNull(_ value: Value) -> TypedExpression<Value> { TypedExpression(expression: expression) }
+
+  @available(
+    *, unavailable,
+    message: "only a nullable term has NULL to replace; after an outer join use optional.ifNull(_:)"
+  )
+  public func ifNull(_ other: some TypedTerm<Value>) -> TypedExpression<Value> {
+    TypedExpression(expression: expression)
+  }
+
+  @available(
+    *, unavailable,
+    message: "only numbers have a sum; a type that is stored as a number can conform to SqlNumber"
+  )
+  public func sum(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> TypedExpression<Double?> {
+    TypedExpression(expression: expression)
+  }
+
+  @available(
+    *, unavailable,
+    message: "only numbers have an average; a type that is stored as a number can conform to SqlNumber"
+  )
+  public func average(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> TypedExpression<Double?> {
+    TypedExpression(expression: expression)
+  }
+
   @available(*, unavailable, message: "only numbers can be negated")
   public static prefix func - (term: Self) -> TypedExpression<Value> { TypedExpression(expression: term.expression) }
 }
@@ -73,12 +103,18 @@ extension CaseBuilder {
 }
 
 extension ScalarFunction {
-  @available(*, unavailable, message: "the number or types of the terms do not match the function's parameters")
+  @available(
+    *, unavailable,
+    message: "the number or types of the terms do not match the parameters; use term.optional for an optional one"
+  )
   public func callAsFunction(_ terms: any AnyTerm...) -> TypedExpression<Output> { callAsFunction() }
 }
 
 extension AggregateFunction {
-  @available(*, unavailable, message: "the number or types of the terms do not match the function's parameters")
+  @available(
+    *, unavailable,
+    message: "the number or types of the terms do not match the parameters; use term.optional for an optional one"
+  )
   public func callAsFunction(
     _ terms: any AnyTerm..., distinct: Bool = false, orderBy orderings: any OrderingTerm...,
     where condition: (any SqlCondition)? = nil

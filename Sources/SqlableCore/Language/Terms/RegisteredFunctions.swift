@@ -10,6 +10,16 @@ extension ScalarFunction {
       expression: function.call(terms, as: repeat (each Argument).self, dates: Output.columnType.dateFormat))
   }
 
+  /// Calls a function whose parameters are all optional with terms that are not: `"initials"("name")`.
+  @_disfavoredOverload
+  public func callAsFunction<each Term: TypedTerm>(_ term: repeat each Term) -> TypedExpression<Output>
+  where repeat each Argument: SqlOptional, repeat (each Term).Value == (each Argument).Wrapped {
+    var terms: [SqlExpression] = []
+    repeat terms.append((each term).expression)
+    return TypedExpression(
+      expression: function.call(terms, as: repeat (each Argument).self, dates: Output.columnType.dateFormat))
+  }
+
   /// Calls the function with untyped terms: `"distance"("a", "b")`. A value that does not fit throws when the statement
   /// runs.
   public func callAsFunction(_ terms: any SqlTerm...) -> TypedExpression<Output> {
@@ -27,6 +37,21 @@ extension AggregateFunction {
     _ term: repeat each Term, distinct: Bool = false, orderBy orderings: any OrderingTerm...,
     where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<Output> where repeat (each Term).Value == each Argument {
+    var terms: [SqlExpression] = []
+    repeat terms.append((each term).expression)
+    return TypedExpression(
+      expression: function.call(
+        terms, as: repeat (each Argument).self, dates: Output.columnType.dateFormat,
+        isDistinct: distinct, orderBy: orderings.map(\.ordering), where: condition))
+  }
+
+  /// Calls an aggregate whose parameters are all optional with terms that are not: `"median"("a")`.
+  @_disfavoredOverload
+  public func callAsFunction<each Term: TypedTerm>(
+    _ term: repeat each Term, distinct: Bool = false, orderBy orderings: any OrderingTerm...,
+    where condition: (any SqlCondition)? = nil
+  ) -> TypedExpression<Output>
+  where repeat each Argument: SqlOptional, repeat (each Term).Value == (each Argument).Wrapped {
     var terms: [SqlExpression] = []
     repeat terms.append((each term).expression)
     return TypedExpression(

@@ -218,7 +218,10 @@ import Testing
           == "column course_id does not reference person")
       #expect(
         message(Person.toMany(Course.self, through: Repair.self, from: Repair.cost, to: Repair.bicycleId))
-          == "column cost is not declared as a ForeignKey")
+          == """
+          column cost is not declared as a ForeignKey; declare the foreign key of the link table, \
+          or use toMany(_:through:using:)
+          """)
       #expect(
         message(Person.toOne(Worker.self, by: Person.id, of: Worker.name))
           == "can't group rows by a foreign key of type INTEGER that references a column of type TEXT")

@@ -1,0 +1,1 @@
+SELECT "id", "bicycle_id", "cost" FROM "repair"
