@@ -37,7 +37,7 @@ extension Renderer {
     case .unixMilliseconds:
       try write(date, within: .product, stack: stack + 5)
       sql.append(" / 1000.0, 'unixepoch'")
-    case .iso8601, .iso8601AssumingUTC: try write(date, within: .any, stack: stack + 5)
+    case .iso8601, .iso8601AssumingUTC, .sqliteText: try write(date, within: .any, stack: stack + 5)
     }
   }
 
@@ -60,7 +60,7 @@ extension Renderer {
   func writeDate(_ terms: [SqlExpression], plusTermOf unit: DateUnit, stack: Int) throws {
     let format = try dateFormat(of: terms, "adding(_:_:)")
     guard terms.count == 2 else { return }
-    if format != .iso8601, let seconds = unit.seconds {
+    if !format.isText, let seconds = unit.seconds {
       sql.append("(")
       try write(terms[0], within: .sum, stack: stack + 5)
       sql.append(" + ")
@@ -87,6 +87,7 @@ extension Renderer {
     let (start, end): (StaticString, StaticString) =
       switch format {
       case .iso8601, .iso8601AssumingUTC: ("strftime('%Y-%m-%dT%H:%M:%fZ', ", ")")
+      case .sqliteText: ("strftime('%Y-%m-%d %H:%M:%f', ", ")")
       // The precision of a Julian day is milliseconds.
       case .unixSecondsWithFraction: ("round((julianday(", ") - 2440587.5) * 86400.0, 3)")
       case .unixSeconds: ("CAST(strftime('%s', ", ") AS INTEGER)")
@@ -102,20 +103,20 @@ extension Renderer {
   /// Writes the first moment of the period that contains a date, in the storage format of the date's column.
   func writeStart(of unit: DateUnit, _ terms: [SqlExpression], stack: Int) throws {
     let format = try dateFormat(of: terms, "start(of:)")
-    let isText = format == .iso8601
+    let isText = format.isText
     sql.append(
       isText ? "strftime(" : format == .unixMilliseconds ? "(CAST(strftime('%s', " : "CAST(strftime('%s', ")
     // SQLite has modifiers only for the start of a day, a month and a year.
     let isInner = !isText && unit.startsWithinDay
     if isInner { sql.append("strftime(") }
-    if isText || isInner { sql.append(text: "'\(unit.startPattern)\(isText ? "Z" : "")', ") }
+    if isText || isInner { sql.append(text: "'\(unit.startPattern(in: format))', ") }
     try writeDate(terms, "start(of:)", stack: stack + 5)
     // The Monday on or before a day is the first Monday from six days earlier on.
     if unit == .week { sql.append(", '-6 days', 'weekday 1'") }
     if !isText, !isInner { sql.append(text: ", 'start of \(unit == .week ? "day" : unit.rawValue)'") }
     if isInner { sql.append(")") }
     switch format {
-    case .iso8601, .iso8601AssumingUTC: sql.append(")")
+    case .iso8601, .iso8601AssumingUTC, .sqliteText: sql.append(")")
     case .unixSeconds: sql.append(") AS INTEGER)")
     case .unixSecondsWithFraction: sql.append(") AS REAL)")
     case .unixMilliseconds: sql.append(") AS INTEGER) * 1000)")
@@ -134,7 +135,7 @@ extension Renderer {
       sql.append("(")
       for term in terms { try write(term, within: .product, stack: stack + 5) }
       sql.append(" / 1000.0)")
-    case .iso8601, .iso8601AssumingUTC:
+    case .iso8601, .iso8601AssumingUTC, .sqliteText:
       sql.append("round((julianday(")
       try writeDate(terms, wanted, stack: stack + 5)
       sql.append(") - 2440587.5) * 86400.0, 3)")
@@ -145,7 +146,7 @@ extension Renderer {
 extension SqlExpression.SyntaxTerm {
   /// Returns the bound value for an interval that is added to a date of this format.
   static func shift(by count: Int, _ unit: DateUnit, in format: ColumnType.DateFormat) throws -> DatabaseValue {
-    guard format != .iso8601, let seconds = unit.seconds else {
+    guard !format.isText, let seconds = unit.seconds else {
       let (days, name) = unit.modifier
       let (number, overflow) = count.multipliedReportingOverflow(by: days)
       guard !overflow else { throw SqlError.invalidStatement("the interval added to a date is out of range") }
@@ -163,15 +164,22 @@ extension DateUnit {
 
   fileprivate var startsWithinDay: Bool { self == .second || self == .minute || self == .hour }
 
-  /// The `strftime` pattern for the first moment of a date's period. The pattern of a week expects its Monday.
-  fileprivate var startPattern: String {
-    switch self {
-    case .second: "%Y-%m-%dT%H:%M:%S.000"
-    case .minute: "%Y-%m-%dT%H:%M:00.000"
-    case .hour: "%Y-%m-%dT%H:00:00.000"
-    case .day, .week: "%Y-%m-%dT00:00:00.000"
-    case .month: "%Y-%m-01T00:00:00.000"
-    case .year: "%Y-01-01T00:00:00.000"
+  /// Returns the `strftime` pattern for the first moment of a date's period, as text of the format. SQLite reads the
+  /// text of the other formats again. The pattern of a week expects its Monday.
+  fileprivate func startPattern(in format: ColumnType.DateFormat) -> String {
+    let (day, time) =
+      switch self {
+      case .second: ("%Y-%m-%d", "%H:%M:%S.000")
+      case .minute: ("%Y-%m-%d", "%H:%M:00.000")
+      case .hour: ("%Y-%m-%d", "%H:00:00.000")
+      case .day, .week: ("%Y-%m-%d", "00:00:00.000")
+      case .month: ("%Y-%m-01", "00:00:00.000")
+      case .year: ("%Y-01-01", "00:00:00.000")
+      }
+    return switch format {
+    case .sqliteText: "\(day) \(time)"
+    case .iso8601, .iso8601AssumingUTC: "\(day)T\(time)Z"
+    case .unixSecondsWithFraction, .unixSeconds, .unixMilliseconds: "\(day)T\(time)"
     }
   }
 }

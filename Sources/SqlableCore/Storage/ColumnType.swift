@@ -84,9 +84,20 @@ public struct ColumnType: Sendable, Hashable {
     /// `2013-01-01` as midnight. For columns of another program that writes UTC without its name, such as Python's
     /// `isoformat()`.
     case iso8601AssumingUTC
+    /// `TEXT` like `2013-01-01 06:00:00.000`, SQLite's own form of a date: UTC, always with milliseconds, rounded and
+    /// limited as `iso8601`. GRDB stores a `Date` in this form by default. Reading also accepts all texts that
+    /// `iso8601AssumingUTC` reads, such as those of `datetime()` and `CURRENT_TIMESTAMP`. These two write no
+    /// milliseconds: such texts sort in time order, but are not equal to a date of the same moment.
+    case sqliteText
 
     /// The format in which dates are written. Dates of two columns with the same written format can be compared.
     var written: DateFormat { self == .iso8601AssumingUTC ? .iso8601 : self }
+
+    /// True if dates are stored as TEXT.
+    var isText: Bool { self == .iso8601 || self == .iso8601AssumingUTC || self == .sqliteText }
+
+    /// True if text without a zone is read as the time in UTC.
+    var assumesUTC: Bool { self == .iso8601AssumingUTC || self == .sqliteText }
 
     /// True if SQLite compares the numbers as seconds since 1970.
     var isInSeconds: Bool { self == .unixSecondsWithFraction || self == .unixSeconds }
@@ -112,7 +123,7 @@ public struct ColumnType: Sendable, Hashable {
       switch format {
       case .unixSecondsWithFraction: .real
       case .unixSeconds, .unixMilliseconds: .integer
-      case .iso8601, .iso8601AssumingUTC: .text
+      case .iso8601, .iso8601AssumingUTC, .sqliteText: .text
       }
     }
   }
@@ -146,7 +157,7 @@ public struct ColumnType: Sendable, Hashable {
     // Only the value shows whether an integer is the number of units.
     case .boolean, .decimal: 1
     case .real, .date(.unixSecondsWithFraction): 1 | 4
-    case .text, .date(.iso8601), .date(.iso8601AssumingUTC): 1 | 8
+    case .text, .date(.iso8601), .date(.iso8601AssumingUTC), .date(.sqliteText): 1 | 8
     case .blob: 1 | 16
     case .any: 1 | 2 | 4 | 8 | 16
     }
@@ -164,7 +175,7 @@ public struct ColumnType: Sendable, Hashable {
     case .boolean: integer == 0 || integer == 1
     case .real, .date(.unixSecondsWithFraction): Double(exactly: integer) != nil
     case .date(.unixSeconds), .date(.unixMilliseconds): true
-    case .text, .blob, .date(.iso8601), .date(.iso8601AssumingUTC): false
+    case .text, .blob, .date(.iso8601), .date(.iso8601AssumingUTC), .date(.sqliteText): false
     }
   }
 

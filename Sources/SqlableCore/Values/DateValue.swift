@@ -13,14 +13,14 @@ extension Date: SqlValue {
       return switch type.storageClass {
       case _ where type.scale != nil: throw type.mismatch(.real)
       case .integer: try integerStorage(.unixSeconds)
-      case .text: try textStorage()
+      case .text: try textStorage(.iso8601)
       default: try databaseValue
       }
     }
     return switch format {
     case .unixSecondsWithFraction: try databaseValue
     case .unixSeconds, .unixMilliseconds: try integerStorage(format)
-    case .iso8601, .iso8601AssumingUTC: try textStorage()
+    case .iso8601, .iso8601AssumingUTC, .sqliteText: try textStorage(format)
     }
   }
 
@@ -48,7 +48,7 @@ extension Date: SqlValue {
   init(_ storage: DatabaseValue, in type: ColumnType) throws {
     switch storage {
     case .text(let text):
-      let assumesUTC = type.dateFormat == .iso8601AssumingUTC
+      let assumesUTC = type.dateFormat?.assumesUTC == true
       guard let seconds = ISO8601Date.secondsSince1970(text, assumingUTC: assumesUTC) else {
         let expected = assumesUTC ? "a date in ISO 8601" : "a date in ISO 8601 with a zone"
         throw SqlError.decoding(expected: expected, found: "TEXT in another format")
@@ -76,8 +76,9 @@ extension Date: SqlValue {
     return .integer(integer)
   }
 
-  private func textStorage() throws -> DatabaseValue {
-    guard let text = ISO8601Date.text(secondsSince1970: timeIntervalSince1970) else {
+  private func textStorage(_ format: ColumnType.DateFormat) throws -> DatabaseValue {
+    let isSQLite = format == .sqliteText
+    guard let text = ISO8601Date.text(secondsSince1970: timeIntervalSince1970, inSQLitesForm: isSQLite) else {
       throw SqlError.encoding(expected: "a date of the years 0000 to 9999", found: "another date")
     }
     return .text(text)
@@ -85,7 +86,8 @@ extension Date: SqlValue {
 }
 
 extension ReadCell {
-  /// The seconds since 1970, if the text has the canonical form of a date; nil for other values.
+  /// The seconds since 1970, if the text has a form in which the library or SQLite writes a date; nil for other values.
+  /// A column of each format reads these texts as the same date.
   @usableFromInline
   var isoSeconds: Double? {
     borrowedTextBytes.flatMap { ISO8601Date.secondsSince1970(ofCanonicalForm: $0) }

@@ -1,4 +1,4 @@
-/// The ISO 8601 form of dates: `2013-01-01T06:00:00.000Z`.
+/// The ISO 8601 form of dates, `2013-01-01T06:00:00.000Z`, and SQLite's form, `2013-01-01 06:00:00.000`.
 ///
 /// Foundation's formatter is not used, for three reasons. It truncates to milliseconds instead of rounding, so half of
 /// all dates lose a millisecond. It uses the Julian calendar for years before 1582, unlike ISO 8601 and SQLite. It
@@ -9,7 +9,7 @@ enum ISO8601Date {
   private static let years: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
   /// Returns the date in UTC, rounded to the millisecond. Returns nil for years outside 0000 to 9999.
-  static func text(secondsSince1970 seconds: Double) -> String? {
+  static func text(secondsSince1970 seconds: Double, inSQLitesForm isSQLite: Bool = false) -> String? {
     guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), years.contains(milliseconds)
     else { return nil }
     let days = floorDivided(milliseconds, by: millisecondsPerDay)
@@ -28,12 +28,12 @@ enum ISO8601Date {
       }
       put(year, digits: 4, "-")
       put(month, digits: 2, "-")
-      put(day, digits: 2, "T")
+      put(day, digits: 2, isSQLite ? " " : "T")
       put(ofDay / 3_600_000, digits: 2, ":")
       put(ofDay / 60_000 % 60, digits: 2, ":")
       put(ofDay / 1000 % 60, digits: 2, ".")
       put(ofDay % 1000, digits: 3, "Z")
-      return count
+      return isSQLite ? count - 1 : count
     }
   }
 
@@ -55,17 +55,25 @@ enum ISO8601Date {
     return Double(midnight + time.seconds - offset) + time.fraction
   }
 
-  /// Parses the 24-byte form that `text(secondsSince1970:)` writes. Returns nil for other text.
+  /// Parses the two forms of 24 and 23 bytes that `text(secondsSince1970:inSQLitesForm:)` writes, and the 19 bytes of
+  /// SQLite's `datetime()`. Returns nil for other text.
   ///
   /// Eight bytes are parsed at a time. XOR with the form turns a digit into its number and a separator into 0.
   static func secondsSince1970(ofCanonicalForm bytes: UnsafeRawBufferPointer) -> Double? {
-    guard bytes.count == 24 else { return nil }
+    let count = bytes.count
+    guard count == 24 || count == 23 || count == 19 else { return nil }
     func word(_ index: Int) -> UInt64 {
       UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
     }
+    let end =
+      switch count {
+      case 24: word(16)
+      case 23: word(15) >> 8 | 0x5a00_0000_0000_0000  // with Z
+      default: word(11) >> 40 | 0x5a30_3030_2e00_0000  // with .000Z
+      }
     let date = word(0) ^ 0x2d30_302d_3030_3030  // 0000-00-
-    let time = word(8) ^ 0x3030_3a30_3054_3030  // 00T00:00
-    let rest = word(16) ^ 0x5a30_3030_2e30_303a  // :00.000Z
+    let time = word(8) ^ (count == 24 ? 0x3030_3a30_3054_3030 : 0x3030_3a30_3020_3030)  // 00T00:00 or 00 00:00
+    let rest = end ^ 0x5a30_3030_2e30_303a  // :00.000Z
     // A digit above 9 and a separator above 0 set the highest bit of their byte.
     let wrong =
       date | time | rest | (date &+ 0x7f76_767f_7676_7676) | (time &+ 0x7676_7f76_767f_7676)

@@ -215,7 +215,7 @@ extension ColumnType {
     switch base {
     case .boolean: return "\(column) IS NOT NULL AND CAST(\(column) AS NUMERIC) NOT IN (0, 1)"
     case .date(.iso8601): return unreadableDate(column, assumingUTC: false)
-    case .date(.iso8601AssumingUTC): return unreadableDate(column, assumingUTC: true)
+    case .date(.iso8601AssumingUTC), .date(.sqliteText): return unreadableDate(column, assumingUTC: true)
     case .date(.unixSeconds):
       let number = "CAST(\(column) AS NUMERIC)"
       // A date is a Double; 2⁶³ - 1024 is the highest 64-bit integer that a Double represents exactly.

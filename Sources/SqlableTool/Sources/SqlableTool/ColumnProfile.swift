@@ -18,8 +18,28 @@ struct ColumnProfile {
   struct TextDates {
     /// True if the library can parse each text as a date.
     fileprivate(set) var areDates = true
-    /// True if each text has the form that the library writes.
-    fileprivate(set) var haveOwnForm = true
+    /// True if no text has a zone, as in SQLite's form: `2013-01-01 06:00:00`.
+    private var haveNoZone = true
+    /// The formats in which a column would write each date as its text.
+    private var written: Set<ColumnType.DateFormat> = [.iso8601, .sqliteText]
+
+    /// The format in which the texts sort as dates, and in which the column would write a date.
+    var format: ColumnType.DateFormat { haveNoZone ? .sqliteText : .iso8601 }
+
+    /// True if a column of the format would write each date as its text.
+    var haveWrittenForm: Bool { written.contains(format) }
+
+    fileprivate mutating func add(_ text: String) {
+      // Writing the date again would lose a fraction finer than a millisecond.
+      let fraction = text.utf8.drop { $0 != UInt8(ascii: ".") }.dropFirst().prefix { (48...57).contains($0) }
+      guard fraction.count <= 3, let date = try? Date(databaseValue: .text(text)) else {
+        areDates = false
+        return
+      }
+      // Only digits, colons and the point follow the day and a blank.
+      if !text.utf8.dropFirst(11).allSatisfy({ (46...58).contains($0) }) { haveNoZone = false }
+      written = written.filter { (try? date.databaseValue(in: .date($0))) == .text(text) }
+    }
   }
 
   fileprivate mutating func add(_ content: StoredContent) {
@@ -40,18 +60,6 @@ struct ColumnProfile {
       classes.insert(.text)
       hasBrokenText = true
     }
-  }
-}
-
-extension ColumnProfile.TextDates {
-  fileprivate mutating func add(_ text: String) {
-    // Writing the date again would lose a fraction finer than a millisecond.
-    let fraction = text.utf8.drop { $0 != UInt8(ascii: ".") }.dropFirst().prefix { (48...57).contains($0) }
-    guard fraction.count <= 3, (try? Date(databaseValue: .text(text))) != nil else {
-      areDates = false
-      return
-    }
-    if text.utf8.count != 24 || text.utf8.last != UInt8(ascii: "Z") { haveOwnForm = false }
   }
 }
 

@@ -42,7 +42,7 @@ struct ExplainCommand: ParsableCommand {
       """
       The type of a column in the model, if the database does not show the type: integer, real, text, blob, boolean, \
       date.unixSecondsWithFraction, date.unixSeconds, date.unixMilliseconds, date.iso8601, \
-      date.iso8601AssumingUTC, or decimal.2 with its digits. Terms of dates need it.
+      date.iso8601AssumingUTC, date.sqliteText, or decimal.2 with its digits. Terms of dates need it.
       """, valueName: "table.column=type"),
     transform: ColumnArgument.init)
   var columns: [ColumnArgument] = []

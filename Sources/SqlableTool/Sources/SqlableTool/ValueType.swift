@@ -39,7 +39,7 @@ struct ValueType: Equatable {
     switch base {
     case .integer, .boolean, .date(.unixSeconds), .date(.unixMilliseconds): "INTEGER"
     case .real, .date(.unixSecondsWithFraction): "REAL"
-    case .text, .date(.iso8601), .date(.iso8601AssumingUTC): "TEXT"
+    case .text, .date(.iso8601), .date(.iso8601AssumingUTC), .date(.sqliteText): "TEXT"
     case .blob: "BLOB"
     case .any(let type): ValueType.name(of: type)
     }
@@ -96,8 +96,8 @@ extension ValueType {
       remarks.append("contains text that is not UTF-8; the model reads such text as a BLOB")
     } else if classes == [.text] {
       let isISO = profile.dates.areDates && (affinity == .text || affinity == .blob || isDate)
-      base = isISO ? .date(.iso8601) : .text
-      if isISO, !profile.dates.haveOwnForm {
+      base = isISO ? .date(profile.dates.format) : .text
+      if isISO, !profile.dates.haveWrittenForm {
         remarks.append(
           "dates in another format than the library writes: filters miss these dates, updates rewrite them")
       }
