@@ -4,6 +4,19 @@ package struct ResultColumn {
   package let type: ColumnType?
 }
 
+/// The columns of a model in a result of SQL text.
+package struct ModelColumns: Sendable {
+  /// The position of the first column.
+  let start: Int
+  let table: String
+  /// The columns' names, in the order of the model's layout.
+  let names: [String]
+
+  package init(start: Int, table: String, names: [String]) {
+    (self.start, self.table, self.names) = (start, table, names)
+  }
+}
+
 /// The columns of a result, stored at fixed addresses.
 ///
 /// `@unchecked Sendable` is sound: the memory is written only in `init`.
@@ -15,14 +28,14 @@ package final class ResultLayout: @unchecked Sendable {
   @usableFromInline package let types: UnsafePointer<ColumnType?>
   let count: Int
 
-  /// The tables of models in a result of SQL text, with the positions of their first columns.
-  let tables: [(start: Int, table: TableInfo)]
+  /// The models in a result of SQL text.
+  let models: [ModelColumns]
 
   /// True if a result is allowed to have more columns than the layout.
   let takesRest: Bool
 
-  package init(_ columns: [ResultColumn], tables: [(start: Int, table: TableInfo)] = [], takesRest: Bool = false) {
-    (self.tables, self.takesRest) = (tables, takesRest)
+  package init(_ columns: [ResultColumn], models: [ModelColumns] = [], takesRest: Bool = false) {
+    (self.models, self.takesRest) = (models, takesRest)
     count = columns.count
     let identities = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: count + 1)
     let types = UnsafeMutablePointer<ColumnType?>.allocate(capacity: count + 1)
@@ -47,34 +60,35 @@ extension ResultLayout {
     guard count > self.count else { return self }
     let described = (0..<self.count).map { ResultColumn(identity: identities[$0], type: types[$0]) }
     return ResultLayout(
-      described + Array(repeating: column, count: count - self.count), tables: tables, takesRest: takesRest)
+      described + Array(repeating: column, count: count - self.count), models: models, takesRest: takesRest)
   }
 
   /// Returns the layout with the columns of each model in the order of the result's names.
   ///
-  /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. If the names
-  /// are other names than the columns', the order is the model's. Throws if the result has another column of the model at
-  /// the position of a column.
+  /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. If the
+  /// names are other names than the columns', the order is the model's. Throws if the result has another column of the
+  /// model at the position of a column.
   func ordered(by names: [String]) throws -> ResultLayout {
-    var columns = (0..<count).map { ResultColumn(identity: identities[$0], type: types[$0]) }
-    var isReordered = false
-    for (start, table) in tables where start + table.columns.count <= names.count {
-      let found = names[start..<start + table.columns.count].map { name in
-        table.columns.firstIndex { $0.name.isSameName(as: name) }
+    let columns = (0..<count).map { ResultColumn(identity: identities[$0], type: types[$0]) }
+    var (ordered, isReordered) = (columns, false)
+    for model in models where model.start + model.names.count <= names.count {
+      let found = names[model.start..<model.start + model.names.count].map { name in
+        model.names.firstIndex { $0.isSameName(as: name) }
       }
       guard let misplaced = found.indices.first(where: { found[$0] ?? $0 != $0 }) else { continue }
       guard Set(found).count == found.count, !found.contains(nil) else {
+        let (name, column) = (names[model.start + misplaced], model.names[misplaced])
         throw SqlError.misuse(
-          "the result has column \(names[start + misplaced]) where \(table.name).\(table.columns[misplaced].name) is read; "
-            + "select the columns of the model in the order of its layout, or all by their names"
-        ).at(table: table.name, column: table.columns[misplaced].name)
+          "the result has column \(name) where \(model.table).\(column) is read; select the columns of the model in the "
+            + "order of its layout, or all by their names"
+        ).at(table: model.table, column: column)
       }
       for case (let position, let index?) in found.enumerated() {
-        columns[start + position] = ResultColumn(table.columns[index])
+        ordered[model.start + position] = columns[model.start + index]
       }
       isReordered = true
     }
-    return isReordered ? ResultLayout(columns, tables: tables, takesRest: takesRest) : self
+    return isReordered ? ResultLayout(ordered, models: models, takesRest: takesRest) : self
   }
 
   static func mismatch(_ columnCount: Int, _ read: Int) -> SqlError {

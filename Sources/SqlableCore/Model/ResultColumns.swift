@@ -13,7 +13,8 @@ extension ResultDescription {
   mutating func add(_ model: (some Sqlable).Type) throws {
     let table = try TableInfo.of(model)
     models.append(ObjectIdentifier(model))
-    tables.append((columns.count, table))
+    modelColumns.append(
+      ModelColumns(start: columns.count, table: table.name, names: table.columns.map(\.name)))
     try add(table.columns.map { ResultColumn($0) })
   }
 }

@@ -311,7 +311,7 @@ extension PreparedStatement {
       expect(ResultLayout(columnIndices.map { $0.map { ResultColumn(table.columns[$0]) } ?? ResultColumn() }))
     case .single: expectAnyColumns()
     case .positioned(let layout):
-      let ordered = layout.tables.isEmpty ? layout : try layout.ordered(by: columnNames)
+      let ordered = layout.models.isEmpty ? layout : try layout.ordered(by: columnNames)
       // A row can have more columns than the layout, because a DynamicRow reads all remaining columns.
       expect(ordered.takesRest ? ordered.extended(to: columnCount, by: ResultColumn()) : ordered)
     }

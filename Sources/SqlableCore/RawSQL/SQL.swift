@@ -10,8 +10,8 @@ import FoundationEssentials
 /// ```
 ///
 /// A sequence of values becomes a list, with one `?` for each value. `\(json: value)` binds a value as one JSON text.
-/// Models and columns become quoted names. Statements, queries, terms and other SQL text are embedded, with their values
-/// bound.
+/// Models and columns become quoted names. Statements, queries and terms become SQL, with their values bound.
+/// `\(sql: text)` embeds other SQL text, with its values bound.
 public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   /// The text, with `?` for every value.
   public package(set) var text: String
@@ -98,7 +98,9 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     ///
     /// Without this method, the compiler would treat the whole text as a `String`, with every value pasted into the
     /// text.
-    @available(*, deprecated, message: "SQLite can't store this value; running the SQL throws")
+    @available(
+      *, deprecated, message: "SQLite can't store this value; running the SQL throws; embed SQL text as \\(sql: text)"
+    )
     @_disfavoredOverload
     public mutating func appendInterpolation<Value>(_ value: Value) {
       fail(.misuse("the SQL text has a value of type \(Value.self), which SQLite can't store"))
@@ -185,10 +187,10 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     ///
     /// ```swift
     /// let condition: SQL = "color = \(color) AND price > \(price)"
-    /// try db.query("SELECT name FROM bicycle WHERE \(condition)", as: String.self)
+    /// try db.query("SELECT name FROM bicycle WHERE \(sql: condition)", as: String.self)
     /// // SELECT name FROM bicycle WHERE color = ? AND price > ?
     /// ```
-    public mutating func appendInterpolation(_ sql: SQL) {
+    public mutating func appendInterpolation(sql: SQL) {
       beginInterpolation()
       if text.utf8.last == UInt8(ascii: "\"") { text += " " }
       offsets += sql.offsets.map { $0 + text.utf8.count }

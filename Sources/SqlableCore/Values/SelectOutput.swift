@@ -27,8 +27,7 @@ public protocol JoinedOutput: SelectOutput {
 public struct ResultDescription {
   package private(set) var columns: [ResultColumn] = []
   package var models: [ObjectIdentifier] = []
-  /// The tables of the models, with the positions of their first columns.
-  package var tables: [(start: Int, table: TableInfo)] = []
+  package var modelColumns: [ModelColumns] = []
   package private(set) var takesRest = false
 
   package init() {}
@@ -58,7 +57,7 @@ extension ResultLayout {
   convenience init<each Output: SelectOutput>(of type: repeat (each Output).Type) throws {
     var description = ResultDescription()
     repeat try (each type).describe(in: &description)
-    self.init(description.columns, tables: description.tables, takesRest: description.takesRest)
+    self.init(description.columns, models: description.modelColumns, takesRest: description.takesRest)
   }
 }
 

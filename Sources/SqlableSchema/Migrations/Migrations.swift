@@ -237,16 +237,16 @@ public struct Migrations: Sendable {
 }
 
 extension Migration {
-  /// Returns the error with the migration's name in its message. If Swift code of an earlier migration might have created
-  /// the column or table of the error, the message says so.
+  /// Returns the error with the migration's name in its message. If Swift code of an earlier migration might have
+  /// created the column or table of the error, the message says so.
   package func failure(_ error: any Error, after earlier: ArraySlice<Migration> = []) -> any Error {
     guard var error = error as? SqlError else { return error }
     error.message = "migration \(name): \(error.message)"
     let exists = error.message.contains("duplicate column name: ") || error.message.hasSuffix(" already exists")
     if exists, let code = earlier.last(where: \.isCode) {
       error.message +=
-        "; if migration \(code.name) calls createTable or applies a plan, it used the models of this release: write it as "
-        + "SQL, or create new files with fresh:"
+        "; if migration \(code.name) calls createTable or applies a plan, it used the models of this release: write it "
+        + "as SQL, or create new files with fresh:"
     }
     return error
   }

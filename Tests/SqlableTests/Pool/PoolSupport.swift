@@ -29,8 +29,8 @@ let isInMemory = ProcessInfo.processInfo.environment["SQLABLE_POOLS"] == "memory
 
 /// A pool on a new file in the directory, or in memory.
 ///
-/// All tests start at once, so a call can wait long for the thread of the others. The pool waits without a limit, unless
-/// the configuration has another limit than the default.
+/// All tests start at once, so a call can wait long for the thread of the others. The pool waits without a limit,
+/// unless the configuration has another limit than the default.
 func newPool(in directory: String, _ configuration: PoolConfiguration = .init()) throws -> SqlitePool {
   var configuration = configuration
   if configuration.waitTimeout == PoolConfiguration().waitTimeout { configuration.waitTimeout = nil }

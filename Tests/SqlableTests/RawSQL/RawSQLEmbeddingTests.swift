@@ -56,23 +56,23 @@ private struct TextWithAClosure: TextWithOtherValues {
     try withCompany { db in
       let (color, least) = ("red", 1)
       var condition: SQL = "color = \(color)"
-      condition = "\(condition) AND id > \(least)"
-      let sql: SQL = "SELECT id + \(100) FROM \(Bicycle.self) WHERE \(condition) AND id < \(9)"
+      condition = "\(sql: condition) AND id > \(least)"
+      let sql: SQL = "SELECT id + \(100) FROM \(Bicycle.self) WHERE \(sql: condition) AND id < \(9)"
       #expect(sql.text == #"SELECT id + ? FROM "bicycle" WHERE color = ? AND id > ? AND id < ?"#)
       #expect(sql.bindings == [.integer(100), .text("red"), .integer(1), .integer(9)])
       let typed = Bicycle.count(Bicycle.color == "red" && Bicycle.id > 1 && Bicycle.id < 9)
       let (found, expected) = try (db.query(sql, as: Int.self), typed.run(db))
       #expect(found.count == expected)
       let two: SQL = "UPDATE person SET name = \("x") WHERE id = \(1); UPDATE person SET name = \("y") WHERE id = \(2)"
-      try db.execute("\(two); DELETE FROM person WHERE id = \(3)")
+      try db.execute("\(sql: two); DELETE FROM person WHERE id = \(3)")
       #expect(try db.query("SELECT name FROM person WHERE id < 3 ORDER BY id", as: String.self) == ["x", "y"])
       for open in ["name = 'x", "id = 1 /* ", "id = \"a"] as [SQL] {
-        let error = expectMisuse { try db.execute("DELETE FROM person WHERE \(open)") }
+        let error = expectMisuse { try db.execute("DELETE FROM person WHERE \(sql: open)") }
         #expect(error?.message == "SQL text that is embedded in other SQL text ends inside quotes or a comment")
       }
       // A list is not a value, so the embedded text can't be run.
       let broken: SQL = "name = 'a \(1)'"
-      #expect(sqlError { try db.execute("DELETE FROM person WHERE \(broken)") } != nil)
+      #expect(sqlError { try db.execute("DELETE FROM person WHERE \(sql: broken)") } != nil)
     }
   }
 

@@ -19,8 +19,8 @@ extension Statement where Output == Int {
   /// trigger fires.
   ///
   /// The columns need a unique index; for a partial index, pass its condition. Running this throws `.schema(.mismatch)`
-  /// without such an index (over a transport only if there is no row), and `.misuse` if a value is nil, because a unique
-  /// index allows several NULLs. If the row conflicts with another row in other columns, running this throws
+  /// without such an index (over a transport only if there is no row), and `.misuse` if a value is nil, because a
+  /// unique index allows several NULLs. If the row conflicts with another row in other columns, running this throws
   /// `.constraint`.
   public consuming func orFind(
     by first: any ColumnConvertible, _ others: any ColumnConvertible..., where index: (any SqlCondition)? = nil

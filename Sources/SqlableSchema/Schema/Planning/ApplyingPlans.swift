@@ -29,8 +29,8 @@ extension Schema {
   /// A column is renamed only if `renamed` contains the column. Objects without a model stay, unless `dropping`
   /// includes their kind. If the plan would drop one column and add another column of the same type, the plan asks in
   /// ``SchemaPlan/questions``. The plan also asks if a NOT NULL column without a default would stay, without which each
-  /// insert fails. Throws `.schema(.mismatch)` if such a column is not renamed or dropped, and for a change that no plan
-  /// can make: for example, a new NOT NULL column without a value.
+  /// insert fails. Throws `.schema(.mismatch)` if such a column is not renamed or dropped, and for a change that no
+  /// plan can make: for example, a new NOT NULL column without a value.
   ///
   /// - `renamed` maps old column names to new names: `["colour": "color"]`, or `["bicycle.colour": "color"]`.
   /// - `renamedTables` maps old table names to new names.
