@@ -79,8 +79,8 @@ extension ResultLayout {
       guard Set(found).count == found.count, !found.contains(nil) else {
         let (name, column) = (names[model.start + misplaced], model.names[misplaced])
         throw SqlError.misuse(
-          "the result has column \(name) where \(model.table).\(column) is read; select the columns of the model in the "
-            + "order of its layout, or all by their names"
+          "the result has column \(name) where \(model.table).\(column) is read; select the columns of the model in "
+            + "the order of its layout, or all by their names"
         ).at(table: model.table, column: column)
       }
       for case (let position, let index?) in found.enumerated() {
