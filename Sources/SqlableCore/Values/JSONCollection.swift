@@ -4,6 +4,8 @@ import FoundationEssentials
 protocol JSONCollection {
   /// True if an encoder with sorted keys writes equal values as equal text.
   static var hasOrder: Bool { get }
+  /// The type of the elements, or of a dictionary's values.
+  static var element: Any.Type { get }
 
   /// Returns the JSON of an unordered value.
   func json(_ encoder: JSONEncoder) throws -> Data
@@ -24,18 +26,21 @@ extension JSONEncoder {
 
 extension Array: JSONCollection where Element: Encodable {
   static var hasOrder: Bool { JSONEncoder.hasOrder(Element.self) }
+  static var element: Any.Type { Element.self }
 
   func json(_ encoder: JSONEncoder) throws -> Data { Data("[", try map { try encoder.json(of: $0) }, "]") }
 }
 
 extension Set: JSONCollection where Element: Encodable {
   static var hasOrder: Bool { false }
+  static var element: Any.Type { Element.self }
 
   func json(_ encoder: JSONEncoder) throws -> Data { Data("[", try map { try encoder.json(of: $0) }.sorted(), "]") }
 }
 
 extension Dictionary: JSONCollection where Key: Encodable, Value: Encodable {
   static var hasOrder: Bool { isObject && JSONEncoder.hasOrder(Value.self) }
+  static var element: Any.Type { Value.self }
 
   /// True if the dictionary's JSON is an object.
   fileprivate static var isObject: Bool { Key.self is any CodingKeyRepresentable.Type }
@@ -52,6 +57,7 @@ extension Dictionary: JSONCollection where Key: Encodable, Value: Encodable {
 
 extension Optional: JSONCollection where Wrapped: Encodable {
   static var hasOrder: Bool { JSONEncoder.hasOrder(Wrapped.self) }
+  static var element: Any.Type { Wrapped.self }
 
   func json(_ encoder: JSONEncoder) throws -> Data { try map { try encoder.json(of: $0) } ?? encoder.encode(self) }
 }

@@ -12,9 +12,34 @@ import FoundationEssentials
 /// sorted array.
 ///
 /// Reading throws `.decoding` for text that can't be decoded, and for a duplicate key in an object.
-public protocol SqlJSON: SqlValue, Codable {}
+///
+/// Dates, keys and data have Foundation's default forms: a `Date` is a number of seconds since 2001. For the JSON of
+/// another program, configure both of Foundation's coders:
+///
+/// ```swift
+/// extension Visit: SqlJSON {
+///   static func configure(_ encoder: JSONEncoder) { encoder.dateEncodingStrategy = .millisecondsSince1970 }
+///   static func configure(_ decoder: JSONDecoder) { decoder.dateDecodingStrategy = .millisecondsSince1970 }
+/// }
+/// ```
+///
+/// The configuration of a type also applies to optionals, arrays and sets of the type, to dictionaries with such
+/// values, and to all values inside the JSON, whose types' configurations are not used.
+public protocol SqlJSON: SqlValue, Codable {
+  /// Configures the encoder that writes and binds values of the type. By default the encoder is not changed.
+  ///
+  /// The keys are sorted in any case. The encoder is new for each value, so any thread can call this function.
+  static func configure(_ encoder: JSONEncoder)
+
+  /// Configures the decoder that reads values of the type. By default the decoder is not changed.
+  static func configure(_ decoder: JSONDecoder)
+}
 
 extension SqlJSON {
+  public static func configure(_ encoder: JSONEncoder) {}
+
+  public static func configure(_ decoder: JSONDecoder) {}
+
   public static var columnType: ColumnType { .text }
 
   public var databaseValue: DatabaseValue {
@@ -116,9 +141,21 @@ enum JSONText {
     return .text(text)
   }
 
-  static func text(of value: some Encodable) throws -> String {
+  /// Returns the type whose configuration applies to the JSON of a type: for a collection or an optional, the type of
+  /// its elements.
+  private static func configuration(of type: Any.Type) -> (any SqlJSON.Type)? {
+    if let collection = type as? any JSONCollection.Type { return configuration(of: collection.element) }
+    return type as? any SqlJSON.Type
+  }
+
+  static func text<Value: Encodable>(of value: Value) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    if let type = configuration(of: Value.self) {
+      type.configure(encoder)
+      // Without sorted keys, equal values could have different texts, which filters do not find.
+      encoder.outputFormatting.insert(.sortedKeys)
+    }
     do {
       return String(decoding: try encoder.json(of: value), as: UTF8.self)
     } catch is EncodingError {
@@ -131,8 +168,10 @@ enum JSONText {
     _ type: Value.Type, from storage: DatabaseValue, as name: Any.Type = Value.self
   ) throws -> Value {
     let text = try String(databaseValue: storage)
+    let decoder = JSONDecoder()
+    configuration(of: name)?.configure(decoder)
     do {
-      let value = try JSONDecoder().decode(type, from: Data(text.utf8))
+      let value = try decoder.decode(type, from: Data(text.utf8))
       var copy = text
       guard !copy.withUTF8(JSONKeys.hasDuplicates) else {
         throw SqlError.decoding(

@@ -211,6 +211,7 @@ struct StatementCorpus {
     try add("named-types", Select<DynamicRow>(json: types))
     let dates = StatementCorpus.columns(of: "date.iso8601AssumingUTC")
     try add("named-utc-dates", Select<DynamicRow>(json: dates))
+    try add("named-sqlite-dates", Select<DynamicRow>(json: StatementCorpus.columns(of: "date.sqliteText")))
     let levels = Worker.select(Worker.id, TypedExpression(0)).filter(Worker.id == 1).named("levels") { levels in
       let (id, level) = levels.columns
       return Worker.select(Worker.id, level + 1).joining(levels, on: Worker.bossId == id)

@@ -2,6 +2,32 @@ import Foundation
 import Sqlable
 import Testing
 
+private struct Itinerary: Codable, Equatable, SqlJSON {
+  var startsAt: Date
+  var link: String
+
+  static func configure(_ encoder: JSONEncoder) {
+    encoder.dateEncodingStrategy = .millisecondsSince1970
+    encoder.outputFormatting = .sortedKeys
+  }
+
+  static func configure(_ decoder: JSONDecoder) { decoder.dateDecodingStrategy = .millisecondsSince1970 }
+}
+
+/// A table that GRDB has created and filled.
+private struct Voyage: Codable, Equatable {
+  var id: Int
+  var createdAt: Date
+  var itinerary: Itinerary
+}
+
+extension Voyage: SqlCodable {
+  static let id = column("id", Int.self, PrimaryKey(autoincrement: true))
+  static let createdAt = column("createdAt", Date.self, as: .date(.sqliteText), DeclaredType("DATETIME"))
+  static let itinerary = column("itinerary", Itinerary.self)
+  static let tableLayout = [id.column, createdAt.column, itinerary.column]
+}
+
 /// The right columns of the tables of Docs/ComingFromGRDB.md.
 @Suite struct ComingFromGRDBGuide {
   @Test func equivalentsOfOpeningAndRunningWork() async throws {
@@ -80,6 +106,30 @@ import Testing
       try Car.updateAll(Car.price.set(to: Car.price + 1)).run(db)
       try Car.delete(Car.price > 1).run(db)
       try Car.deleteAll().run(db)
+    }
+  }
+
+  @Test func filesOfGRDBAreReadAndFiltered() throws {
+    try withDatabase { db in
+      try db.execute(
+        #"""
+        CREATE TABLE "voyage" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "createdAt" DATETIME NOT NULL,
+          "itinerary" JSONTEXT NOT NULL);
+        INSERT INTO voyage VALUES
+          (1, '2026-11-23 12:00:00.250', '{"link":"a\/b","startsAt":1795435200250}'),
+          (2, '2026-11-23 12:00:00.251', '{"link":"","startsAt":0}')
+        """#)
+      try Schema(Voyage.self).verify(db)
+      let date = Date(timeIntervalSince1970: 1_795_435_200.25)
+      let itinerary = Itinerary(startsAt: date, link: "a/b")
+      let first = Voyage(id: 1, createdAt: date, itinerary: itinerary)
+      #expect(try Voyage.byId(1).run(db) == first)
+      #expect(try Voyage.read().filter(Voyage.createdAt <= date && Voyage.itinerary == itinerary).run(db) == [first])
+      try first.update().run(db)
+      #expect(
+        try db.query("SELECT createdAt || itinerary FROM voyage WHERE id = 1", as: String.self) == [
+          #"2026-11-23 12:00:00.250{"link":"a\/b","startsAt":1795435200250}"#
+        ])
     }
   }
 

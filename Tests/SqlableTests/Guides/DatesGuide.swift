@@ -64,6 +64,17 @@ extension PythonTrip: SqlCodable {
   static let tableLayout = [id.column, startedAt.column]
 }
 
+private struct GRDBTrip: Codable, Equatable {
+  var id: Int?
+  var startedAt: Date
+}
+
+extension GRDBTrip: SqlCodable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let startedAt = column("started_at", Date.self, as: .date(.sqliteText))
+  static let tableLayout = [id.column, startedAt.column]
+}
+
 private struct Stop: Codable, Equatable {
   var id: Int?
   var at: Date
@@ -195,6 +206,22 @@ private struct Marker: Codable, Equatable, SqlJSON {
       #expect(
         sqlError { _ = try RiderWithDate.read().run(db) }?.message
           == "rider.born_on should hold a date in ISO 8601 with a zone, but holds TEXT in another format")
+    }
+  }
+
+  @Test func datesInSQLitesFormAreFilteredUnchanged() throws {
+    try withDatabase { db in
+      try db.createTable(GRDBTrip.self)
+      let date = Date(timeIntervalSince1970: 1_357_020_000)
+      try db.execute(
+        """
+        INSERT INTO grdb_trip (started_at) VALUES ('2013-01-01 06:00:00.000'), (datetime('2013-01-01 06:00:00')),
+          (strftime('%Y-%m-%d %H:%M:%f', '2013-01-01 06:00:00'))
+        """)
+      #expect(try GRDBTrip.read().run(db).map(\.startedAt) == [date, date, date])
+      #expect(try GRDBTrip.read().filter(GRDBTrip.startedAt == date).run(db).map(\.id) == [1, 3])
+      #expect(try GRDBTrip.read().filter(GRDBTrip.startedAt >= date).run(db).map(\.id) == [1, 3])
+      #expect(try GRDBTrip.read().filter(GRDBTrip.startedAt > date - 1).orderBy(GRDBTrip.startedAt).run(db).count == 3)
     }
   }
 

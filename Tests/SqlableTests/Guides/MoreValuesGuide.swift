@@ -44,6 +44,29 @@ private enum Diagnosis: Codable, Equatable, SqlJSON {
   case fracture(bone: String)  // {"fracture":{"bone":"ulna"}}
 }
 
+private struct Checkup: Codable, Equatable, SqlJSON {
+  var heldAt: Date
+
+  static func configure(_ encoder: JSONEncoder) { encoder.dateEncodingStrategy = .millisecondsSince1970 }
+  static func configure(_ decoder: JSONDecoder) { decoder.dateDecodingStrategy = .millisecondsSince1970 }
+}
+
+/// A struct whose date SQL compares.
+private struct Dose: Codable, Equatable, SqlJSON {
+  var heldAt: Date
+
+  static func configure(_ encoder: JSONEncoder) { encoder.dateEncodingStrategy = .secondsSince1970 }
+  static func configure(_ decoder: JSONDecoder) { decoder.dateDecodingStrategy = .secondsSince1970 }
+}
+
+private struct Treatment: Codable, SqlCodable {
+  var id: Int
+  var dose: Dose
+  static let id = column("id", Int.self, PrimaryKey())
+  static let dose = column("dose", Dose.self)
+  static let tableLayout = [id.column, dose.column]
+}
+
 private final class Wheel: Sqlable {
   static let id = column("id", Int?.self, PrimaryKey())
   static let size = column("size", Int.self)
@@ -66,6 +89,19 @@ private final class Wheel: Sqlable {
 }
 
 @Suite struct MoreValuesGuide {
+  @Test func jsonOfAnotherProgramIsRead() throws {
+    let checkup = try Checkup(databaseValue: .text(#"{"heldAt":1357020000250}"#))
+    #expect(checkup.heldAt == Date(timeIntervalSince1970: 1_357_020_000.25))
+    #expect(try [checkup].databaseValue == .text(#"[{"heldAt":1357020000250}]"#))
+    try withDatabase { db in
+      try db.createTable(Treatment.self)
+      try Treatment(id: 1, dose: Dose(heldAt: checkup.heldAt)).insert().run(db)
+      let held = Treatment.dose.jsonValue("heldAt", as: Date.self)
+      #expect(try Treatment.select(held).run(db) == [checkup.heldAt])
+      #expect(try Treatment.count(held == checkup.heldAt && held < checkup.heldAt + 1).run(db) == 1)
+    }
+  }
+
   @Test func enumsWithAssociatedValuesAreStored() throws {
     #expect(try Blood.known("AB").databaseValue == .text("AB"))
     #expect(try Blood(databaseValue: .text("")) == .unknown)

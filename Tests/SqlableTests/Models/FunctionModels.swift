@@ -8,6 +8,7 @@ struct Stay: Sqlable, Equatable {
   var seconds: Date
   var milliseconds: Date
   var iso: Date
+  var sqlite: Date
   var left: Date?
   var note: String?
   var flags: Int
@@ -17,13 +18,14 @@ struct Stay: Sqlable, Equatable {
   static let seconds = column("seconds", Date.self, as: .date(.unixSeconds))
   static let milliseconds = column("milliseconds", Date.self, as: .date(.unixMilliseconds))
   static let iso = column("iso", Date.self, as: .date(.iso8601))
+  static let sqlite = column("sqlite", Date.self, as: .date(.sqliteText))
   static let left = column("left", Date?.self, as: .date(.unixMilliseconds))
   static let note = column("note", String?.self)
   static let flags = column("flags", Int.self)
   static let doc = column("doc", String?.self)
   static let tableLayout = [
-    id.column, real.column, seconds.column, milliseconds.column, iso.column, left.column, note.column, flags.column,
-    doc.column,
+    id.column, real.column, seconds.column, milliseconds.column, iso.column, sqlite.column, left.column, note.column,
+    flags.column, doc.column,
   ]
 
   init(id: Int, at date: Date, left: Date? = nil, note: String? = nil, flags: Int = 0, doc: String? = nil) {
@@ -32,6 +34,7 @@ struct Stay: Sqlable, Equatable {
     seconds = date
     milliseconds = date
     iso = date
+    sqlite = date
     self.left = left
     self.note = note
     self.flags = flags
@@ -43,7 +46,7 @@ struct Stay: Sqlable, Equatable {
     note = try row.get(Stay.note)
     flags = try row.get(Stay.flags)
     doc = try row.get(Stay.doc)
-    for other in [Stay.seconds, Stay.milliseconds, Stay.iso] { row.skip(other) }
+    for other in [Stay.seconds, Stay.milliseconds, Stay.iso, Stay.sqlite] { row.skip(other) }
   }
 
   func write(to row: inout RowWriter) throws {
@@ -52,6 +55,7 @@ struct Stay: Sqlable, Equatable {
     row.set(Stay.seconds, seconds)
     row.set(Stay.milliseconds, milliseconds)
     row.set(Stay.iso, iso)
+    row.set(Stay.sqlite, sqlite)
     row.set(Stay.left, left)
     row.set(Stay.note, note)
     row.set(Stay.flags, flags)

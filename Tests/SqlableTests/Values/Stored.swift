@@ -13,6 +13,7 @@ enum BooleanForm: ColumnForm { static let type = ColumnType.boolean }
 enum UnixSeconds: ColumnForm { static let type = ColumnType.date(.unixSeconds) }
 enum UnixMilliseconds: ColumnForm { static let type = ColumnType.date(.unixMilliseconds) }
 enum ISO8601: ColumnForm { static let type = ColumnType.date(.iso8601) }
+enum SQLiteText: ColumnForm { static let type = ColumnType.date(.sqliteText) }
 enum OwnForm<Value: SqlValue>: ColumnForm { static var type: ColumnType { Value.columnType } }
 enum OrNull<Form: ColumnForm>: ColumnForm { static var type: ColumnType { .nullable(Form.type) } }
 

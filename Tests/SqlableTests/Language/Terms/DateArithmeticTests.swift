@@ -4,7 +4,7 @@ import Testing
 
 /// Starts of periods, intervals and differences of dates in every storage format, compared with Foundation's calendar.
 @Suite struct DateArithmeticTests {
-  static let columns = [Stay.real, Stay.seconds, Stay.milliseconds, Stay.iso]
+  static let columns = [Stay.real, Stay.seconds, Stay.milliseconds, Stay.iso, Stay.sqlite]
   static let units: [DateUnit] = [.second, .minute, .hour, .day, .week, .month, .year]
 
   /// The proleptic Gregorian calendar of ISO 8601 in UTC. Its weeks start on Monday.
@@ -74,7 +74,8 @@ import Testing
           case "real": stay.real = date
           case "seconds": stay.seconds = date
           case "milliseconds": stay.milliseconds = date
-          default: stay.iso = date
+          case "iso": stay.iso = date
+          default: stay.sqlite = date
           }
           try stay.insert().run(db)
         }
@@ -220,7 +221,7 @@ import Testing
           try stay.insert().run(db)
         }
       }
-      for column in [Stay.real, Stay.milliseconds, Stay.iso] {
+      for column in [Stay.real, Stay.milliseconds, Stay.iso, Stay.sqlite] {
         let rows = try Stay.select(
           column.seconds(since: Stay.seconds),
           column.days(since: Stay.moment),
@@ -253,6 +254,8 @@ import Testing
         """#)
     #expect(sql(Stay.iso.start(of: .week)) == #"strftime('%Y-%m-%dT00:00:00.000Z', "iso", '-6 days', 'weekday 1')"#)
     #expect(sql(Stay.iso.start(of: .year)) == #"strftime('%Y-01-01T00:00:00.000Z', "iso")"#)
+    #expect(sql(Stay.sqlite.start(of: .hour)) == #"strftime('%Y-%m-%d %H:00:00.000', "sqlite")"#)
+    #expect(sql(Stay.sqlite.adding(2, .week)) == #"strftime('%Y-%m-%d %H:%M:%f', "sqlite", ?)"#)
     #expect(sql(Stay.iso.adding(2, .week)) == #"strftime('%Y-%m-%dT%H:%M:%fZ', "iso", ?)"#)
     #expect(Stay.select(Stay.iso.adding(2, .week)).bindings == [.text("+14 days")])
     #expect(

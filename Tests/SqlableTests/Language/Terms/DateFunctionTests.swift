@@ -3,7 +3,7 @@ import Sqlable
 import Testing
 
 @Suite struct DateFunctionTests {
-  static let columns = [Stay.real, Stay.seconds, Stay.milliseconds, Stay.iso]
+  static let columns = [Stay.real, Stay.seconds, Stay.milliseconds, Stay.iso, Stay.sqlite]
 
   @Test(arguments: columns) func datePartsFollowTheColumnsFormat(_ column: TypedColumn<Stay, Date>) throws {
     try withStays(Stay(id: 1, at: Stay.moment), Stay(id: 2, at: Date(timeIntervalSince1970: -1))) { db in
@@ -93,7 +93,7 @@ import Testing
       stay.seconds = Stay.moment
       try stay.insert().run(db)
       let later = moment + 31 * 86_400
-      for column in [Stay.real, Stay.milliseconds, Stay.iso] {
+      for column in [Stay.real, Stay.milliseconds, Stay.iso, Stay.sqlite] {
         #expect(try Stay.count().filter(column.adding(1, .month) == later).run(db) == 1)
         #expect(try Stay.count().filter(column.adding(1, .minute) == moment + 60).run(db) == 1)
       }
@@ -145,7 +145,7 @@ import Testing
   @Test func aComputedDateIsReadInItsColumnsFormat() throws {
     try withStays(Stay(id: 1, at: Stay.moment, left: Stay.moment)) { db in
       let next = Stay.moment.addingTimeInterval(86_400)
-      for column in [Stay.real, Stay.seconds, Stay.milliseconds, Stay.iso] {
+      for column in DateFunctionTests.columns {
         let dates = try Stay.select(column.adding(1, .day)).run(db)
         let date = try #require(dates.first ?? nil)
         #expect(dates.count == 1)
