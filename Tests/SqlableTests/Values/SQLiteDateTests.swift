@@ -86,9 +86,10 @@ private struct ISOShift: Sqlable {
         try texts(db) == [
           "2026-11-27 19:45:41.251", "2026-11-28 06:00:00.000", "2026-11-28 18:45:41.250", "2026-11-28 18:45:42.250",
         ])
-      #expect(try db.query("SELECT \"end\" FROM shift WHERE at = \(evening, as: Shift.at)", as: String.self) == [
-        "2026-11-28 18:45:41.250"
-      ])
+      #expect(
+        try db.query("SELECT \"end\" FROM shift WHERE at = \(evening, as: Shift.at)", as: String.self) == [
+          "2026-11-28 18:45:41.250"
+        ])
       let twice = sqlError { try Shift(at: evening, end: nil).insert().run(db) }
       #expect(twice?.kind == .constraint(.primaryKey))
       try Shift.byId(evening).run(db)?.delete().run(db)
@@ -147,7 +148,8 @@ private struct ISOShift: Sqlable {
       let json = try query.json()
       #expect(String(decoding: json, as: UTF8.self).contains(#""2026-11-28 18:45:41.250""#))
       let policy = StatementPolicy(
-        .table(Shift.self).reading(Shift.at, Shift.end).filtering(Shift.at, by: .comparison).rows(where: Shift.at < evening + 1))
+        .table(Shift.self).reading(Shift.at, Shift.end).filtering(Shift.at, by: .comparison)
+          .rows(where: Shift.at < evening + 1))
       let restricted = try policy.statement(Select<Shift>.self, json: json)
       for copy in [try Select<Shift>(json: json), restricted] {
         #expect(try copy.run(db).map(\.at) == [evening])
