@@ -70,12 +70,10 @@ func migrations(db: SqliteDatabase, pool: SqlitePool, migrations: Migrations) th
   try db.createTable(Car) // refused: expected member name or initializer call after type name
   try db.createTable("car") // refused among others: generic parameter 'Model' could not be inferred
   try db.createTable(NoValue.self) // refused: instance method 'createTable' requires that 'NoValue' conform to 'Sqlable'
-  try db.createTables([Car.self, Person.self]) // refused: cannot pass array of type '[any Sqlable.Type]' as variadic arguments of type 'any Sqlable.Type'
   db.createTable(Car.self) // refused: call can throw but is not marked with 'try'
   try db.dropTable("car") // refused: value of type 'SqliteDatabase' has no member 'dropTable'
   try Schema(Car.self).plan(db, renamed: ["a", "b"]).apply(db) // refused: dictionary of type '[String : String]' cannot be used with array literal
   try Schema(Car.self, NoValue.self).verify(db) // refused: argument type 'NoValue' does not conform to expected type 'Sqlable'
-  try Schema(Car.self).create(db) // refused: value of type 'Schema' has no member 'create'
   _ = Trigger("t", after: .updated, on: Car.self, run: Person.deleteAll()) // refused: type 'Trigger.Event' has no member 'updated'
   _ = Trigger("t", after: .insert, on: "car", run: Person.deleteAll()) // refused among others: generic parameter 'Model' could not be inferred
   _ = Trigger("t", after: .insert, on: Car.self, when: Car.name.new, run: Person.deleteAll()) // refused: struct 'Trigger' requires that 'String' conform to 'SqlBoolean'

@@ -62,7 +62,6 @@ func existentials(db: SqliteDatabase, models: [any Sqlable.Type], rows: [any Sql
   for row in rows { try row.save().run(db) } // refused: 'save()' is unavailable: a call on any Sqlable needs a generic function, such as f(_ row: some Sqlable)
   for row in rows { try row.delete().run(db) } // refused: 'delete()' is unavailable: a call on any Sqlable needs a generic function, such as f(_ row: some Sqlable)
   try row.update().run(db) // refused: 'update()' is unavailable: a call on any Sqlable needs a generic function, such as f(_ row: some Sqlable)
-  try db.createTables(models) // refused: cannot pass array of type '[any Sqlable.Type]' as variadic arguments of type 'any Sqlable.Type'
   _ = Schema([rows]) // refused: cannot convert value of type '[any Sqlable]' to expected element type 'any Sqlable.Type'
 }
 

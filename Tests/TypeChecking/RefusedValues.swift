@@ -82,7 +82,6 @@ func jsonAndDates(text: String, json: JSON, date: Date) throws {
   _ = Car.read().filter(Car.soldAt > date.timeIntervalSince1970) // refused: '>' is unavailable: the value has a different type than the term on the left
   _ = Car.read().filter(Car.soldAt.isNul) // refused: value of type 'TypedColumn<Car, Date>' has no member 'isNul'
   _ = Car.read().filter(Car.soldAt.between(date, date)) // refused: missing argument label 'and:' in call
-  _ = Car.read().filter(Car.soldAt.between(date...date)) // refused among others: cannot convert value of type 'ClosedRange<Date>' to expected argument type 'Date'
   _ = Car.read().filter(Car.soldAt.start(of: .months) == date) // refused: type 'DateUnit' has no member 'months'
   _ = Car.soldAt.days(since: "2024-01-01") // refused: cannot convert value of type 'String' to expected argument type 'Date'
   _ = Car.soldAt.strftime(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'

@@ -78,7 +78,6 @@ import Testing
 
   @Test func migrationsRunInOrder() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      let schema = Schema(Person.self, Bicycle.self)
       let migrations = Migrations([
         Migration(
           "bicycles",

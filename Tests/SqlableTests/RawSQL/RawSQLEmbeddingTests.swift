@@ -10,11 +10,11 @@ private struct TextWithPartOfText: TextWithOtherValues {
     try db.execute("DELETE FROM person WHERE id = \(part)")
   }
 }
-private struct TextWithAClosure: TextWithOtherValues {
+private struct TextWithScalars: TextWithOtherValues {
   @available(*, deprecated)
   func execute(_ db: SqliteDatabase) throws {
     let name = "x' OR '1' = '1"
-    try db.execute("DELETE FROM person WHERE name = \(name) OR id = \({ "1 OR 1" })")
+    try db.execute("DELETE FROM person WHERE name = \(name) OR id = \("1 OR 1".unicodeScalars)")
   }
 }
 
@@ -24,7 +24,7 @@ private struct TextWithAClosure: TextWithOtherValues {
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person.insert([Person(id: nil, name: "Anna"), Person(id: nil, name: "Bo")]).run(db)
-      for text in [TextWithPartOfText(), TextWithAClosure()] as [any TextWithOtherValues] {
+      for text in [TextWithPartOfText(), TextWithScalars()] as [any TextWithOtherValues] {
         let error = sqlError { try text.execute(db) }
         #expect(error?.message.contains("can't store") == true)
         #expect(error?.message.contains("1 OR 1") == false)

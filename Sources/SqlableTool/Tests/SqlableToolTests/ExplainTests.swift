@@ -314,7 +314,7 @@ struct ExplainTests {
           ["explain", "a", "--database=b", "--policy=c", "--parameter=d=[]"],
           "The value 'd=[]' is invalid for '--parameter <name=value>': [] is not a value of a document"
         ),
-        (["expl"], "Unexpected argument 'expl'"), ([], "a subcommand is missing"),
+        (["expl"], "unknown subcommand 'expl'; did you mean 'explain'?"), ([], "a subcommand is missing"),
       ] {
         let run = try Program.tool.run(arguments, in: directory)
         #expect(run.exitCode == 2, "\(arguments)")

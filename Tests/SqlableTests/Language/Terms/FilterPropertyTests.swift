@@ -30,9 +30,9 @@ import Testing
           matched += expected.isEmpty || expected.count == rows.count ? 0 : 1
           let filter = term.expression(OraclePlain.oracleColumns)
           let read = OraclePlain.read().filter(filter)
+          let note: Comment = "seed \(seed): \(term): \(read.sql) \(read.bindings)"
           let decoded = try decoder.decode(
             Statement<OraclePlain, [OraclePlain]>.self, from: encoder.encode(read))
-          let note: Comment = "seed \(seed): \(read.sql) \(read.bindings)"
           #expect(try read.run(db).map(\.oracleId).sorted() == expected, note)
           #expect(try OraclePlain.count().filter(filter).run(db) == expected.count, note)
           #expect(try OraclePlain.exists().filter(filter).run(db) == !expected.isEmpty, note)

@@ -90,6 +90,8 @@ extension OracleTerm {
       if left.differs(from: right) { return true }
     case .same(let left, let right, _):
       if left.differs(from: .value(right)) { return true }
+    case .between(let term, let low, let high):
+      if term.differs(from: .value(low)) || term.differs(from: .value(high)) { return true }
     case .arithmetic(_, let left, let right):
       if left.isNumber == false { return true }
       if case .term(let right) = right, right.isNumber == false { return true }
