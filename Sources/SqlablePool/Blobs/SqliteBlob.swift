@@ -75,12 +75,12 @@ extension SqliteDatabase {
   /// Observers are notified of one update of the row, after the commit. A write of a part fires no trigger, and SQLite
   /// checks no CHECK constraint.
   ///
+  /// `size` is the size of the new blob, which replaces the present value and begins with zeros. Nil keeps the present
+  /// blob and its size.
+  ///
   /// Throws `.notFound` if there is no row. Throws `.decoding` if `size` is nil and the value is not a blob. Throws
   /// `.misuse` for an indexed column, a key, a foreign key, a view, a virtual table, a table without rowid, and a table
   /// with generated columns; and for a transaction inside the closure. Throws `.readOnly` on a read-only handle.
-  ///
-  /// - Parameter size: The size of the new blob, which replaces the present value and begins with zeros. Nil keeps the
-  ///   present blob and its size.
   public func writeBlob<Model, Value>(
     _ column: some ColumnConvertible, of row: Statement<Model, Model?>, size: Int? = nil,
     _ body: (SqliteBlob) throws -> Value

@@ -61,7 +61,7 @@ extension SqliteDatabase {
     try createTables(of: Schema(models))
   }
 
-  /// Creates the tables and triggers of a schema; see ``createTables(_:)`` and ``Schema/create(_:file:line:)``.
+  /// Creates the tables and triggers of a schema; see `createTables(_:)` and `Schema.create(_:)`.
   ///
   /// Throws `.schema(.mismatch)` also for a trigger that differs from the schema's trigger of the same name.
   @discardableResult

@@ -1,7 +1,7 @@
 // Pages of rows that start after a given row. A page skips no rows, as an offset would; each costs the same.
 
 extension Statement where Output == [Model] {
-  /// Returns the first page of rows; ``page(after:limit:)`` returns the next pages. The rows are in the statement's
+  /// Returns the first page of rows; `page(after:limit:)` returns the next pages. The rows are in the statement's
   /// order, then in the order of the primary key.
   ///
   /// ```swift
@@ -9,7 +9,7 @@ extension Statement where Output == [Model] {
   /// // … ORDER BY "color" DESC, "id" DESC LIMIT ?
   /// ```
   ///
-  /// Running the statement throws the same errors as ``page(after:limit:)``.
+  /// Running the statement throws the same errors as `page(after:limit:)`.
   public consuming func page(limit: Int) -> Statement { paged(limit) { _, _ in nil } }
 
   /// Returns the page of rows that follow a row in the statement's order, or the first page for nil. Pass the last row
@@ -103,14 +103,14 @@ extension SelectQuery {
 }
 
 extension Select {
-  /// Returns the first page of rows; ``page(after:limit:)`` returns the next pages.
+  /// Returns the first page of rows; `page(after:limit:)` returns the next pages.
   ///
   /// ```swift
   /// let first = Car.select(Car.name, Car.price, Car.id).orderBy(Car.price.desc, Car.id.desc).page(limit: 50)
   /// // … ORDER BY "price" DESC, "id" DESC LIMIT ?
   /// ```
   ///
-  /// Running the query throws the same errors as ``page(after:limit:)``.
+  /// Running the query throws the same errors as `page(after:limit:)`.
   public consuming func page(limit: Int) -> Self { paged(after: nil, limit) }
 
   /// Returns the page of rows that follow a row with these values, one value for each term of the order, or the first

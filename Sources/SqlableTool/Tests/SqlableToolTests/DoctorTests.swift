@@ -20,7 +20,7 @@ struct DoctorTests {
       #expect(run.errors == "")
       let (size, pages) = ((before.count + 500) / 1_000, before.count / 4_096)
       #expect(run.output.hasPrefix("a.sqlite: \(size) kB, \(pages) pages of 4096 bytes, "))
-      #expect(run.output.contains("\n  bicycle: 1 page,, 4.1 kB, "))
+      #expect(run.output.contains("\n  bicycle: 1 page, 4.1 kB, "))
       #expect(run.output.contains(/\nfree space of the file system: [0-9.]+ [kMGT]B\n/))
       #expect(run.output.contains("no index of bicycle begins with owner_id: a change of a key in person reads all"))
       #expect(run.output.hasSuffix("\n\nNothing is wrong.\n"))

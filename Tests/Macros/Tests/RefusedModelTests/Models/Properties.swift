@@ -194,8 +194,3 @@ struct Site: SqlEmbedded {
   var id: Int
   static let tableOptions: [TableOption] = []
 }
-
-@Sqlable struct Constrained {
-  var id: Int
-  static let tableConstraints = [Unique(id)]  // refused: tableConstraints must be of type [TableConstraint]
-}

@@ -1,0 +1,1 @@
+../../../../../../Sources/SqlableTool/Tests/SqlableToolTests/Support/PseudoTerminal.swift
