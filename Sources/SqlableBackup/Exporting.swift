@@ -70,7 +70,8 @@ extension SqlitePool {
     try root.export(to: path, key: key, cipher: cipher, checks: checks)
   }
 
-  /// Copies the database into a new file with another key, on a separate thread.
+  /// Copies the database into a new file with another key, on a separate thread. Cancellation does not interrupt the
+  /// work.
   public func export(
     to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
   ) async throws {

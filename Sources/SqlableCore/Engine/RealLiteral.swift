@@ -9,7 +9,7 @@ extension Connection {
   /// With `isConstant`, returns a plain literal, because ALTER TABLE accepts no expression. Throws `.encoding` if no
   /// literal works, which can happen near the ends of the range.
   package func literal(_ real: Double, isConstant: Bool) throws -> String {
-    guard real.isFinite else { return real > 0 ? "9e999" : "(-9e999)" }
+    guard real.isFinite else { return real.literal }
     // Tries the shortest text first. More digits are closer to the middle of the range that rounds to the number.
     for digits in [nil, 17, 18, 19, 20, 16] {
       let spelling = digits.map { real.magnitude.text(digits: $0) } ?? "\(real.magnitude)"
@@ -33,6 +33,12 @@ extension Connection {
 }
 
 extension Double {
+  /// The shortest literal of the number. SQLite might read a number that differs in the last place.
+  package var literal: String {
+    let magnitude = isFinite ? "\(magnitude)" : "9e999"
+    return self < 0 ? "(-\(magnitude))" : magnitude
+  }
+
   /// The text to which SQLite converts this number in order to store or compare it as TEXT: `1.0e+20`.
   var sqliteText: String {
     // 17 digits, a sign, a point and an exponent take 25 bytes.

@@ -69,12 +69,11 @@ extension ResultLayout {
   /// names are other names than the columns', the order is the model's. Throws if the result has another column of the
   /// model at the position of a column.
   func ordered(by names: [String]) throws -> ResultLayout {
-    let columns = (0..<count).map { ResultColumn(identity: identities[$0], type: types[$0]) }
-    var (ordered, isReordered) = (columns, false)
+    var moved: [(from: Int, to: Int)] = []
     for model in models where model.start + model.names.count <= names.count {
-      let found = names[model.start..<model.start + model.names.count].map { name in
-        model.names.firstIndex { $0.isSameName(as: name) }
-      }
+      let names = names[model.start..<model.start + model.names.count]
+      if zip(names, model.names).allSatisfy({ $0.isSameName(as: $1) }) { continue }
+      let found = names.map { name in model.names.firstIndex { $0.isSameName(as: name) } }
       guard let misplaced = found.indices.first(where: { found[$0] ?? $0 != $0 }) else { continue }
       guard Set(found).count == found.count, !found.contains(nil) else {
         let (name, column) = (names[model.start + misplaced], model.names[misplaced])
@@ -83,12 +82,13 @@ extension ResultLayout {
             + "the order of its layout, or all by their names"
         ).at(table: model.table, column: column)
       }
-      for case (let position, let index?) in found.enumerated() {
-        ordered[model.start + position] = columns[model.start + index]
-      }
-      isReordered = true
+      moved += found.enumerated().map { (model.start + ($1 ?? $0), model.start + $0) }
     }
-    return isReordered ? ResultLayout(ordered, models: models, takesRest: takesRest) : self
+    guard !moved.isEmpty else { return self }
+    let columns = (0..<count).map { ResultColumn(identity: identities[$0], type: types[$0]) }
+    var ordered = columns
+    for (from, to) in moved { ordered[to] = columns[from] }
+    return ResultLayout(ordered, models: models, takesRest: takesRest)
   }
 
   static func mismatch(_ columnCount: Int, _ read: Int) -> SqlError {

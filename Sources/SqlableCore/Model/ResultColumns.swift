@@ -13,8 +13,7 @@ extension ResultDescription {
   mutating func add(_ model: (some Sqlable).Type) throws {
     let table = try TableInfo.of(model)
     models.append(ObjectIdentifier(model))
-    modelColumns.append(
-      ModelColumns(start: columns.count, table: table.name, names: table.columns.map(\.name)))
+    modelColumns.append(ModelColumns(start: columns.count, table: table.name, names: table.columnNames))
     try add(table.columns.map { ResultColumn($0) })
   }
 }

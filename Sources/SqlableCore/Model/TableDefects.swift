@@ -33,7 +33,7 @@ extension TableInfo {
     if columns.contains(where: { $0.name.isEmpty || $0.name.utf8.contains(0) }) {
       throw wrong("has a column with a name that is empty or contains a NUL byte")
     }
-    if let name = columns.map(\.name).firstDoubled { throw wrong("has two columns named \(name)", name) }
+    if let name = columnNames.firstDoubled { throw wrong("has two columns named \(name)", name) }
   }
 
   private func checkView() throws(SqlError) {

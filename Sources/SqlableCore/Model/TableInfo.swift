@@ -10,6 +10,7 @@ package final class TableInfo: Sendable {
   package let database: String?
   package let modelName: String
   @usableFromInline package let columns: [Column]
+  let columnNames: [String]
   @usableFromInline package let count: Int
   /// The columns' identities in order, to predict the next column of a row. Ends with ``RowState/noColumn``.
   @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
@@ -80,6 +81,7 @@ package final class TableInfo: Sendable {
     modelType = model
     let columns = model.tableLayout
     self.columns = columns
+    columnNames = columns.map(\.name)
     count = columns.count
     name = model.tableName
     (database, modelName) = (nil, name)
@@ -127,6 +129,7 @@ package final class TableInfo: Sendable {
     modelType = Nothing.self
     (name, database, modelName) = ("", nil, "")
     columns = types.enumerated().map { Column("c\($0 + 1)", $1) }
+    columnNames = columns.map(\.name)
     count = types.count
     (identities, cells) = TableInfo.memory(of: columns, key: [])
     (key, keyIsRowid, isWithoutRowid) = ([], false, false)
@@ -144,6 +147,7 @@ package final class TableInfo: Sendable {
     modelType = TableRow.self
     (name, database, modelName) = (table.name, table.database, table.name)
     columns = table.declarations
+    columnNames = columns.map(\.name)
     count = columns.count
     key = table.key
     (identities, cells) = TableInfo.memory(of: columns, key: key)
@@ -199,7 +203,8 @@ package final class TableInfo: Sendable {
   private init(_ original: TableInfo, name: String, database: String?) {
     (model, modelType) = (original.model, original.modelType)
     (self.name, self.database, modelName) = (name, database, original.modelName)
-    (columns, count, identities, cells) = (original.columns, original.count, original.identities, original.cells)
+    (columns, columnNames, count) = (original.columns, original.columnNames, original.count)
+    (identities, cells) = (original.identities, original.cells)
     (key, keyIsRowid, isWithoutRowid) = (original.key, original.keyIsRowid, original.isWithoutRowid)
     (constraints, ignoresOrReplaces, untyped) = (original.constraints, original.ignoresOrReplaces, nil)
     (indexes, options, view) = (original.indexes, original.options, original.view)
@@ -214,6 +219,7 @@ package final class TableInfo: Sendable {
     (model, modelType, self.whole) = (whole.model, whole.modelType, whole)
     (name, database, modelName) = (whole.name, whole.database, whole.modelName)
     columns = whole.columns.filter { !$0.definition.options.isRowId }
+    columnNames = columns.map(\.name)
     count = columns.count
     (identities, cells) = TableInfo.memory(of: columns, key: [])
     (key, keyIsRowid, isWithoutRowid) = ([], false, false)

@@ -11,7 +11,8 @@ extension HandleObservation {
     guard blob.database.isSameName(as: "main"),
       let table = buffer.tables.first(where: { $0.nameInDatabase.isSameName(as: blob.table) })
     else { return }
-    let key = table.key.columns.isEmpty ? [] : try connection.key(table.key.names, ofRow: blob.id, in: blob.table)
+    let needsKey = table.keepsRows && !table.key.columns.isEmpty
+    let key = !needsKey ? [] : try connection.key(table.key.names, ofRow: blob.id, in: blob.table)
     buffer.didWrite(blob.column, of: table, id: blob.id, key: key)
   }
 }

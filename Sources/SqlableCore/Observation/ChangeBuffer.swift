@@ -205,9 +205,8 @@ final class ChangeBuffer: ChangeSink {
     guard let index = tables.firstIndex(where: { $0 === table }) else { return }
     if let read = table.read {
       var summary = state.summaries[index] ?? TableChanges()
-      if read.columns.contains(where: { $0.foldedName == column.foldedName }) {
-        summary.columns.insert(column.foldedName)
-      }
+      let name = column.foldedName
+      if read.columns.contains(where: { $0.foldedName == name }) { summary.columns.insert(name) }
       summary.add { nil }
       state.summaries[index] = summary
     }

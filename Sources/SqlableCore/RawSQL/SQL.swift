@@ -177,8 +177,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
           default: DatabaseValue(value).map { arguments.append(.value($0)) }
           }
         }
-        if text.utf8.last == UInt8(ascii: "\"") { text += " " }
-        text += sql.text
+        append(text: sql.text)
       }
     }
 
@@ -192,8 +191,9 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// ```
     public mutating func appendInterpolation(sql: SQL) {
       beginInterpolation()
-      if text.utf8.last == UInt8(ascii: "\"") { text += " " }
-      offsets += sql.offsets.map { $0 + text.utf8.count }
+      separateQuotes()
+      let start = text.utf8.count
+      offsets += sql.offsets.map { $0 + start }
       arguments += sql.arguments
       text += sql.text
       var embedded = sql.text
@@ -205,8 +205,17 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     mutating func appendIdentifier(_ name: String) {
       beginInterpolation()
+      append(text: name.quotedName)
+    }
+
+    private mutating func append(text new: String) {
+      separateQuotes()
+      text += new
+    }
+
+    /// Adds a space after a quoted name, because two quotes side by side would be one quote in a name.
+    private mutating func separateQuotes() {
       if text.utf8.last == UInt8(ascii: "\"") { text += " " }
-      text += name.quotedName
     }
 
     // MARK: Binding

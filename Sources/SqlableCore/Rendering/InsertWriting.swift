@@ -118,8 +118,10 @@ extension StatementWriter {
       throw SqlError.invalidStatement("only the last of several conflict clauses can omit its columns")
         .at(table: table.name)
     }
-    let conditions = Set(zip(targets, upserts).map { [AnyHashable($0), AnyHashable($1.index)] })
-    guard conditions.count == targets.count else {
+    let isRepeated = targets.indices.contains { index in
+      (0..<index).contains { targets[$0] == targets[index] && upserts[$0].index == upserts[index].index }
+    }
+    guard !isRepeated else {
       throw SqlError.invalidStatement("an insert has two conflict clauses for the same columns").at(table: table.name)
     }
   }
@@ -169,11 +171,7 @@ extension StatementWriter {
     sql.append(" WHERE ")
     // The key has no text for the literals.
     guard !sql.isKey else { return sql.refuseKey() }
-    sql.append(
-      text: try condition.declaredSQL(for: table) { real in
-        let magnitude = real.isFinite ? "\(real.magnitude)" : "9e999"
-        return real < 0 ? "(-\(magnitude))" : magnitude
-      })
+    sql.append(text: try condition.declaredSQL(for: table) { $0.literal })
   }
 
   private func writeId(isWanted: Bool) throws {

@@ -5,10 +5,12 @@ extension Migration {
   /// Creates a migration that runs statements in order.
   ///
   /// ```swift
-  /// Migration("black", try AnyStatement(Bicycle.updateAll(Bicycle.color.set(to: "black"))))
+  /// let bicycle = Table("bicycle", "color")
+  /// Migration("black", try AnyStatement(bicycle.updateAll(bicycle["color"].set(to: "black"))))
   /// ```
   ///
-  /// The checksum is computed from the statements' JSON. Throws `.encoding` for a statement that can't be encoded.
+  /// The checksum is computed from the statements' JSON, so a statement of a model would change with the model. Throws
+  /// `.encoding` for a statement that can't be encoded.
   public init(_ name: String, _ statements: AnyStatement...) throws {
     let content = try statements.map { String(decoding: try $0.json(), as: UTF8.self) }.joined(separator: "\n")
     self.init(

@@ -61,9 +61,9 @@ extension AssociationLevel {
   /// Throws if the number of rows reveals columns that may not be compared. Complete rows are readable anyway.
   private func checkPath(by check: PolicyCheck, under table: TableInfo) throws {
     var shown: [(columns: [Column], table: TableInfo)] = []
+    let isCounted = if case .referring = path.step { form != .rows } else { false }
     for (index, step) in try resolvedSteps(under: table).enumerated() {
       if index > 0 { shown.append((step.earlierColumns, step.earlier.table)) }
-      let isCounted = if case .referring = path.step { form != .rows } else { false }
       if index < path.links.count || isCounted { shown.append((step.nextColumns, step.next.table)) }
     }
     for (columns, table) in shown {

@@ -77,9 +77,9 @@ extension SqlitePool {
         for try await chunk in bytes { _ = try await exchange.ask([UInt8](chunk)) }
         _ = try await exchange.ask(nil)
       } catch {
-        // The transaction is rolled back before the caller continues.
+        // The transaction ends before the caller continues. A cancellation can come after all bytes were stored.
         exchange.end(error)
-        _ = await call.result
+        if case .success = await call.result { return }
         throw error
       }
       try await call.value

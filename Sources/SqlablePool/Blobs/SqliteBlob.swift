@@ -103,14 +103,15 @@ extension SqliteDatabase {
 
   /// Returns the rowid of the row. Writes zeros first if the blob is replaced.
   private func id(of place: BlobPlace) throws -> Int64 {
-    let query = place.query
+    let rowid = try rowidName(of: place)
+    let query = place.query(ofRowid: rowid)
     let reading = try beginReading(query, as: query.clauses.columns)
-    let found: (id: DatabaseValue, type: DatabaseValue)?
+    let row: (id: DatabaseValue, type: DatabaseValue)?
     do {
       defer { endReading(reading) }
-      found = try reading.step() ? (try reading.row.databaseValue(at: 0), try reading.row.databaseValue(at: 1)) : nil
+      row = try reading.step() ? (try reading.row.databaseValue(at: 0), try reading.row.databaseValue(at: 1)) : nil
     }
-    guard case (.integer(let id), .text(let type))? = found else {
+    guard case (.integer(let id), .text(let type))? = row else {
       throw SqlError(.notFound, message: "the row of the blob does not exist").at(place).labelled(configuration.label)
     }
     if let size = place.size {
@@ -118,16 +119,29 @@ extension SqliteDatabase {
       try execute(
         """
         UPDATE \(table: place.database).\(table: place.table.name) SET \(place.column) = zeroblob(\(size)) \
-        WHERE \(column: place.rowid) = \(id)
+        WHERE \(column: rowid) = \(id)
         """)
     } else if type != "blob", type != "text" || place.isWritten {
-      let found = type.uppercased()
+      let typeName = type.uppercased()
       throw SqlError(
-        .decoding(.init(expected: "BLOB", found: found)),
-        message: "column \(place.column.name) contains \(found), which can't be opened as a blob"
+        .decoding(.init(expected: "BLOB", found: typeName)),
+        message: "column \(place.column.name) contains \(typeName), which can't be opened as a blob"
       ).at(place).labelled(configuration.label)
     }
     return id
+  }
+
+  /// Returns the rowid's name in the file. The file's key can differ from the model's: the key of a table that another
+  /// program declared as `INT PRIMARY KEY` is not the rowid.
+  private func rowidName(of place: BlobPlace) throws -> String {
+    let columns = try running { connection in
+      try connection.rows(
+        "PRAGMA \("table_xinfo".quotedName(inDatabase: place.database))(\(place.table.name.quotedName))")
+    }
+    guard let name = String.rowidName(avoiding: columns.map { $0[1] }) else {
+      throw SqlError.misuse("columns hide the rowid of table \(place.table.name)").at(table: place.table.name)
+    }
+    return name
   }
 }
 
@@ -136,8 +150,7 @@ private struct BlobPlace {
   let column: Column
   let table: TableInfo
   let database: String
-  let rowid: String
-  let query: SelectQuery
+  private let selection: SelectQuery
   let isWritten: Bool
   let size: Int?
 
@@ -150,26 +163,27 @@ private struct BlobPlace {
       throw SqlError.missing(ColumnReference(column), in: [table])
     }
     self.column = table.columns[position]
-    guard !table.isWithoutRowid else {
-      throw SqlError.misuse("a table without rowid has no blobs that can be opened in parts").at(table: table.name)
+    guard table.view == nil, !table.isWithoutRowid else {
+      throw SqlError.misuse("a view or a table without rowid has no blobs that can be opened in parts")
+        .at(table: table.name)
     }
     guard query.clauses.sources.count == 1, query.clauses.compounds.isEmpty, query.clauses.groups.isEmpty else {
       throw SqlError.misuse("a blob belongs to a row of one table; use byId or first").at(table: table.name)
     }
-    let name =
-      table.keyIsRowid ? table.columns[table.key[0]].name : String.rowidName(avoiding: table.columns.map(\.name))
-    guard let name else {
-      throw SqlError.misuse("columns hide the rowid of table \(table.name)").at(table: table.name)
-    }
-    rowid = name
     database = table.database ?? "main"
     if table.database == nil { query.clauses.read(fromDatabase: database) }
-    let text = SqlExpression.Fragment(texts: [[UInt8](name.quotedName.utf8)], hasQuery: false)
-    let value = SqlExpression(.column(ColumnReference(self.column)))
+    selection = query
+  }
+
+  /// Returns the query for the row's rowid and the type of the value.
+  func query(ofRowid rowid: String) -> SelectQuery {
+    var query = selection
+    let text = SqlExpression.Fragment(texts: [[UInt8](rowid.quotedName.utf8)], hasQuery: false)
+    let value = SqlExpression(.column(ColumnReference(column)))
     query.clauses.results = [
       .term(SqlExpression(.special(.init(form: .fragment(text), terms: [])))), .term(value.call(.typeof)),
     ]
-    self.query = query
+    return query
   }
 }
 

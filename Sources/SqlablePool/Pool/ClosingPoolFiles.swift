@@ -60,11 +60,17 @@ extension SqlitePool {
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (DatabaseFiles) throws -> Value
   ) async throws -> Value {
+    try await closingOnOwnThread(.init(file: file, line: line)) { try self.close($0, within: duration, body) }
+  }
+
+  /// Calls `body` on a separate thread with a barrier that a cancellation of the task stops.
+  func closingOnOwnThread<Value: Sendable>(
+    _ callSite: CallSite, _ body: @escaping @Sendable (FileCloseBarrier) throws -> Value
+  ) async throws -> Value {
     let isCancelled = LockedValue(false)
     @Sendable func cancel() { isCancelled.withLock { $0 = true } }
     return try await onOwnThread(onCancel: cancel) {
-      let closeBarrier = FileCloseBarrier(callSite: .init(file: file, line: line), isCancelled: isCancelled)
-      return try self.close(closeBarrier, within: duration, body)
+      try body(FileCloseBarrier(callSite: callSite, isCancelled: isCancelled))
     }
   }
 

@@ -19,12 +19,7 @@ extension SqlitePool {
   ///
   /// Throws `CancellationError` if the task is cancelled while the method waits for the running calls.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) async throws {
-    let isCancelled = LockedValue(false)
-    @Sendable func cancel() { isCancelled.withLock { $0 = true } }
-    try await onOwnThread(onCancel: cancel) {
-      let closeBarrier = FileCloseBarrier(callSite: .init(file: file, line: line), isCancelled: isCancelled)
-      try self.rekey(to: key, closeBarrier)
-    }
+    try await closingOnOwnThread(.init(file: file, line: line)) { try self.rekey(to: key, $0) }
   }
 
   private func rekey(to key: EncryptionKey, _ closeBarrier: FileCloseBarrier) throws {

@@ -55,20 +55,30 @@ extension SqlitePool {
   }
 
   private func prepare(_ schema: Schema, _ migrations: Migrations?) async throws {
-    guard let migrations else {
-      try await schema.create(self)
-      return
+    do {
+      guard let migrations else {
+        try await schema.create(self)
+        return
+      }
+      try await migrations.apply(self)
+      try await schema.verify(self)
+    } catch {
+      try? await close()
+      throw error
     }
-    try await migrations.apply(self)
-    try await schema.verify(self)
   }
 
   private func prepare(_ schema: Schema, _ migrations: Migrations?) throws {
-    guard let migrations else {
-      try schema.create(self)
-      return
+    do {
+      guard let migrations else {
+        try schema.create(self)
+        return
+      }
+      try migrations.apply(self)
+      try schema.verify(self)
+    } catch {
+      try? close()
+      throw error
     }
-    try migrations.apply(self)
-    try schema.verify(self)
   }
 }

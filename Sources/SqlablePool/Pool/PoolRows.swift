@@ -11,7 +11,7 @@ extension SelectStatement where Row: Sendable {
   /// ```
   ///
   /// All rows belong to one snapshot. Each loop runs the query, and holds a reader from its first row until it ends: by
-  /// the last row, a `break` or an error. At most 64 rows are in memory. The reader waits while the body of the loop
+  /// the last row, a `break` or an error. About 64 rows are in memory. The reader waits while the body of the loop
   /// runs, so keep the loop short: the WAL can't be reset meanwhile. A body that reads from the pool needs another
   /// reader.
   ///
@@ -139,14 +139,16 @@ private final class RowBuffer<Row: Sendable>: Sendable {
 
   /// Resumes the waiting loop if there are rows or an outcome. Rows come before the error of a later row.
   private func deliver() {
-    let delivery = state.withLock { state -> (CheckedContinuation<[Row], any Error>, Result<[Row], any Error>)? in
+    typealias Waiter = CheckedContinuation<[Row], any Error>
+    let delivery = state.withLock { state -> (waiter: Waiter, result: Result<[Row], any Error>, wasFull: Bool)? in
       guard let waiter = state.waiter else { return nil }
       guard !state.rows.isEmpty || state.outcome != nil else { return nil }
       defer { (state.waiter, state.rows) = (nil, []) }
-      return (waiter, state.rows.isEmpty ? state.outcome.map { $0.map { [] } } ?? .success([]) : .success(state.rows))
+      let result = state.rows.isEmpty ? state.outcome.map { $0.map { [] } } ?? .success([]) : .success(state.rows)
+      return (waiter, result, state.rows.count == RowBuffer.capacity)
     }
-    guard let (waiter, result) = delivery else { return }
-    space.signal()
-    waiter.resume(with: result)
+    guard let delivery else { return }
+    if delivery.wasFull { space.signal() }
+    delivery.waiter.resume(with: delivery.result)
   }
 }

@@ -27,8 +27,9 @@ extension TableInfo {
     let expected = try key?.map(other.requiredPosition(of:))
     if let expected, expected.count != columns.count {
       let (names, others) = (columns.joined(separator: ", "), expected.map { other.columns[$0].name })
-      let problem = "can't reference (\(others.joined(separator: ", "))) of \(other.name); name as many columns"
-      throw SqlError.misuse("the foreign key (\(names)) \(problem)").at(table: name)
+      let key = "the key (\(others.joined(separator: ", "))) of \(other.name)"
+      throw SqlError.misuse("the foreign key (\(names)) and \(key) must have the same number of columns")
+        .at(table: name)
     }
     let references = references(of: columns)
     guard !references.isEmpty else {

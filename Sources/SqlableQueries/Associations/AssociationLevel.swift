@@ -233,7 +233,7 @@ extension [DatabaseValue] {
   /// Returns the distinct rows of `width` values that contain no NULL, as one list.
   fileprivate func keys(ofWidth width: Int) -> [DatabaseValue] {
     guard width > 1 else { return Array(Set(filter { $0 != .null })) }
-    let rows = stride(from: 0, to: count, by: width).map { self[$0..<Swift.min($0 + width, count)] }
+    let rows = stride(from: 0, to: count, by: width).map { self[$0..<($0 + width)] }
     return Set(rows.filter { !$0.contains(.null) }).flatMap { $0 }
   }
 }
@@ -245,7 +245,7 @@ extension SqlExpression {
     return node.hasTerm(where: \.callsRegisteredFunction)
   }
 
-  fileprivate var hasText: Bool {
+  var hasText: Bool {
     var hasText = false
     visit({ if case .special(let special) = $0.node, case .fragment = special.form { hasText = true } }, { _ in })
     return hasText

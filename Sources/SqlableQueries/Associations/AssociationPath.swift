@@ -99,7 +99,8 @@ extension AssociationLevel {
   /// The associated table, and the tables of the path.
   package var sources: [SelectQuery.Source] { query.clauses.sources + path.links.map(\.source) }
 
-  /// Gives an alias to each table that `next` uses, too. Terms name the table that is nearest to the associated rows.
+  /// Gives an alias to each table of this level that `next` uses again. A term without an alias names the table that is
+  /// nearest to the associated rows.
   private mutating func rename(beside next: AssociationLevel) {
     var takenNames = Set((sources + next.sources).map(\.name.foldedName))
     for level in [self, next] { level.query.visit({ _ in }, { takenNames.insert($0.name.foldedName) }) }
@@ -132,6 +133,10 @@ extension SelectQuery.Clauses {
         }
       }
       return term.replacing(alias: alias, with: name)
+    }
+    if filter?.hasText == true || order.contains(where: \.expression.hasText) {
+      defect = .invalidStatement("an association that passes a table twice can't contain SQL text").at(
+        table: source.table.name)
     }
     filter = filter.map(renamed)
     order = order.map { OrderTerm(expression: renamed($0.expression), direction: $0.direction) }

@@ -101,7 +101,8 @@ public struct DatabaseArchive: Sendable, Hashable {
     return commit
   }
 
-  /// Restores the database at a commit or time into a new file, on a separate thread.
+  /// Restores the database at a commit or time into a new file, on a separate thread. Cancellation does not interrupt
+  /// the work.
   @discardableResult
   public func restore(
     to filepath: String, at moment: RestorePoint = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil

@@ -179,7 +179,8 @@ extension SqlitePool {
     return try root.checkForCorruption()
   }
 
-  /// Checks the file on a separate thread, and returns a report of the damage.
+  /// Checks the file on a separate thread, and returns a report of the damage. Cancellation does not interrupt the
+  /// check.
   ///
   /// ```swift
   /// let report = try await pool.checkForCorruption()     // PRAGMA integrity_check

@@ -23,7 +23,7 @@ public struct Salvage: Sendable {
   /// True if rows that were probably deleted are stored in the table `lost_and_found`. Default: false.
   public var keepsPossiblyDeleted = false
 
-  /// A closure that the recovering thread calls after each page of a b-tree, and once before the indexes are created.
+  /// A closure that the recovering thread calls before each page of a b-tree, and once before the indexes are created.
   package var progress: (@Sendable (SalvageProgress) -> Void)?
 
   /// - Parameters:
@@ -56,7 +56,7 @@ public struct Salvage: Sendable {
     return try SalvageRun(self, into: path).recover()
   }
 
-  /// Recovers the schema and the rows into a new file, on a separate thread.
+  /// Recovers the schema and the rows into a new file, on a separate thread. Cancellation does not interrupt the work.
   @discardableResult
   public func recover(into path: String) async throws -> SalvageReport {
     try await onOwnThread { try self.recover(into: path) }

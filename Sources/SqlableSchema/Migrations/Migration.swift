@@ -64,11 +64,11 @@ public struct Migration: Sendable {
   /// write between batches.
   ///
   /// ```swift
-  /// Migration(batches: "totals") { db, last in
-  ///   let rest = Bicycle.select(Bicycle.id).filter(Bicycle.id > (last ?? 0))
-  ///   let ids = try rest.orderBy(Bicycle.id).limit(1_000).run(db)
-  ///   try Bicycle.update(Bicycle.total.set(to: Bicycle.price * 2)).filter(Bicycle.id.in(ids)).run(db)
-  ///   return ids.last
+  /// Migration(batches: "lower names") { db, last in
+  ///   let ids = try db.query("SELECT id FROM bicycle WHERE id > \(last ?? 0) ORDER BY id LIMIT 1000", as: Int.self)
+  ///   guard let end = ids.last else { return nil }
+  ///   try db.execute("UPDATE bicycle SET name = lower(name) WHERE id > \(last ?? 0) AND id <= \(end)")
+  ///   return end
   /// }
   /// ```
   ///

@@ -22,7 +22,8 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
   ///
   /// Harmless are tables and views without a model, nullable columns, columns with a default, non-unique indexes, and
   /// triggers. Constraints and unique indexes are harmless if a row without values for the extra columns satisfies
-  /// them: UNIQUE and foreign keys with an extra column that is then NULL, and CHECKs that read a harmless column.
+  /// them: UNIQUE and foreign keys with an extra column that is then NULL, CHECKs that read only harmless columns, and
+  /// comparisons with a column that is then NULL.
   public internal(set) var isHarmless = false
 
   init(
@@ -66,7 +67,7 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
         table.uniques.contains { $0.sql == found && table.hasNull($0.columns.map(\.expression), besides: model) }
       case .foreignKey: table.foreignKeys.contains { $0.sql == found && table.hasNull($0.columns, besides: model) }
       case .check:
-        table.checks.contains { $0.sql == found && $0.reads(table.columns.filter { !$0.needsValue }, besides: model) }
+        table.checks.contains { $0.sql == found && $0.isSatisfied(in: table, byRowsOf: model) }
       case .trigger: true
       default: false
       }

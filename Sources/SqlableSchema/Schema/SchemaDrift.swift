@@ -38,10 +38,11 @@ extension DatabaseSchema {
     }
     var drift: [SchemaDrift] = []
     if let existing = self[table: info.name],
+      case let missing = info.columns.filter({ existing[column: $0.name] == nil }), !missing.isEmpty,
       let model = try DatabaseSchema(of: info, for: connection)[table: info.name]
     {
       differences = try differences.withoutAddedConstraints(of: info, to: existing, from: model, connection)
-      for column in info.columns where existing[column: column.name] == nil {
+      for column in missing {
         if let text = try existing.reasonNotToAdd(column, of: info, model, connection) {
           drift.append(SchemaDrift(table: info.name, column: column.name, text: text))
         }
@@ -67,8 +68,7 @@ extension DatabaseSchema.Table {
     let old = formerNames(of: column.name, in: model)
     guard !old.isEmpty else { return reason }
     return (reason ?? "column \(name).\(column.name) is missing")
-      + ", and might be the new name of \(old.joined(separator: " or ")): rename that column with a plan or a "
-      + "migration, or add the new column with a plan"
+      + ", and might be the new name of \(old.joined(separator: " or "))"
   }
 
   /// Returns this table's columns that the model does not have, and that might be a column of the model under its old

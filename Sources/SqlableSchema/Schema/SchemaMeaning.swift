@@ -147,15 +147,18 @@ extension DatabaseSchema.Table {
 }
 
 extension DatabaseSchema.Check {
-  /// True if the condition reads one of the columns, and the model does not have this column. SQLite checked the
-  /// column's default when the column was added.
-  func reads(_ columns: [DatabaseSchema.Column], besides model: DatabaseSchema.Table) -> Bool {
-    let names = columns.map(\.name).filter { model[column: $0] == nil }
+  /// True if a row of the model satisfies the condition: the condition reads only columns that the model does not have,
+  /// or is a comparison with such a column that is then NULL.
+  func isSatisfied(in table: DatabaseSchema.Table, byRowsOf model: DatabaseSchema.Table) -> Bool {
     let tokens = SQLTokenList(expression.text)
-    return (0..<tokens.count).contains { position in
-      guard tokens.kind(position) != .text, let name = tokens.name(position) else { return false }
-      return names.contains(where: name.isSameName)
+    let names = (0..<tokens.count).filter { tokens.kind($0) != .text }.compactMap { tokens.name($0) }
+    let extra = table.columns.filter { column in
+      model[column: column.name] == nil && names.contains(where: column.name.isSameName)
     }
+    guard !extra.isEmpty, extra.allSatisfy({ !$0.needsValue && $0.generated == nil }) else { return false }
+    guard names.contains(where: { model[column: $0] != nil }) else { return true }
+    // `NULL > size` is NULL, which satisfies a CHECK.
+    return tokens.count == 3 && extra.contains(where: \.isNullByDefault)
   }
 }
 

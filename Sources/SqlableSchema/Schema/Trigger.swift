@@ -139,7 +139,7 @@ extension Trigger: Runnable {
   }
 
   private func text() throws -> String {
-    try text(isLenient: isLenient) { $0.isFinite ? "\($0)" : $0 > 0 ? "9e999" : "(-9e999)" }
+    try text(isLenient: isLenient) { $0.literal }
   }
 
   /// - Parameter real: Formats a number so that SQLite reads exactly the same number.

@@ -165,7 +165,7 @@ extension Statement {
   /// ```
   ///
   /// The values of the index's condition become literals, because SQLite compares the text of both conditions. If no
-  /// unique index has these columns and this condition, running the statement throws `.invalidStatement`.
+  /// unique index has these columns and this condition, running the statement throws `.schema(.mismatch)`.
   // An overload: Swift refuses a call that leaves out the first of two arguments with the same label.
   public consuming func onConflict(
     _ target: any ColumnConvertible..., where index: any SqlCondition, update columns: any ColumnConvertible...,

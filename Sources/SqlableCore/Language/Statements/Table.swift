@@ -31,7 +31,7 @@ public struct Table: Sendable {
   public var name: String { info.name }
 
   /// The names of the table's columns.
-  public var columns: [String] { info.columns.map(\.name) }
+  public var columns: [String] { info.columnNames }
 
   /// Returns a column, for conditions, terms and assignments. If the table does not list the column, running the
   /// statement throws `.schema`.

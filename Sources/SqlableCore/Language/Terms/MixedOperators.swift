@@ -79,90 +79,52 @@ extension TypedTerm {
 
 // Comparisons of integers with floating-point numbers, such as an average. Both can be optional.
 
-extension TypedTerm where Value: SqlNumber, Value.Sum == Int {
+/// The type of a sum of numbers of Swift: `Int` or `Double`. Numbers with such sums can be compared with one another.
+public protocol PlainSum {}
+
+extension Int: PlainSum {}
+extension Double: PlainSum {}
+
+extension TypedTerm where Value: SqlNumber, Value.Sum: PlainSum {
   /// `"a" = "b"`
   @_disfavoredOverload
   public static func == <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression
-  where Right.Value: SqlNumber, Right.Value.Sum == Double {
+  where Right.Value: SqlNumber, Right.Value.Sum: PlainSum {
     left.expression.combined(.equal, with: right.expression)
   }
 
   /// `"a" <> "b"`
   @_disfavoredOverload
   public static func != <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression
-  where Right.Value: SqlNumber, Right.Value.Sum == Double {
+  where Right.Value: SqlNumber, Right.Value.Sum: PlainSum {
     left.expression.combined(.notEqual, with: right.expression)
   }
 
   /// `"a" < "b"`
   @_disfavoredOverload
   public static func < <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression
-  where Right.Value: SqlNumber, Right.Value.Sum == Double {
+  where Right.Value: SqlNumber, Right.Value.Sum: PlainSum {
     left.expression.combined(.less, with: right.expression)
   }
 
   /// `"a" <= "b"`
   @_disfavoredOverload
   public static func <= <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression
-  where Right.Value: SqlNumber, Right.Value.Sum == Double {
+  where Right.Value: SqlNumber, Right.Value.Sum: PlainSum {
     left.expression.combined(.lessOrEqual, with: right.expression)
   }
 
   /// `"a" > "b"`
   @_disfavoredOverload
   public static func > <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression
-  where Right.Value: SqlNumber, Right.Value.Sum == Double {
+  where Right.Value: SqlNumber, Right.Value.Sum: PlainSum {
     left.expression.combined(.greater, with: right.expression)
   }
 
   /// `"a" >= "b"`
   @_disfavoredOverload
   public static func >= <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression
-  where Right.Value: SqlNumber, Right.Value.Sum == Double {
-    left.expression.combined(.greaterOrEqual, with: right.expression)
-  }
-}
-
-extension TypedTerm where Value: SqlNumber, Value.Sum == Double {
-  /// `"a" = "b"`
-  @_disfavoredOverload
-  public static func == <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression
-  where Right.Value: SqlNumber, Right.Value.Sum == Int {
-    left.expression.combined(.equal, with: right.expression)
-  }
-
-  /// `"a" <> "b"`
-  @_disfavoredOverload
-  public static func != <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression
-  where Right.Value: SqlNumber, Right.Value.Sum == Int {
-    left.expression.combined(.notEqual, with: right.expression)
-  }
-
-  /// `"a" < "b"`
-  @_disfavoredOverload
-  public static func < <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression
-  where Right.Value: SqlNumber, Right.Value.Sum == Int {
-    left.expression.combined(.less, with: right.expression)
-  }
-
-  /// `"a" <= "b"`
-  @_disfavoredOverload
-  public static func <= <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression
-  where Right.Value: SqlNumber, Right.Value.Sum == Int {
-    left.expression.combined(.lessOrEqual, with: right.expression)
-  }
-
-  /// `"a" > "b"`
-  @_disfavoredOverload
-  public static func > <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression
-  where Right.Value: SqlNumber, Right.Value.Sum == Int {
-    left.expression.combined(.greater, with: right.expression)
-  }
-
-  /// `"a" >= "b"`
-  @_disfavoredOverload
-  public static func >= <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression
-  where Right.Value: SqlNumber, Right.Value.Sum == Int {
+  where Right.Value: SqlNumber, Right.Value.Sum: PlainSum {
     left.expression.combined(.greaterOrEqual, with: right.expression)
   }
 }

@@ -6,8 +6,7 @@ extension ScalarFunction {
   where repeat (each Term).Value == each Argument {
     var terms: [SqlExpression] = []
     repeat terms.append((each term).expression)
-    return TypedExpression(
-      expression: function.call(terms, as: repeat (each Argument).self, dates: Output.columnType.dateFormat))
+    return call(terms)
   }
 
   /// Calls a function whose parameters are all optional with terms that are not: `"initials"("name")`.
@@ -16,16 +15,18 @@ extension ScalarFunction {
   where repeat each Argument: SqlOptional, repeat (each Term).Value == (each Argument).Wrapped {
     var terms: [SqlExpression] = []
     repeat terms.append((each term).expression)
-    return TypedExpression(
-      expression: function.call(terms, as: repeat (each Argument).self, dates: Output.columnType.dateFormat))
+    return call(terms)
   }
 
   /// Calls the function with untyped terms: `"distance"("a", "b")`. A value that does not fit throws when the statement
   /// runs.
   public func callAsFunction(_ terms: any SqlTerm...) -> TypedExpression<Output> {
+    call(terms.map(\.expression))
+  }
+
+  private func call(_ terms: [SqlExpression]) -> TypedExpression<Output> {
     TypedExpression(
-      expression: function.call(
-        terms.map(\.expression), as: repeat (each Argument).self, dates: Output.columnType.dateFormat))
+      expression: function.call(terms, as: repeat (each Argument).self, dates: Output.columnType.dateFormat))
   }
 }
 
@@ -39,10 +40,7 @@ extension AggregateFunction {
   ) -> TypedExpression<Output> where repeat (each Term).Value == each Argument {
     var terms: [SqlExpression] = []
     repeat terms.append((each term).expression)
-    return TypedExpression(
-      expression: function.call(
-        terms, as: repeat (each Argument).self, dates: Output.columnType.dateFormat,
-        isDistinct: distinct, orderBy: orderings.map(\.ordering), where: condition))
+    return call(terms, distinct, orderings, condition)
   }
 
   /// Calls an aggregate whose parameters are all optional with terms that are not: `"median"("a")`.
@@ -54,10 +52,7 @@ extension AggregateFunction {
   where repeat each Argument: SqlOptional, repeat (each Term).Value == (each Argument).Wrapped {
     var terms: [SqlExpression] = []
     repeat terms.append((each term).expression)
-    return TypedExpression(
-      expression: function.call(
-        terms, as: repeat (each Argument).self, dates: Output.columnType.dateFormat,
-        isDistinct: distinct, orderBy: orderings.map(\.ordering), where: condition))
+    return call(terms, distinct, orderings, condition)
   }
 
   /// Calls the aggregate with untyped terms: `"median"("a")`. A value that does not fit throws when the statement runs.
@@ -65,10 +60,16 @@ extension AggregateFunction {
     _ terms: any SqlTerm..., distinct: Bool = false, orderBy orderings: any OrderingTerm...,
     where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<Output> {
+    call(terms.map(\.expression), distinct, orderings, condition)
+  }
+
+  private func call(
+    _ terms: [SqlExpression], _ isDistinct: Bool, _ orderings: [any OrderingTerm], _ condition: (any SqlCondition)?
+  ) -> TypedExpression<Output> {
     TypedExpression(
       expression: function.call(
-        terms.map(\.expression), as: repeat (each Argument).self, dates: Output.columnType.dateFormat,
-        isDistinct: distinct, orderBy: orderings.map(\.ordering), where: condition))
+        terms, as: repeat (each Argument).self, dates: Output.columnType.dateFormat, isDistinct: isDistinct,
+        orderBy: orderings.map(\.ordering), where: condition))
   }
 }
 

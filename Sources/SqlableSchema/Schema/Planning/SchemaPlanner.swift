@@ -288,8 +288,9 @@ extension SchemaPlanner {
   private func checkKeptColumns(_ differences: [SchemaDifference], of table: TableInfo) throws {
     guard !answers.dropping.contains(.columns) else { return }
     for extra in differences where extra.kind == .column && extra.isExtra && !extra.isHarmless {
-      let column = extra.column ?? ""
-      guard questions.allSatisfy({ $0.table != extra.table || $0.dropped != column }) else { continue }
+      guard let column = extra.column,
+        !questions.contains(where: { $0.table.isSameName(as: extra.table) && $0.dropped.isSameName(as: column) })
+      else { continue }
       throw SchemaPlanner.mismatch(
         "column \(table.name).\(column) is NOT NULL without a default, and no model declares it, so each insert fails; "
           + "declare the column, rename it with renamed:, or drop it with dropping: .columns",

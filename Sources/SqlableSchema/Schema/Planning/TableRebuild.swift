@@ -193,13 +193,13 @@ extension ColumnType {
     let zones = [("Z", 1), ("[+-]\(hour):\(minute)", 6), ("[+-]\(hour)\(minute)", 5), ("[+-]\(hour)", 3)]
       .map { "WHEN substr(\(column), 12) GLOB '*\($0)' THEN substr(\(column), 1, \(length) - \($1))" }
     let text = "\"text without zone\""
-    let isWithoutZone = "(\(text) <> \(column) OR substr(\(column), 11, 1) = ' ')"
+    let hasZoneOrBlank = "(\(text) <> \(column) OR substr(\(column), 11, 1) = ' ')"
     let time = "\(text) GLOB '\(day)[ T]\(two):\(two)' OR \(text) GLOB '\(day)[ T]\(two):\(two):\(two)'"
     let fraction = "\(text) GLOB '\(day)[ T]\(two):\(two):\(two).[0-9]*' AND substr(\(text), 21) NOT GLOB '*[^0-9]*'"
     let isDay = assumingUTC ? " OR \(column) GLOB '\(day)'" : ""
     // SQLite also accepts February 30 and 24:00.
     let isDate =
-      "((\(time) OR \(fraction))\(assumingUTC ? "" : " AND \(isWithoutZone)")\(isDay))"
+      "((\(time) OR \(fraction))\(assumingUTC ? "" : " AND \(hasZoneOrBlank)")\(isDay))"
       + " AND substr(\(text), 12, 2) < '24' AND julianday(\(text)) IS NOT NULL"
       + " AND date(substr(\(text), 1, 10), '+0 days') = substr(\(text), 1, 10)"
     let body = "SELECT CASE \(zones.joined(separator: " ")) ELSE \(column) END AS \(text)"

@@ -16,6 +16,9 @@ final class ProgressLine: Sendable {
     var written: ContinuousClock.Instant?
     var phase = ""
     var estimate = TimeEstimate()
+
+    /// Begins a phase with a new estimate.
+    mutating func begin(_ phase: String) { (self.phase, written, estimate) = (phase, nil, TimeEstimate()) }
   }
 
   private let state = LockedValue(State())
@@ -36,11 +39,11 @@ final class ProgressLine: Sendable {
     return try body(line)
   }
 
-  /// Shows the name of a phase that has no progress.
+  /// Begins a phase, and shows its name until the first report.
   func begin(_ phase: String) {
     guard isShown else { return }
     state.withLock { state in
-      (state.phase, state.written) = (phase, nil)
+      state.begin(phase)
       write(phase, &state)
     }
   }
@@ -51,7 +54,7 @@ final class ProgressLine: Sendable {
   func report(_ done: Int, of total: Int, _ unit: Unit, in phase: String) {
     guard isShown else { return }
     state.withLock { state in
-      if state.phase != phase { (state.phase, state.written, state.estimate) = (phase, nil, TimeEstimate()) }
+      if state.phase != phase { state.begin(phase) }
       let now = ContinuousClock.now
       let left = state.estimate.timeLeft(done, of: total, at: now)
       // The last report is always shown, because a check can follow that takes long.
