@@ -24,7 +24,7 @@ struct BackupProcesses {
       for _ in 0..<(isSweep ? 120 : 5) {
         let worker = try TestProgram.start(
           "BackupWorkerProcess", environment: [BackupProcesses.variable: directory + " " + work])
-        while access(directory + "/ready", F_OK) != 0 { usleep(500) }
+        waitUntil { access(directory + "/ready", F_OK) == 0 }
         usleep(UInt32.random(in: 0..<30_000, using: &random))
         worker.signal(SIGKILL)
         worker.waitUntilExit()

@@ -75,6 +75,7 @@ import Testing
     try await withMembers { pool in
       try await Member(id: 1, name: "one").insert().run(pool)
       let isDone = Collected<Bool>()
+      defer { isDone.append(true) }
       // The reads overlap, so at least one snapshot is always open.
       let readers = (0..<2).map { _ in
         Task {

@@ -106,7 +106,7 @@ import Testing
         let error = sqlError { try db.execute(sql) }
         if SQLiteLibrary.isAtLeast(39) { #expect(error?.kind == .syntax, "\(String(describing: error))") }
       }
-      let unknown = sqlError { _ = try db.query("SELECT json_nosuch(1)", as: Int.self) }
+      let unknown = expectMisuse { _ = try db.query("SELECT json_nosuch(1)", as: Int.self) }
       #expect(unknown?.message.hasPrefix("no such function: json_nosuch; register a function") == true)
     }
   }

@@ -100,8 +100,8 @@ import Testing
           "SELECT nosuch()",
           .misuse(
             """
-            no such function: nosuch; register a function of the program with register(_:) on the handle or pool, before \
-            its first use
+            no such function: nosuch; register a function of the program with register(_:) on the handle or pool, \
+            before its first use
             """)
         ),
       ]

@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func aFullTextIndexRefusesAKeyThatIsNotTheRowid() throws {
+  @Test func aKeyThatIsNotTheRowidIsADifference() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE gauge_text (id INT PRIMARY KEY, name TEXT NOT NULL)")
       let error = sqlError { try db.createTable(GaugeText.self) }
@@ -115,12 +115,6 @@ import Testing
       #expect(error?.message == message)
     }
   }
-}
-
-private struct SameProcess: SqlTransport {
-  let db: SqliteDatabase
-
-  func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] { try db.answers(to: requests) }
 }
 
 private struct Gauge: Sqlable {

@@ -1,6 +1,7 @@
 import Foundation
 import Sqlable
 import Synchronization
+import Testing
 
 /// The work that runs while memory is short.
 enum MallocScenario: String, CaseIterable {
@@ -237,7 +238,7 @@ struct MallocPlay: Sendable {
               work()
               group.leave()
             }.start()
-            while pool.statistics.waitingWrites <= number { usleep(50) }
+            waitUntil { pool.statistics.waitingWrites > number }
           }
         }
         try insert(0, db)

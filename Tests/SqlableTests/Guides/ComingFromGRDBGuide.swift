@@ -48,8 +48,12 @@ extension Voyage: SqlCodable {
       _ = Car.read().updates(in: pool)
       _ = pool.changes(on: Bicycle.self)
       let all = [Migration("v1", sql: "CREATE TABLE car (id INTEGER PRIMARY KEY)")]
+      // The table exists, unknown to the migrations.
       await #expect(throws: SqlError.self) { try await Migrations(all).apply(pool) }
       try await pool.close()
+      let fresh = try SqlitePool(filepath: directory + "/fresh.sqlite")
+      #expect(try await Migrations(all).apply(fresh) == ["v1"])
+      try await fresh.close()
     }
   }
 

@@ -59,6 +59,7 @@ private struct Repository<Model: Sqlable>: Sendable {
       let schema = Schema(models)
       try db.createTables(of: schema)
       try schema.verify(db)
+      try db.createTables(models)
       let rows: [any Sqlable] = [Person(id: nil, name: "Anna"), Bicycle(name: "Norco", color: "red")]
       try db.transaction { db in
         for row in rows { print(try insert(row, in: db)) }

@@ -35,8 +35,8 @@ import Testing
           color TEXT NOT NULL DEFAULT 'black', owner_id INTEGER REFERENCES person (id) ON DELETE SET NULL)
         """)
       let message = """
-        createTable can't bring existing tables up to date: bicycle: the UNIQUE constraint is missing: UNIQUE (name, color); \
-        change the tables with a plan or a migration
+        createTable can't bring existing tables up to date: bicycle: the UNIQUE constraint is missing: \
+        UNIQUE (name, color); change the tables with a plan or a migration
         """
       #expect(sqlError { try db.createTable(Bicycle.self) }?.message == message)
       let schema = Schema(Bicycle.self)
@@ -93,9 +93,9 @@ import Testing
       try db.execute("CREATE TABLE person (id INTEGER PRIMARY KEY)")
       let error = sqlError { try db.createTable(Person.self) }
       let message = """
-        createTable can't bring existing tables up to date: column person.name can't be added to the existing table: it \
-        can't be NULL and has no default for existing rows; person: the primary key is PRIMARY KEY (id), and should be \
-        PRIMARY KEY (id) AUTOINCREMENT; change the tables with a plan or a migration
+        createTable can't bring existing tables up to date: column person.name can't be added to the existing table: \
+        it can't be NULL and has no default for existing rows; person: the primary key is PRIMARY KEY (id), and should \
+        be PRIMARY KEY (id) AUTOINCREMENT; change the tables with a plan or a migration
         """
       #expect(error?.kind == .schema(.mismatch(message)))
       #expect(error?.table == "person")

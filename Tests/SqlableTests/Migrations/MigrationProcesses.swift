@@ -40,7 +40,7 @@ struct MigrationProcesses {
             try TestProgram.start("MigrationWorkerProcess", environment: [MigrationProcesses.variable: path])
           }
           // The kills start soon after the file exists, so that they hit every migration.
-          while access(path, F_OK) != 0 { usleep(500) }
+          waitUntil { access(path, F_OK) == 0 }
           usleep(UInt32.random(in: 0..<60_000, using: &random))
           for worker in workers { worker.signal(SIGKILL) }
           for worker in workers { worker.waitUntilExit() }

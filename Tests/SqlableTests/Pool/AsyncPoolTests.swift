@@ -134,7 +134,9 @@ import Testing
       // A cancellation in a shared commit makes the pool run the other members again.
       let isOpen = Mutex(false)
       defer { isOpen.withLock { $0 = true } }
-      let first = Task { try await pool.transaction { _ in while !isOpen.withLock({ $0 }) { usleep(1_000) } } }
+      let first = Task {
+        try await pool.transaction { _ in waitUntil(within: .seconds(600)) { isOpen.withLock { $0 } } }
+      }
       try await until { pool.statistics.isWriting }
       let before = Task { try await Member(id: 1, name: "before").insert().run(pool) }
       try await until { pool.statistics.waitingWrites >= 1 }
@@ -195,7 +197,7 @@ import Testing
   @Test func deadlineEndsWaitingAndRunningReads() async throws {
     try await withMembers(PoolConfiguration(readers: 1)) { pool in
       let running = await error {
-        try await withDeadline(.milliseconds(30)) {
+        try await withDeadline(.seconds(2)) {
           _ = try await pool.read { db in try db.query(endless(.max), as: Int.self) }
         }
       }
@@ -203,7 +205,7 @@ import Testing
       #expect(running?.message.contains("was running") == true)
       let slow = Task { try await pool.read { db in try db.query(endless(.max), as: Int.self) } }
       try await until { pool.statistics.oldestRead != nil }
-      let waiting = await error { try await withDeadline(.milliseconds(30)) { _ = try await Member.count().run(pool) } }
+      let waiting = await error { try await withDeadline(.seconds(2)) { _ = try await Member.count().run(pool) } }
       #expect(waiting?.kind == .timeout)
       #expect(waiting?.message.contains("waited for a reader") == true)
       slow.cancel()

@@ -2,6 +2,14 @@ import Foundation
 import Sqlable
 import Testing
 
+private struct Plate: SqlCodable {
+  var id: Int
+  var image: Data
+  static let id = column("id", Int.self, PrimaryKey())
+  static let image = column("image", Data.self)
+  static let tableLayout = [id.column, image.column]
+}
+
 /// Blobs that a handle reads and writes in parts.
 @Suite struct BlobTests {
   /// Opens a file with one photo of six bytes.
@@ -145,7 +153,23 @@ import Testing
       let generated = sqlError { try db.readBlob(Portrait.image, of: photo.in("stamp")) { _ in } }
       #expect(generated?.message == "SQLite can't open a blob of table stamp, which has generated columns")
       let keyed = sqlError { try db.readBlob(Card.image, of: Card.byId(1)) { _ in } }
-      #expect(keyed?.message == "a table without rowid has no blobs that can be opened in parts")
+      #expect(keyed?.message == "a view or a table without rowid has no blobs that can be opened in parts")
+    }
+  }
+
+  /// The file's keys are not the rowids, although the model's are.
+  @Test func blobOfATableThatAnotherProgramCreatedIsFoundByItsKey() throws {
+    try withDatabase { db in
+      try db.execute(
+        """
+        CREATE TABLE plate (id INT PRIMARY KEY, image BLOB);
+        INSERT INTO plate VALUES (2, x'22'), (1, x'11')
+        """)
+      let plate = Plate.byId(1)
+      #expect(try db.readBlob(Plate.image, of: plate) { try $0.read(1, at: 0) } == [0x11])
+      try db.writeBlob(Plate.image, of: plate) { blob in try blob.write([0x33] as [UInt8], at: 0) }
+      let images = try db.query("SELECT image FROM plate ORDER BY id", as: Data.self)
+      #expect(images == [Data([0x33]), Data([0x22])])
     }
   }
 

@@ -74,9 +74,7 @@ import Testing
             order.append("call")
           }
         }
-        while pool.statistics.waitingReads + pool.statistics.waitingWrites < 8 {
-          try await Task.sleep(for: .milliseconds(1))
-        }
+        try await until { pool.statistics.waitingReads + pool.statistics.waitingWrites >= 8 }
         #expect(order.values == [])
         goesOn.signal()
         try await group.waitForAll()
@@ -111,6 +109,7 @@ import Testing
         begun.signal()
         goesOn.wait()
       }
+      defer { goesOn.signal() }
       try await onThread { begun.wait() }
       let error = try await onThread { sqlError { try pool.withClosed(within: .milliseconds(100)) { _ in } } }
       #expect(error?.kind == .busy)
@@ -133,6 +132,7 @@ import Testing
         inside.signal()
         over.wait()
       }
+      defer { over.signal() }
       try await onThread { inside.wait() }
       for isWriting in [false, true] {
         let result = await Task {
@@ -161,6 +161,7 @@ import Testing
         inside.signal()
         over.wait()
       }
+      defer { over.signal() }
       try await onThread { inside.wait() }
       let error = try await onThread { sqlError { try pool.close(within: .milliseconds(50)) } }
       #expect(error?.kind == .busy)

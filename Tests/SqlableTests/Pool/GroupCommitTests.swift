@@ -32,7 +32,7 @@ import Testing
         }
         thread.start()
         // The writes start one after the other, in a known order.
-        while pool.statistics.waitingWrites <= index { usleep(200) }
+        waitUntil { pool.statistics.waitingWrites > index }
       }
     }
     group.wait()

@@ -12,6 +12,7 @@ import Testing
     -> Int
   {
     let isDone = Collected<Bool>()
+    defer { isDone.append(true) }
     let readers = (0..<2).map { number in
       Task {
         // The two readers start half a read apart.

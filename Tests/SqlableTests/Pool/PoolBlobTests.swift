@@ -7,19 +7,18 @@ import Testing
   private let photo = Portrait.byId("anna")
 
   private func withPhoto(
-    _ configuration: PoolConfiguration = PoolConfiguration(readers: 1, waitTimeout: .seconds(20)), count: Int = 10,
+    _ configuration: PoolConfiguration = PoolConfiguration(readers: 1, waitTimeout: .seconds(120)), count: Int = 10,
     _ body: (SqlitePool) async throws -> Void
   ) async throws {
-    let directory = NSTemporaryDirectory() + "/" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: directory) }
-    let pool = try newPool(in: directory, configuration)
-    try await pool.transaction { db in
-      try db.createTable(Portrait.self)
-      try Portrait(name: "anna", image: Data((0..<count).map { UInt8($0 & 0xFF) })).insert().run(db)
+    try await withDirectoryAsync { directory in
+      let pool = try newPool(in: directory, configuration)
+      try await pool.transaction { db in
+        try db.createTable(Portrait.self)
+        try Portrait(name: "anna", image: Data((0..<count).map { UInt8($0 & 0xFF) })).insert().run(db)
+      }
+      try await body(pool)
+      try await pool.close()
     }
-    try await body(pool)
-    try await pool.close()
   }
 
   private func image(_ pool: SqlitePool) async throws -> [UInt8]? {
@@ -34,10 +33,10 @@ import Testing
         chunks.append(chunk)
       }
       #expect(chunks == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]])
-      let error = await failure {
+      let error = await #expect(throws: SqlError.self) {
         for try await _ in pool.blobBytes(Portrait.image, of: photo) {}
       }
-      #expect((error as? SqlError)?.kind == .notFound)
+      #expect(error?.kind == .notFound)
     }
   }
 
@@ -87,18 +86,19 @@ import Testing
         (9, "the sequence has fewer bytes than `size`"), (11, "the sequence has more bytes than `size`"),
       ] {
         let bytes = [UInt8](repeating: 7, count: count)
-        let error = await failure {
+        let error = await #expect(throws: SqlError.self) {
           try await pool.writeBlob(Portrait.image, of: photo, size: 10, from: parts(bytes, of: 4))
         }
-        #expect((error as? SqlError)?.message == message)
+        #expect(error?.message == message)
       }
       struct Failure: Error {}
       let failing = AsyncThrowingStream<[UInt8], any Error> { stream in
         stream.yield([7])
         stream.finish(throwing: Failure())
       }
-      let error = await failure { try await pool.writeBlob(Portrait.image, of: photo, size: 10, from: failing) }
-      #expect(error is Failure)
+      await #expect(throws: Failure.self) {
+        try await pool.writeBlob(Portrait.image, of: photo, size: 10, from: failing)
+      }
       let bytes = try await image(pool)
       #expect(bytes == [0, 1])
     }
@@ -110,9 +110,9 @@ import Testing
       source.yield([7])
       let photo = photo
       let task = Task { try await pool.writeBlob(Portrait.image, of: photo, size: 2, from: stream) }
-      try await Task.sleep(for: .milliseconds(50))
+      try await until { pool.statistics.isWriting }
       task.cancel()
-      await #expect(throws: (any Error).self) { try await task.value }
+      await #expect(throws: CancellationError.self) { try await task.value }
       #expect(try await image(pool) == [0, 1])
     }
   }
@@ -129,13 +129,6 @@ import Testing
       }
       #expect(seen == [[0, 1], [9, 1]])
     }
-  }
-
-  private func failure(_ body: () async throws -> Void) async -> (any Error)? {
-    do {
-      try await body()
-      return nil
-    } catch { return error }
   }
 
   private func parts(_ bytes: [UInt8], of size: Int) -> AsyncStream<ArraySlice<UInt8>> {

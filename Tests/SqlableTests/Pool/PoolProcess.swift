@@ -61,7 +61,7 @@ final class PoolProcess: @unchecked Sendable {
       let text = (try? String(contentsOfFile: "\(tasks)/\(task)/stat", encoding: .utf8)) ?? ") T"
       return text.split(separator: ")").last?.hasPrefix(" T") ?? true
     }
-    while !files(in: tasks).allSatisfy(isStopped) { usleep(500) }
+    waitUntil { files(in: tasks).allSatisfy(isStopped) }
   }
 
   /// `kill -9`: the process gets no chance to clean up.

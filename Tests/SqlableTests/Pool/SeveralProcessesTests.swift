@@ -149,7 +149,7 @@ import Testing
         }
         // In a busy test run a task may wait a second for one of Swift's threads.
         let before = try await onThread {
-          while ran.values.isEmpty { usleep(200) }
+          waitUntil(within: .seconds(600)) { !ran.values.isEmpty }
           return try other.transaction { db in
             try Member(id: 0, name: "y").insert().run(db)
             return ran.values.count

@@ -73,7 +73,7 @@ struct YieldingTests {
             return written.withLock { $0 } || next == 50_000 ? .stop : .continue
           }
         } else {
-          while begins.values.isEmpty { usleep(100) }
+          waitUntil { !begins.values.isEmpty }
           _ = try? Member(id: -1, name: "other").insert().run(pool)
           written.withLock { $0 = true }
         }
@@ -153,7 +153,7 @@ struct YieldingTests {
   ) throws -> Int {
     let (begins, isWritten) = (Collected<Int>(), Mutex(false))
     let writer = Thread {
-      while begins.values.isEmpty { usleep(100) }
+      waitUntil { !begins.values.isEmpty }
       if (try? write()) != nil { isWritten.withLock { $0 = true } }
     }
     writer.start()

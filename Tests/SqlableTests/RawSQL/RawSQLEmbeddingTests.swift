@@ -70,9 +70,10 @@ private struct TextWithScalars: TextWithOtherValues {
         let error = expectMisuse { try db.execute("DELETE FROM person WHERE \(sql: open)") }
         #expect(error?.message == "SQL text that is embedded in other SQL text ends inside quotes or a comment")
       }
-      // A list is not a value, so the embedded text can't be run.
+      // The embedded text can't be run, because its value is inside quotes.
       let broken: SQL = "name = 'a \(1)'"
-      #expect(sqlError { try db.execute("DELETE FROM person WHERE \(sql: broken)") } != nil)
+      let error = expectInvalidStatement { try db.execute("DELETE FROM person WHERE \(sql: broken)") }
+      #expect(error?.message.hasPrefix("a value or name is inside quotes or a comment of the SQL text") == true)
     }
   }
 

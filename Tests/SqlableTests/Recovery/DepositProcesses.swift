@@ -17,7 +17,7 @@ struct DepositProcesses {
       try withDirectory { directory in
         let worker = try TestProgram.start(
           "DepositWorkerProcess", environment: [DepositProcesses.variable: directory])
-        while access(directory + "/1", F_OK) != 0 { usleep(200) }
+        waitUntil { access(directory + "/1", F_OK) == 0 }
         usleep(UInt32.random(in: 0..<20_000, using: &random))
         worker.signal(SIGKILL)
         worker.waitUntilExit()

@@ -121,7 +121,7 @@ struct DepositTests {
   }
 
   /// The recovery runs to its end; the merge waits for the writer and is cancelled.
-  @Test func aCancelledMergeAddsNothing() async throws {
+  @Test(.timeLimit(.minutes(10))) func aCancelledMergeAddsNothing() async throws {
     try await withDirectoryAsync { directory in
       _ = try DamagedDatabase(directory + "/old.sqlite") { try SalvageTests.bicycles($0, 10) }
       let pool = try SqlitePool(filepath: directory + "/a.sqlite", configuration: .init(waitTimeout: nil))

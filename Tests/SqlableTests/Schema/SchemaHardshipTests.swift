@@ -187,7 +187,7 @@ private enum Paint: TableDeclaration {
       #expect(try await Schema(Entry<Wide>.self).differences(pool).map(\.kind) == [.collation])
       // The live result continues.
       try await Entry<Narrow>(101, "x").insert().run(pool)
-      while try await counts.next() != 101 {}
+      while let count = try await counts.next(), count != 101 {}
       try await pool.close()
     }
   }

@@ -33,7 +33,7 @@ struct SchemaPlanProcesses {
         let worker = try TestProgram.start("PlanWorkerProcess", environment: [SchemaPlanProcesses.variable: path])
         // The worker is running once the schema changes.
         let version = try db.query("PRAGMA schema_version", as: Int.self)
-        while try db.query("PRAGMA schema_version", as: Int.self) == version { usleep(500) }
+        try waitUntil { try db.query("PRAGMA schema_version", as: Int.self) != version }
         usleep(UInt32.random(in: 0..<40_000, using: &random))
         worker.signal(SIGKILL)
         worker.waitUntilExit()

@@ -63,6 +63,7 @@ private struct ISOShift: Sqlable {
       #expect(read.count == 3)
       func count(_ condition: SqlExpression) throws -> Int { try Shift.count(condition).run(db) }
       #expect(try count(Shift.at == evening) == 1)
+      #expect(try count(Shift.at != evening) == 2)
       #expect(try count(Shift.at.between((evening - 60)...evening)) == 1)
       #expect(try count(Shift.at.between((evening - 60)..<evening)) == 0)
       #expect(try count(Shift.at.in([evening, evening + 1])) == 1)

@@ -74,6 +74,7 @@ import Testing
           while !isOver.value { usleep(1_000) }
         }
       }
+      defer { isOver.change { $0 = true } }
       try await until { hasBegun.value }
       let run = Task { try await pool.run(closingWithin: .milliseconds(10)) }
       run.cancel()

@@ -144,6 +144,10 @@ struct RecordingHandler: LogHandler {
       let isOpen = Shared(false)
       var handler = RecordingHandler()
       handler.didLog = { if !isOpen.value { gate.wait() } }
+      defer {
+        isOpen.change { $0 = true }
+        gate.signal()
+      }
       pool.log(to: handler.logger, TraceOptions())
       _ = try await Bicycle.count().run(pool)
       try await until { !handler.entries.value.isEmpty }

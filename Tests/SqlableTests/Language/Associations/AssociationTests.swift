@@ -3,17 +3,6 @@ import Sqlable
 import Testing
 
 @Suite struct AssociationTests {
-  /// Returns the SQL of the reads that `body` runs, without the bound values.
-  private func tracedReads(_ db: SqliteDatabase, _ body: () throws -> Void) throws -> [String] {
-    let texts = Mutex<[String]>([])
-    let trace = db.trace { event in
-      if event.kind == .read { texts.withLock { $0.append(event.sql) } }
-    }
-    try body()
-    db.removeTrace(trace)
-    return texts.withLock(\.self)
-  }
-
   /// Every row of the join table adds one row. The join table's columns can order and filter the association.
   @Test func aRowLinkedTwiceIsReturnedTwice() throws {
     try withSchool { db in

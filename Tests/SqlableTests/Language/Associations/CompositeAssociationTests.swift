@@ -11,17 +11,6 @@ import Testing
     }
   }
 
-  /// Returns the SQL of the reads that `body` runs.
-  private func tracedReads(_ db: SqliteDatabase, _ body: () throws -> Void) throws -> [String] {
-    let texts = Mutex<[String]>([])
-    let trace = db.trace { event in
-      if event.kind == .read { texts.withLock { $0.append(event.sql) } }
-    }
-    defer { db.removeTrace(trace) }
-    try body()
-    return texts.withLock(\.self)
-  }
-
   private let orders = ShopOrder.read().orderBy(ShopOrder.shop).orderBy(ShopOrder.number)
 
   @Test func rowsComeWithTheRowsThatReferenceAllColumns() throws {
@@ -147,7 +136,8 @@ import Testing
       }
       #expect(message(swapped) == "columns shop, order do not reference shop_order (number, shop)")
       #expect(
-        message(short) == "the foreign key (shop, order) can't reference (shop) of shop_order; name as many columns")
+        message(short)
+          == "the foreign key (shop, order) and the key (shop) of shop_order must have the same number of columns")
       #expect(
         message(undeclared)
           == "columns shop, price are not declared as ForeignKeys; pass the referenced columns as `of`")
@@ -174,12 +164,6 @@ import Testing
       expectInvalidStatement { _ = try AssociatedQuery(json: Data(other.utf8), like: known) }
     }
   }
-}
-
-private struct SameProcess: SqlTransport {
-  let db: SqliteDatabase
-
-  func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] { try db.answers(to: requests) }
 }
 
 private struct Shelf: Sqlable {

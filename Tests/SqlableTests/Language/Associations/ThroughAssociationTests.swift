@@ -6,23 +6,12 @@ import Testing
 @Suite struct ThroughAssociationTests {
   private let people = Person.read().orderBy(Person.id)
 
-  /// Returns the SQL of the last read of `body`, without the bound values.
-  private func lastRead(_ db: SqliteDatabase, _ body: () throws -> Void) throws -> String? {
-    let texts = Mutex<[String]>([])
-    let trace = db.trace { event in
-      if event.kind == .read { texts.withLock { $0.append(event.sql) } }
-    }
-    defer { db.removeTrace(trace) }
-    try body()
-    return texts.withLock(\.last)
-  }
-
   @Test func rowsComeWithTheRowsOfTheirRows() throws {
     try withSchool { db in
       let repairs = people.including(Person.repairs.orderBy(Repair.id))
       let rows: [(Person, [Repair])] = try repairs.run(db)
       #expect(rows.map { $0.1.map(\.id) } == [[1, 2, 4], [3], []])
-      let sql = try lastRead(db) { _ = try repairs.run(db) }
+      let sql = try tracedReads(db) { _ = try repairs.run(db) }.last
       #expect(
         sql == """
           SELECT "repair"."id", "repair"."bicycle_id", "repair"."cost", "bicycle"."owner_id" FROM "repair" \
@@ -39,7 +28,7 @@ import Testing
       let owners = Repair.read().orderBy(Repair.id).including(Repair.owner)
       let rows: [(Repair, Person?)] = try owners.run(db)
       #expect(rows.map { $0.1?.name } == ["Anna", "Anna", "Bo", "Anna", nil])
-      let sql = try lastRead(db) { _ = try owners.run(db) }
+      let sql = try tracedReads(db) { _ = try owners.run(db) }.last
       #expect(
         sql == """
           SELECT "person"."id", "person"."name", "bicycle"."id" FROM "person" \
@@ -139,7 +128,7 @@ import Testing
       #expect(rows.map(\.5) == [0, 2, 2, 1])
       #expect(try Worker.select(peers.count()).orderBy(Worker.id).run(db) == [0, 2, 2, 1])
       #expect(try workers.whereAny(below).run(db).map(\.name) == ["Ada"])
-      let sql = try lastRead(db) { _ = try workers.including(above).run(db) }
+      let sql = try tracedReads(db) { _ = try workers.including(above).run(db) }.last
       #expect(
         sql == """
           SELECT "worker"."id", "worker"."name", "worker"."boss_id", "worker"."salary", "worker_2"."id" FROM "worker" \
@@ -190,10 +179,24 @@ import Testing
       ]
       for association in limited {
         #expect(sqlError { _ = try people.including(association).run(db) }?.message == message)
-        #expect(sqlError { _ = try people.including(association.count()).run(db) } != nil)
-        #expect(sqlError { _ = try people.whereAny(association).run(db) } != nil)
-        #expect(sqlError { _ = try Person.select(association.count()).run(db) } != nil)
+        expectInvalidStatement { _ = try people.including(association.count()).run(db) }
+        expectInvalidStatement { _ = try people.whereAny(association).run(db) }
+        expectInvalidStatement { _ = try Person.select(association.count()).run(db) }
       }
+    }
+  }
+
+  /// SQL text can't be rewritten for the alias, and would read the other table of the same name.
+  @Test func sqlTextInATableThatIsPassedTwiceIsRefused() throws {
+    try withCompany { db in
+      let boss = Worker.boss.filter(SqlExpression(sql: "worker.salary > \(4)"))
+      let above = Worker.toOne(Worker.self, through: boss, using: Worker.boss)
+      let error = expectInvalidStatement { _ = try Worker.read().including(above).run(db) }
+      #expect(error?.message == "an association that passes a table twice can't contain SQL text")
+      let team = Worker.toMany(Worker.self, through: Worker.team, using: Worker.team)
+      let named = team.filter(SqlExpression(sql: "worker.name = \("Dan")"))
+      let found = try Worker.read().orderBy(Worker.id).including(named).run(db)
+      #expect(found.map { $0.1.map(\.name) } == [["Dan"], [], [], []])
     }
   }
 
@@ -311,10 +314,4 @@ import Testing
       }
     }
   }
-}
-
-private struct SameProcess: SqlTransport {
-  let db: SqliteDatabase
-
-  func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] { try db.answers(to: requests) }
 }

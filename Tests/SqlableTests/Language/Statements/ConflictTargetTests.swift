@@ -9,8 +9,8 @@ import Testing
       let upsert = bike.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.ownerId)
       let error = sqlError { try upsert.run(db) }
       let message = """
-        table bicycle has no unique index for ON CONFLICT (name, color); declare Unique(…) or Index(…, unique: true) of \
-        these columns in the model, and add it to the table with a plan or a migration; a partial index needs its \
+        table bicycle has no unique index for ON CONFLICT (name, color); declare Unique(…) or Index(…, unique: true) \
+        of these columns in the model, and add it to the table with a plan or a migration; a partial index needs its \
         condition
         """
       #expect(error?.message == message)

@@ -107,7 +107,7 @@ extension Tag: SqlCodable {
     }
   }
 
-  @Test func processesAndThreadsGetTheSameRow() async throws {
+  @Test func poolsAndTasksGetTheSameRow() async throws {
     try await withDirectoryAsync { directory in
       let pools = try (0..<2).map { _ in try SqlitePool(filepath: directory + "/tags.sqlite", readers: 2) }
       defer { for pool in pools { try? pool.close() } }

@@ -42,7 +42,7 @@ import Testing
     #expect(Worker.read().orderBy().sql == Worker.read().sql)
   }
 
-  @Test func aTermKeepsItsTypeWithItsOwnType() throws {
+  @Test func typedWithTheSameTypeChangesNothing() throws {
     try withCompany { db in
       let highest = Worker.salary.max().typed(as: Double?.self)
       let salaries = try Worker.select(highest).run(db)

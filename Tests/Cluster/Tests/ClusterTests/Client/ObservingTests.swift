@@ -165,14 +165,14 @@ import Testing
       try await Person(id: 1, name: "a").insert().run(other)
       var events = changes.makeAsyncIterator()
       var seen: [Int] = []
-      while seen.isEmpty {
-        if case .row(let row)? = await events.next() { seen.append(row.id) }
+      while seen.isEmpty, let event = await events.next() {
+        if case .row(let row) = event { seen.append(row.id) }
       }
       try await other.execute("DROP TABLE mark")
       try await Task.sleep(for: .milliseconds(300))
       try await Person(id: 2, name: "b").insert().run(other)
-      while seen.count == 1 {
-        if case .row(let row)? = await events.next() { seen.append(row.id) }
+      while seen.count == 1, let event = await events.next() {
+        if case .row(let row) = event { seen.append(row.id) }
       }
       #expect(seen == [1, 2])
       withExtendedLifetime(marks) {}
