@@ -101,8 +101,8 @@ extension ClusterWriter {
     }
   }
 
-  /// Returns the time for which a group can grow. Each write takes a round trip. On a slow network, a fixed time would
-  /// leave only one write in every commit.
+  /// Returns the time for which a group can grow. On a slow network, a fixed time would leave few writes in each
+  /// commit.
   private func groupTime(_ roundTrip: Duration) -> Duration {
     max(configuration.maximumGroupTime, min(roundTrip * 10, .seconds(1)))
   }

@@ -30,8 +30,8 @@ func numbers(text: String, number: Int, date: Date) throws {
   _ = Car.color.ifNull(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.color.ifNull(Car.price) // refused: requires
   _ = Car.price.least("x") // refused: cannot convert value of type 'String' to expected argument type 'Double'
-  _ = Case.when(Car.price > 5, then: 1).else("x") // refused: the result has a different type than the first result
-  _ = Case.when(Car.price > 5, then: 1).when(Car.price > 6, then: "x").end() // refused: the result has a different type than the first result
+  _ = Case.when(Car.price > 5, then: 1).else("x") // refused: this branch of the case has a different type than the first branch
+  _ = Case.when(Car.price > 5, then: 1).when(Car.price > 6, then: "x").end() // refused: this branch of the case has a different type than the first branch
   _ = Case.when(Car.price, then: 1).end() // refused: enum 'Case' requires that 'Double' conform to 'SqlBoolean'
   _ = Case.when(Car.isElectric, then: 1).when(Car.price > 5, then: 2).else(0)
   let _: TypedExpression<String> = Car.price + 1 // refused: cannot assign value of type 'TypedExpression<Double>' to type 'TypedExpression<String>'
@@ -85,7 +85,7 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Car.name.coalesce(Car.price) // refused: instance method 'coalesce' requires the types 'String' and 'Double' be equivalent
   _ = Car.name.nullIf(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.price.greatest(Car.name) // refused: instance method 'greatest' requires the types 'Double' and 'String' be equivalent
-  _ = Case.when(Car.price > 5, then: Car.name).else(Car.price) // refused: the result has a different type than the first result
+  _ = Case.when(Car.price > 5, then: Car.name).else(Car.price) // refused: this branch of the case has a different type than the first branch
   _ = Car.name.cast(to: NoValue.self) // refused: instance method 'cast(to:)' requires that 'NoValue' conform to 'SqlValue'
   let _: TypedExpression<Int> = Car.color.length() // refused: cannot assign value of type 'TypedExpression<Optional<String>.Count>' (aka 'TypedExpression<Optional<Int>>') to type 'TypedExpression<Int>'
   _ = Car.name & 1 // refused: cannot convert value of type 'TypedColumn<Car, String>' to expected argument type 'Int'
@@ -138,7 +138,7 @@ func optionals(f: ScalarFunction<Int, String?>, g: ScalarFunction<Int, String?, 
   _ = Car.read().filter(f(Car.name) > 3 && f(Parameter("name")) == 5)
   _ = h(Car.price, distinct: true)
   _ = g(Car.name.optional, Car.price)
-  _ = g(Car.name, Car.price) // refused: the number or types of the terms do not match the parameters; use term.optional for an optional one
+  _ = g(Car.name, Car.price) // refused: the number or types of the terms do not match; for an optional parameter, use term.optional
   _ = f(Car.price) // refused: the number or types of the terms do not match the parameters
 }
 

@@ -16,8 +16,8 @@ public struct ClusterConfiguration: Sendable, Hashable {
   public var confirmsReads = true
   /// The maximum number of writes that share a commit.
   public var maximumGroup = 256
-  /// The time for which a group of writes can grow before the commit. Each write of a group takes a round trip. On a
-  /// slow network, the time is therefore ten round trips, but at most a second.
+  /// The time for which a group of writes can grow before the commit. If ten round trips take longer, the group grows
+  /// for ten round trips instead, up to one second. Otherwise a slow network would leave few writes in each commit.
   public var maximumGroupTime: Duration = .milliseconds(50)
   /// The number of compiled statements that each connection keeps on its node.
   public var statementCacheSize = 128
@@ -43,7 +43,8 @@ public struct ClusterConfiguration: Sendable, Hashable {
       throw SqlError.misuse("the database name \(database) is reserved")
     }
     guard timeout > .zero, maximumGroupTime >= .zero, transactionIdAge > .zero, pollInterval > .zero else {
-      throw SqlError.misuse("the durations of a cluster's configuration must be positive")
+      throw SqlError.misuse(
+        "maximumGroupTime can't be negative, and the other durations of a cluster's configuration must be positive")
     }
     guard connections >= 1, maximumGroup >= 1, statementCacheSize >= 1 else {
       throw SqlError.misuse(

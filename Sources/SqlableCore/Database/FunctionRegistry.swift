@@ -185,7 +185,7 @@ extension SqliteDatabase {
   /// function would change the rows that the statement reads, and a transaction can't end while a statement runs.
   package func checkIsNotInFunction(_ connection: Connection) throws {
     guard !connection.userCode.isRunning else {
-      throw misuse("a function can't write on the handle of the statement that calls the function")
+      throw misuse("a function, collation or tokenizer can't write on the handle that runs it")
     }
   }
 }

@@ -4,10 +4,10 @@ import Glibc
 // REAL literals. SQLite parses about one random number in a hundred wrongly, by one unit in the last place.
 
 extension Connection {
-  /// Returns a literal that this SQLite reads as exactly this number.
+  /// Returns SQL that this SQLite reads as exactly this number: a literal, or an expression if no literal works, which
+  /// can happen near the ends of the range.
   ///
-  /// With `isConstant`, returns a plain literal, because ALTER TABLE accepts no expression. Throws `.encoding` if no
-  /// literal works, which can happen near the ends of the range.
+  /// With `isConstant`, throws `.encoding` instead of returning an expression, because ALTER TABLE accepts none.
   package func literal(_ real: Double, isConstant: Bool) throws -> String {
     guard real.isFinite else { return real.literal }
     // Tries the shortest text first. More digits are closer to the middle of the range that rounds to the number.

@@ -5,9 +5,9 @@ import Glibc
 ///
 /// SQLite normally rolls back a failed statement. RAISE(FAIL) in a trigger, OR FAIL, and ON CONFLICT FAIL in a table
 /// keep the changes made before the failure. If a trigger or a cascade has written, neither result codes nor counts
-/// distinguish the two cases. But SQLite notifies a virtual table in the transaction of every rolled-back savepoint,
-/// including the internal savepoint around a single statement. `sqlable_undo_…` is an empty virtual table that counts
-/// these notifications.
+/// distinguish the two cases. But for every rolled-back savepoint, SQLite calls `xRollbackTo` of each virtual table in
+/// the transaction. The internal savepoint around a single statement is such a savepoint. `sqlable_undo_…` is an empty
+/// virtual table that counts these calls.
 final class RollbackDetector {
   /// The name is random in each process, because a table with the same name in the file would be used instead.
   private static let table = "sqlable_undo_" + String(UInt64.random(in: .min ... .max), radix: 36)

@@ -279,7 +279,8 @@ extension SqliteDatabase {
     try insertWaitingRows()
   }
 
-  /// Calls `write` with the values of each struct, until `take` returns false. All calls are one write.
+  /// Calls `write` with the values of each struct, until `take` returns false. All calls run in one
+  /// transaction or savepoint, so a failure undoes all of them.
   func writeEachRow(
     of tree: StatementTree, on connection: Connection, isBatch: Bool = true, _ take: (inout RowWriter) throws -> Bool,
     _ write: (RowValues) throws -> Void

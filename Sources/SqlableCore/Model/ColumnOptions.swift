@@ -286,9 +286,8 @@ public enum ForeignKeyAction: String, Sendable, Hashable, Codable {
 /// ```
 ///
 /// Without a column, the option references the other table's primary key. A violation throws
-/// `.constraint(.foreignKey)`. The referenced column must be the other model's key or a unique column. Any other column
-/// throws `.misuse` when a statement of this model first uses one of the two models. A column can have several foreign
-/// keys.
+/// `.constraint(.foreignKey)`. The referenced column must be the other model's key or a unique column. With any other
+/// column, every statement of this model throws `.misuse`. A column can have several foreign keys.
 public struct ForeignKey<Target: Sqlable>: ColumnOption {
   private let reference: ForeignKeyReference
 

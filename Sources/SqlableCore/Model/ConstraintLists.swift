@@ -26,8 +26,8 @@ public protocol ForeignKeysList {
   @_disfavoredOverload static var tableConstraint: [ForeignKeys] { get }
 }
 
-/// Names that a program can confuse with the lists of ``Sqlable``. A model that declares one of them throws `.misuse`
-/// when it is first used.
+/// Names that a program can confuse with the lists of ``Sqlable``. Every statement of a model that declares one of them
+/// throws `.misuse`.
 public protocol MisnamedLists {
   @_disfavoredOverload static var tableIndices: [Index] { get }
   @_disfavoredOverload static var tableIndex: [Index] { get }

@@ -96,7 +96,7 @@ extension ReadRow {
 }
 
 extension RowWriter {
-  /// Sets a column from a row. Leaves out a generated column, and a key column whose value is NULL.
+  /// Sets a column to a value of a `TableRow`. Skips a generated column, and a key column whose value is NULL.
   fileprivate mutating func set(_ value: DatabaseValue, ofColumn name: String) throws {
     let position = try position(named: name)
     guard !isGenerated(position), value != .null || !cells[position].isKey else { return }

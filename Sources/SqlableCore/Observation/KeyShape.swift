@@ -112,7 +112,7 @@ extension Connection {
       // 2 is a VIRTUAL generated column.
       let (number, isStored) = (shape.row.columns.count, row[6] != "2")
       let stored = storedCount
-      // If all earlier columns are stored, a column has the same number in every numbering.
+      // The pre-update hook may skip VIRTUAL columns. Before the first VIRTUAL column, this makes no difference.
       var passes = PreupdateNumbering.Passes()
       if stored != number { passes = isWithoutRowid ? PreupdateNumbering.withoutRowid : PreupdateNumbering.withRowid }
       shape.row.columns.append(

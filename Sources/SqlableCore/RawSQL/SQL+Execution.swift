@@ -244,7 +244,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Discards the observed rows of dropped tables. Called after a write that might be a DROP TABLE.
+  /// After DROP TABLE, discards the deletions that observation recorded for the dropped tables.
   private func forgetDroppedRows(_ statement: PreparedStatement, after mark: Int) throws {
     guard let observation, observation.mark > mark, statement.firstKeyword == "DROP" else { return }
     try observation.forgetRowsOfDroppedTables(after: mark)

@@ -167,7 +167,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
         }
         var placeholders = parameters.placeholders(since: mark)?.makeIterator()
         for value in parameters.parameters {
-          // All values belong to the statement that contains this offset.
+          // All values get the offset at which the embedded statement begins: `execute(_:)` assigns values by offset.
           offsets.append(text.utf8.count)
           switch value {
           case .list(let list):

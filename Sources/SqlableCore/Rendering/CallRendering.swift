@@ -108,7 +108,7 @@ extension WindowFrame {
       throw SqlError.invalidStatement("a window frame can't end before it starts")
     }
     guard unit != .range || count == 1 || !(start.isDistance || end.isDistance) else {
-      throw SqlError.invalidStatement("a window frame with a distance between values must be ordered by one term")
+      throw SqlError.invalidStatement("a RANGE frame with a distance needs a window that is ordered by one term")
     }
   }
 }

@@ -372,7 +372,9 @@ struct SelectWriter {
   }
 
   private func writeRows(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
-    guard query.columnCount > 0 else { throw SqlError.invalidStatement("the query has no rows or columns") }
+    guard query.columnCount > 0 else {
+      throw SqlError.invalidStatement("the query selects no column, or its literal rows are empty")
+    }
     guard query.filter == nil, query.groups.isEmpty, query.having == nil, !query.isDistinct else {
       throw SqlError.invalidStatement(
         "literal rows can't have a filter, group or distinct; wrap the rows in named(_:)")

@@ -52,7 +52,7 @@ public struct ColumnType: Sendable, Hashable {
   /// static let price = column("price", Decimal.self, as: .decimal(scale: 2))     // 12.34 is stored as 1234
   /// ```
   ///
-  /// The scale is 0 to 18; a model with another scale throws `.misuse` when the model is first used. Storing throws
+  /// The scale is 0 to 18; with another scale, every statement of the model throws `.misuse`. Storing throws
   /// `.encoding` if a decimal has more digits after the point, or if its number of units exceeds an `Int64`. Comparing
   /// with such a decimal works.
   public static func decimal(scale: Int) -> ColumnType { ColumnType(.decimal(scale: scale)) }

@@ -85,7 +85,7 @@ package struct UpdateQuery: Sendable, Hashable {
     rest.value.assignments = assignments
   }
 
-  /// True if the update changes the one row with a struct's key.
+  /// True if the update changes the row whose key equals the key of a given struct.
   @usableFromInline package var isRowLevel: Bool { extent == .row }
 
   /// The updated table, and the joined tables that provide values.
@@ -122,7 +122,7 @@ package struct DeleteQuery: Sendable, Hashable {
 /// The intended extent of an update or delete.
 @usableFromInline
 package enum ChangeExtent: Sendable, Hashable {
-  /// The one row with a struct's key.
+  /// The row whose key equals the key of a given struct.
   case row
   /// The rows that a filter or limit selects. Running the change throws if there is neither a filter nor a limit.
   case selected

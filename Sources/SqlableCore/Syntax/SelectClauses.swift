@@ -266,8 +266,10 @@ extension TableInfo: Hashable {
 }
 
 extension SelectQuery.Clauses {
-  /// Records an error for a modifier after a union, intersect or except. A method of the clauses: the compiler (6.3,
-  /// debug) ends the coroutine of `SelectQuery.clauses` before comparing a large optional with nil.
+  /// Records an error for a modifier after a union, intersect or except.
+  ///
+  /// This is a method of `Clauses`, not of `SelectQuery`: in debug builds, Swift 6.3 ends the access to
+  /// `SelectQuery.clauses` before it compares `defect` with nil.
   mutating func refuse(_ modifier: String) {
     guard defect == nil else { return }
     defect = .invalidStatement(

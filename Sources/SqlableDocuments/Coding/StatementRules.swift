@@ -11,7 +11,7 @@ public enum StatementKind: String, Sendable, Hashable, CaseIterable {
   /// An insert of one or several structs. With a conflict policy or upsert, the insert can replace or update
   /// conflicting rows.
   case insert
-  /// An insert of a struct, or an update of the row with the struct's key.
+  /// An insert of a struct, or an update of the row whose key equals the struct's key.
   case save
   /// An update of a struct's row, or of all rows that match a filter.
   case update

@@ -18,7 +18,7 @@ import SqlableCore
 /// A policy is a value. Build a policy for each request, with the tenant's condition, or reuse one policy.
 public struct StatementPolicy: Sendable {
   let tables: [TablePolicy]
-  /// The lookup data for documents, which is built once.
+  /// The index of the policy's tables and columns, built once per policy.
   let index: PolicyIndex
   /// The allowed kinds of statements.
   public var kinds: Set<StatementKind>

@@ -55,6 +55,6 @@ extension SqlExpression {
       let term = qualifiedTerm(column) ?? SqlExpression(invalid: SqlError.missing(reference, in: [table]))
       condition.and(SqlExpression(.column(reference)).combined(.equal, with: term))
     }
-    return condition ?? SqlExpression(invalid: SqlError.invalidStatement("the join has no columns"))
+    return condition ?? SqlExpression(invalid: SqlError.invalidStatement("using(_:) needs at least one column"))
   }
 }

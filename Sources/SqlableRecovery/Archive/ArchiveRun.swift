@@ -312,7 +312,8 @@ final class ArchiveRun: @unchecked Sendable {
     if position.salts != salts { checkpointAt = ArchiveRun.checkpointFrames }
     guard isNew else { return caughtUp.withLock { $0 = .now } }
     do { try output.sync() } catch {
-      // After a failed sync, the file's content is undefined. A new database copy will contain these commits.
+      // After a failed sync, the file's content is undefined. Without an open file, the next run begins a new
+      // generation, whose database copy contains the commits.
       self.output = nil
       throw error
     }

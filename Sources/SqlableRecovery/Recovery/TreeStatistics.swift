@@ -41,7 +41,7 @@ struct TreeStatistics {
   private(set) var gaps: [Gap] = []
   private(set) var lost: [LostRows] = []
   private(set) var unreadablePages = 0
-  /// The unreadable pages and the pages of other b-trees, at most 1,000.
+  /// The numbers of the first 1,000 pages that are unreadable or belong to another b-tree.
   private(set) var badPages: [UInt32] = []
   /// The rowid ranges of orphaned leaves.
   private var orphans: [ClosedRange<Int64>] = []

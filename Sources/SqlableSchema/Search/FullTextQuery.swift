@@ -9,9 +9,9 @@ import SqlableCore
 /// // "not a database" OR {"title"} : "full"
 /// ```
 ///
-/// The library splits input at white space and NUL, and quotes each part. If the tokenizer splits a part such as
-/// `well-known` into several words, the part is searched for as a phrase. A part without words, such as `--`, is
-/// ignored. A query without words matches no row.
+/// `words`, `anyWord` and `prefix` split input at white space and NUL, and quote each part. `phrase` and `near` quote
+/// each phrase as a whole. If the tokenizer splits a part such as `well-known` into several words, the part is searched
+/// for as a phrase. A part without words, such as `--`, is ignored. A query without words matches no row.
 public struct FullTextQuery: Sendable, Hashable {
   /// The query in FTS5's syntax, as bound to the statement.
   public let rawValue: String

@@ -302,7 +302,8 @@ extension ParameterBytes {
 }
 
 extension BoundValue {
-  /// True if both values are equal. Lists are compared by count, because a rewritten statement has a new list.
+  /// True if both values are equal. Lists are compared by count only: writing the cache key and then the SQL text
+  /// creates two objects for the same list.
   fileprivate func isSame(as other: BoundValue) -> Bool {
     switch (self, other) {
     case (.unset, .unset), (.null, .null): true

@@ -89,23 +89,23 @@ extension TypedTerm where Value: SqlText {
 }
 
 extension CaseBuilder {
-  @available(*, unavailable, message: "the result has a different type than the first result")
+  @available(*, unavailable, message: "this branch of the case has a different type than the first branch")
   public func when(_ condition: some SqlCondition, then value: some SqlValue) -> CaseBuilder { self }
 
-  @available(*, unavailable, message: "the result has a different type than the first result")
+  @available(*, unavailable, message: "this branch of the case has a different type than the first branch")
   public func when(_ condition: some SqlCondition, then term: some TypedTerm) -> CaseBuilder { self }
 
-  @available(*, unavailable, message: "the result has a different type than the first result")
+  @available(*, unavailable, message: "this branch of the case has a different type than the first branch")
   public func `else`(_ value: some SqlValue) -> TypedExpression<Value> { TypedExpression(expression: terms[1]) }
 
-  @available(*, unavailable, message: "the result has a different type than the first result")
+  @available(*, unavailable, message: "this branch of the case has a different type than the first branch")
   public func `else`(_ term: some TypedTerm) -> TypedExpression<Value> { TypedExpression(expression: terms[1]) }
 }
 
 extension ScalarFunction {
   @available(
     *, unavailable,
-    message: "the number or types of the terms do not match the parameters; use term.optional for an optional one"
+    message: "the number or types of the terms do not match; for an optional parameter, use term.optional"
   )
   public func callAsFunction(_ terms: any AnyTerm...) -> TypedExpression<Output> { callAsFunction() }
 }
@@ -113,7 +113,7 @@ extension ScalarFunction {
 extension AggregateFunction {
   @available(
     *, unavailable,
-    message: "the number or types of the terms do not match the parameters; use term.optional for an optional one"
+    message: "the number or types of the terms do not match; for an optional parameter, use term.optional"
   )
   public func callAsFunction(
     _ terms: any AnyTerm..., distinct: Bool = false, orderBy orderings: any OrderingTerm...,

@@ -106,7 +106,7 @@ struct SchemaPlanner {
     else { return [] }
     let names = FullTextDefinition(old).triggers().map(\.name)
     let triggers = existing.triggers.map(\.name).filter { trigger in names.contains { $0.isSameName(as: trigger) } }
-    // Without the index's triggers, the table found is unrelated and has the index's name by chance.
+    // If none of the index's triggers exists, the table is not the index, and only has the same name.
     guard !triggers.isEmpty else { return [] }
     return (triggers.map { "DROP TRIGGER \($0.quotedName)" } + ["DROP TABLE \(old.quotedName)"]).map { .init($0) }
   }

@@ -91,7 +91,7 @@ import Testing
       check(.range(.following(1), .preceding(1)), inverted)
       check(.rows(.unboundedFollowing, .unboundedFollowing), inverted)
       check(.rows(.currentRow, .unboundedPreceding), inverted)
-      let distance = "a window frame with a distance between values must be ordered by one term"
+      let distance = "a RANGE frame with a distance needs a window that is ordered by one term"
       check(.range(.preceding(1), .currentRow), distance)
       check(.range(.unboundedPreceding, .following(0)), distance)
       // SQLite accepts these frames, even if they are empty.
