@@ -139,7 +139,7 @@ func optionals(f: ScalarFunction<Int, String?>, g: ScalarFunction<Int, String?, 
   _ = h(Car.price, distinct: true)
   _ = g(Car.name.optional, Car.price)
   _ = g(Car.name, Car.price) // refused: the number or types of the terms do not match; for an optional parameter, use term.optional
-  _ = f(Car.price) // refused: the number or types of the terms do not match the parameters
+  _ = f(Car.price) // refused: the number or types of the terms do not match
 }
 
 // swift-format-ignore
@@ -147,13 +147,13 @@ func functions(f: ScalarFunction<Double, Double, Double>, g: AggregateFunction<D
   _ = f(Car.price, Car.price * 2)
   _ = f(Bicycle.price, Bicycle.price) > 5
   _ = g(Car.price, distinct: true, where: Car.name == "x")
-  _ = f(Car.price) // refused: the number or types of the terms do not match the parameters
-  _ = f(Car.price, Car.name) // refused: the number or types of the terms do not match the parameters
-  _ = f(Car.price, Car.price, Car.price) // refused: the number or types of the terms do not match the parameters
-  _ = f(Car.price, Bicycle.price) // refused: the number or types of the terms do not match the parameters
+  _ = f(Car.price) // refused: the number or types of the terms do not match
+  _ = f(Car.price, Car.name) // refused: the number or types of the terms do not match
+  _ = f(Car.price, Car.price, Car.price) // refused: the number or types of the terms do not match
+  _ = f(Car.price, Bicycle.price) // refused: the number or types of the terms do not match
   _ = f(1, 2) // refused: instance method 'callAsFunction' requires that 'Int' conform to 'TypedTerm'
-  _ = g(Car.name) // refused: the number or types of the terms do not match the parameters
-  _ = g(Car.price, Car.price) // refused: the number or types of the terms do not match the parameters
+  _ = g(Car.name) // refused: the number or types of the terms do not match
+  _ = g(Car.price, Car.price) // refused: the number or types of the terms do not match
   let _: TypedExpression<String> = f(Car.price, Car.price) // refused: cannot assign value of type 'TypedExpression<Double>' to type 'TypedExpression<String>'
 }
 

@@ -122,7 +122,7 @@ func termTypes(text: String, f: ScalarFunction<Double, Double>) throws {
   _ = Car.select(Car.name, Case.when(Car.price > "5", then: "dear").when(Car.price > 2, then: "fair").else("cheap")) // refused: '>' is unavailable: the value has a different type than the term on the left
   _ = Car.select(Car.name, Case.when(Car.price > 5, then: "dear").when(Car.price > 2, then: 3).else("cheap")) // refused: 'when(_:then:)' is unavailable: this branch of the case has a different type than the first branch
   _ = Car.select(Car.name, Car.price > 5) // refused: static method 'select' requires that 'SqlExpression' conform to 'Selectable'
-  _ = Car.select(Car.name, f(Car.name)) // refused: 'callAsFunction' is unavailable: the number or types of the terms do not match the parameters
+  _ = Car.select(Car.name, f(Car.name)) // refused: 'callAsFunction' is unavailable: the number or types of the terms do not match
   _ = Car.select(Car.name, f(price: Car.price)) // refused: extraneous argument label 'price:' in call
   _ = Car.select(Car.name, Car.name + " " + Car.color) // refused among others: '+' is unavailable: use concatenated(_:) to concatenate text
   _ = Car.select(Car.name, "\(Car.name) x") // refused: static method 'select' requires that 'String' conform to 'Selectable'
