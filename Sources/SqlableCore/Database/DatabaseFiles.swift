@@ -106,10 +106,19 @@ public struct DatabaseFiles: Sendable, Hashable {
   /// database is open or another copy to the path is running. Also throws `.full` and other errors of the file system.
   public func copy(to path: String) throws {
     try checkTarget(path)
-    try settle()
+    let database = try settled()
+    defer { try? database.close() }
+    try database.transaction(.deferred) { db in
+      // The read lock keeps other connections from writing to the file during the copy.
+      _ = try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
+      try copyFile(to: path)
+    }
+  }
+
+  private func copyFile(to path: String) throws {
     let partial = path + ".sqlable-copy"
     let source = open(filepath, O_RDONLY | O_CLOEXEC)
-    guard source >= 0 else { throw SqlError.system("open", filepath, errno) }
+    guard source >= 0 else { throw SqlError.system("open", filepath, errno, isRead: true) }
     defer { close(source) }
     let target = open(partial, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard target >= 0 else { throw SqlError.system("create", partial, errno) }
@@ -168,10 +177,13 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   /// Copies the WAL into the database file, and deletes the WAL. Leaving WAL mode requires exclusive access, so this
   /// method throws `.busy` if another connection has the file open.
-  private func settle() throws {
+  private func settle() throws { try settled().close() }
+
+  /// Returns an open handle, after copying and deleting the WAL.
+  private func settled() throws -> SqliteDatabase {
     let configuration = Configuration(
       createsDirectories: false, busyTimeout: 0, journalMode: .delete, key: key, cipher: cipher)
-    try SqliteDatabase(filepath: filepath, configuration: configuration).close()
+    return try SqliteDatabase(filepath: filepath, configuration: configuration)
   }
 
   private func check(_ path: String) throws {

@@ -216,6 +216,7 @@ extension SqliteDatabase {
     // write lock.
     defer { noteSchemaChange(statement) }
     if statement.standsAlone {
+      if statement.changesFile { try checkMayWrite() }
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
       try steps()
       // SQLite considers ATTACH read-only.
@@ -284,6 +285,14 @@ extension PreparedStatement {
   /// True if the statement needs no transaction: it only reads, fails inside one, or notifies no observer.
   fileprivate var standsAlone: Bool {
     isReadOnly || ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(firstKeyword)
+  }
+
+  /// True for a statement without a transaction that writes to the database file: VACUUM, `PRAGMA user_version = 1`.
+  /// VACUUM INTO writes to another file. `PRAGMA journal_mode` and `PRAGMA wal_checkpoint` return rows.
+  fileprivate var changesFile: Bool {
+    guard !isReadOnly, columnCount == 0, let keyword = firstKeyword else { return false }
+    return keyword == "PRAGMA"
+      || keyword == "VACUUM" && !withBytes { SQLTokenizer($0).contains { $0.isWord("into") } }
   }
 
   /// The first word, if the statement starts or ends a transaction or savepoint.

@@ -30,7 +30,7 @@ package final class SecretBytes: @unchecked Sendable {
   /// Reads at most `limit` bytes of a key file. Throws `.cannotOpen` or `.io` if the file can't be read.
   package convenience init(ofFileAt path: String, limit: Int) throws {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw SqlError.system("open the key file", path, errno) }
+    guard descriptor >= 0 else { throw SqlError.system("open the key file", path, errno, isRead: true) }
     defer { close(descriptor) }
     var (length, code): (Int, Int32) = (0, 0)
     let bytes = try SecretBytes(count: limit) { memory in
@@ -41,7 +41,7 @@ package final class SecretBytes: @unchecked Sendable {
         length += count
       }
     }
-    guard code == 0 else { throw SqlError.system("read the key file", path, code) }
+    guard code == 0 else { throw SqlError.system("read the key file", path, code, isRead: true) }
     try self.init(count: length) { memory in bytes.withBytes { memory.copyBytes(from: $0[..<length]) } }
   }
 

@@ -1,11 +1,14 @@
 import Glibc
 
 extension SqlError {
-  package static func system(_ action: String, _ path: String, _ code: Int32) -> SqlError {
+  /// The error of a failed system call. `isRead` is true for a call that only reads: without the permission to read, the
+  /// file can't be opened.
+  package static func system(_ action: String, _ path: String, _ code: Int32, isRead: Bool = false) -> SqlError {
     let kind: Kind =
       switch code {
       case ENOSPC, EDQUOT: .full
-      case EACCES, EPERM, EROFS: .readOnly
+      case EACCES, EPERM: isRead ? .cannotOpen : .readOnly
+      case EROFS: .readOnly
       case ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP, EMFILE, ENFILE, ENXIO: .cannotOpen
       default: .io
       }

@@ -77,7 +77,7 @@ struct ArchiveFiles {
   /// Calls `body` with the parts of a file and their offsets. All parts except the last have the same size.
   static func eachPart(ofFileAt path: String, _ body: (Int, ArraySlice<UInt8>) throws -> Void) throws {
     let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw SqlError.system("open", path, errno) }
+    guard file >= 0 else { throw SqlError.system("open", path, errno, isRead: true) }
     defer { close(file) }
     var (offset, part) = (0, [UInt8](repeating: 0, count: 1 << 20))
     while true {

@@ -99,7 +99,7 @@ private final class ArchiveFile {
   init(_ path: String) throws {
     self.path = path
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw SqlError.system("open", path, errno) }
+    guard descriptor >= 0 else { throw SqlError.system("open", path, errno, isRead: true) }
     var info = stat()
     size = fstat(descriptor, &info) == 0 ? Int(info.st_size) : 0
   }

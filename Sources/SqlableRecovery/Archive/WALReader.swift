@@ -30,7 +30,7 @@ final class WALReader: @unchecked Sendable {
   init(besideFileAt path: String) throws {
     self.path = path + "-wal"
     descriptor = open(self.path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw SqlError.system("open", self.path, errno) }
+    guard descriptor >= 0 else { throw SqlError.system("open", self.path, errno, isRead: true) }
   }
 
   deinit { close(descriptor) }

@@ -109,6 +109,43 @@ import Testing
     }
   }
 
+  @Test(.needsSQLiteProgram)
+  func aCopyIsWholeWhileAnotherProcessWrites() throws {
+    try withDirectory { directory in
+      let path = directory + "/ends.sqlite"
+      nonisolated(unsafe) let writer = try SQLiteProcess(path)
+      // The values are on the first and the last page.
+      try writer.run(
+        """
+        PRAGMA busy_timeout = 60000;
+        PRAGMA synchronous = OFF;
+        CREATE TABLE first (value); INSERT INTO first VALUES (0);
+        CREATE TABLE filler (bytes); INSERT INTO filler VALUES (zeroblob(20000000));
+        CREATE TABLE last (value); INSERT INTO last VALUES (0);
+        """)
+      let update = "BEGIN IMMEDIATE; UPDATE first SET value = value + 1; UPDATE last SET value = value + 1; COMMIT;\n"
+      let script = directory + "/updates.sql"
+      try Data(String(repeating: update, count: 200_000).utf8).write(to: URL(filePath: script))
+      Thread.detachNewThread { _ = try? writer.run(".read \(script)") }
+      defer { writer.kill() }
+      let files = DatabaseFiles(of: path)
+      for number in 1...5 {
+        let copy = directory + "/copy-\(number).sqlite"
+        let isCopied = (0..<20_000).contains { _ in
+          guard let error = sqlError({ try files.copy(to: copy) }) else { return true }
+          #expect(error.kind == .busy)
+          usleep(500)
+          return false
+        }
+        #expect(isCopied)
+        let values = try SqliteDatabase(filepath: copy).query(
+          "SELECT value FROM first UNION ALL SELECT value FROM last", as: Int.self)
+        #expect(values.count == 2)
+        #expect(values.first == values.last)
+      }
+    }
+  }
+
   @Test func aSymbolicLinkStandsForItsTarget() throws {
     try withFile { path, directory in
       let (link, moved) = (directory + "/link.sqlite", directory + "/other/moved.sqlite")

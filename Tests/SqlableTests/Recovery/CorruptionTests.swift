@@ -95,6 +95,13 @@ struct CorruptionTests {
         filepath: damaged.path, configuration: Configuration(stopsWritesWhenDamaged: true))
       #expect(sqlError { _ = try db.query("SELECT count(name) FROM bicycle", as: Int.self) }?.kind == .corrupt)
       expectError(.corrupt) { try db.execute("DELETE FROM bicycle") }
+      // Statements without a transaction are refused too.
+      let stopped = ["VACUUM", "PRAGMA user_version = 3", "PRAGMA incremental_vacuum"].map { statement in
+        sqlError { try db.execute(SQL(verbatim: statement)) }?.message.contains("writes are stopped") == true
+      }
+      #expect(stopped == [true, true, true])
+      #expect(try db.userVersion() == 0)
+      try db.execute("PRAGMA cache_size = 100")
       try db.restore(from: directory + "/backup.sqlite")
       #expect(db.corruption == nil)
       try db.execute("INSERT INTO bicycle VALUES (9999, 'new', NULL, 0)")
