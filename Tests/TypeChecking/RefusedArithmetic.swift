@@ -136,3 +136,8 @@ func arithmeticInResults() throws {
   _ = Car.read().orderBy(Car.pric * 2) // refused: type 'Car' has no member 'pric'
   _ = Car.read().orderBy(-Car.name) // refused: only numbers can be negated
 }
+
+// What is too slow: a wrong operand among three or more operators and literals. Swift 6.3 tries all overloads of the
+// standard library's operators. Two structs with two overloads for each operator, without Sqlable, are as slow.
+// 7.5 s: _ = Car.price * 1.19 + Car.seats * 2 > 5
+// not checked after 11 s: _ = (Car.price - 3) * 2 + (Car.price - 1) * Car.seats
