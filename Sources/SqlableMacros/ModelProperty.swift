@@ -89,6 +89,12 @@ extension String {
   /// The types of the standard library and Foundation that no column stores as text.
   static let typesWithoutText = integerTypes.union(["Bool", "Data", "Double", "Float"])
 
+  /// True for a type of the standard library or Foundation that a column stores, optional or not.
+  var isStorable: Bool {
+    let wrapped = hasSuffix("?") ? String(dropLast()) : self
+    return Self.integerTypes.contains(wrapped) || Self.otherTypes.contains(wrapped)
+  }
+
   fileprivate var isOptionalType: Bool { hasSuffix("?") || hasPrefix("Optional<") }
 }
 

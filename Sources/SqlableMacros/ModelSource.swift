@@ -61,7 +61,10 @@ struct ModelSource {
     if let type = property.columnArguments.columnType { parts.append("as: \(type.trimmedDescription)") }
     parts += property.options
     // A column whose options name another column needs a type: that column can name this column in turn.
-    let statesType = property.options.contains { $0.contains("column:") || $0.contains("\(model.name.text).") }
+    // With a type, a wrong argument isn't an error at each use of the column too. A type of the program gets none:
+    // it can be unstorable, which `column` reports.
+    let namesColumn = property.options.contains { $0.contains("column:") || $0.contains("\(model.name.text).") }
+    let statesType = namesColumn || parts.count > 2 && property.valueType.isStorable
     let kind = isModel ? "TypedColumn" : "Field"
     let annotation = statesType ? ": \(kind)<\(type), \(property.valueType)>" : ""
     addParts("\(start)\(annotation) = \(isModel ? "column" : "field")(", parts, ")")

@@ -60,33 +60,38 @@ import Testing
   @Test func columnHasTheArgumentsOfTheFunction() {
     expectColumn(#"@Column("A b")"#, "var a: Int", #"static let a = column("A b", Int.self)"#)
     expectColumn(
-      #"@Column("x", as: .date(.iso8601), Unique(), Default(Date()))"#, "var a: Date",
-      #"static let a = column("x", Date.self, as: .date(.iso8601), Unique(), Default(Date()))"#)
+      #"@Column("x", as: .date(.iso8601), Unique(), Default(start))"#, "var a: Date",
+      #"static let a: TypedColumn<Model, Date> = column("x", Date.self, as: .date(.iso8601), Unique(), Default(start))"#
+    )
     expectColumn(#"@Column("x", Double.self)"#, "var a: Double?", #"static let a = column("x", Double.self)"#)
     expectColumn("@Column(Double.self)", "var a = value", #"static let a = column("a", Double.self)"#)
     expectColumn(
-      "@Column(as: .text)", "var a: UUID", #"static let a = column("a", UUID.self, as: .text)"#)
+      "@Column(as: .text)", "var a: UUID",
+      #"static let a: TypedColumn<Model, UUID> = column("a", UUID.self, as: .text)"#)
     expectColumn(
       #"@Column(Check("a > 0"), Unindexed())"#, "var a: Int",
-      #"static let a = column("a", Int.self, Check("a > 0"), Unindexed())"#)
+      #"static let a: TypedColumn<Model, Int> = column("a", Int.self, Check("a > 0"), Unindexed())"#)
   }
 
   @Test func anIntegerKeyIsNeverNilInQueries() {
-    expectColumn("@PrimaryKey", "var a: Int?", #"static let a = column("a", Int.self, PrimaryKey())"#)
+    expectColumn(
+      "@PrimaryKey", "var a: Int?", #"static let a: TypedColumn<Model, Int> = column("a", Int.self, PrimaryKey())"#)
     expectColumn(
       "@PrimaryKey(autoincrement: true)", "let a: Int64?",
-      #"static let a = column("a", Int64.self, PrimaryKey(autoincrement: true))"#)
+      #"static let a: TypedColumn<Model, Int64> = column("a", Int64.self, PrimaryKey(autoincrement: true))"#)
     expectColumn(
       "@PrimaryKey(descending: true)", "var a: UUID?",
-      #"static let a = column("a", UUID?.self, PrimaryKey(descending: true))"#)
+      #"static let a: TypedColumn<Model, UUID?> = column("a", UUID?.self, PrimaryKey(descending: true))"#)
     expectColumn(
-      "@Column(PrimaryKey())", "var a: Int?", #"static let a = column("a", Int.self, PrimaryKey())"#)
+      "@Column(PrimaryKey())", "var a: Int?",
+      #"static let a: TypedColumn<Model, Int> = column("a", Int.self, PrimaryKey())"#)
   }
 
   @Test func defaultTakesAValueOrTheInitialOne() {
     expectColumn(
-      #"@Default("black")"#, "var a: String", #"static let a = column("a", String.self, Default("black"))"#)
-    expectColumn("@Default", "var a = 5", #"static let a = column("a", Int.self, Default(5))"#)
+      #"@Default("black")"#, "var a: String",
+      #"static let a: TypedColumn<Model, String> = column("a", String.self, Default("black"))"#)
+    expectColumn("@Default", "var a = 5", #"static let a: TypedColumn<Model, Int> = column("a", Int.self, Default(5))"#)
     expectColumn(
       "@Default", "var a: Rig = .sloop", #"static let a = column("a", Rig.self, Default(Rig.sloop))"#)
     expectColumn(
@@ -94,37 +99,50 @@ import Testing
   }
 
   @Test func attributesBecomeOptionsOfTheSameName() {
-    expectColumn("@Unique", "var a: Int", #"static let a = column("a", Int.self, Unique())"#)
+    expectColumn("@Unique", "var a: Int", #"static let a: TypedColumn<Model, Int> = column("a", Int.self, Unique())"#)
     expectColumn(
       #"@Check("a > 0") @Unique"#, "var a: Int",
-      #"static let a = column("a", Int.self, Check("a > 0"), Unique())"#)
+      #"static let a: TypedColumn<Model, Int> = column("a", Int.self, Check("a > 0"), Unique())"#)
     expectColumn(
       #"@Check("a > 0") @Check("a < 9")"#, "var a: Int",
-      #"static let a = column("a", Int.self, Check("a > 0"), Check("a < 9"))"#)
+      #"static let a: TypedColumn<Model, Int> = column("a", Int.self, Check("a > 0"), Check("a < 9"))"#)
     expectColumn(
       #"@Check("a > 0", name: "positive") @NotNull(onConflict: .ignore)"#, "var a: Int",
-      #"static let a = column("a", Int.self, Check("a > 0", name: "positive"), NotNull(onConflict: .ignore))"#)
+      #"""
+      static let a: TypedColumn<Model, Int> = column(
+          "a", Int.self, Check("a > 0", name: "positive"), NotNull(onConflict: .ignore))
+      """#)
     expectColumn(
-      "@Collate(.nocase)", "var a: String", #"static let a = column("a", String.self, Collate.nocase)"#)
+      "@Collate(.nocase)", "var a: String",
+      #"static let a: TypedColumn<Model, String> = column("a", String.self, Collate.nocase)"#)
     expectColumn(
       #"@Collate(.named("local"))"#, "var a: String",
-      #"static let a = column("a", String.self, Collate.named("local"))"#)
-    expectColumn("@Collate(german)", "var a: String", #"static let a = column("a", String.self, german)"#)
-    expectColumn("@Unindexed", "var a: String", #"static let a = column("a", String.self, Unindexed())"#)
+      #"static let a: TypedColumn<Model, String> = column("a", String.self, Collate.named("local"))"#)
+    expectColumn(
+      "@Collate(german)", "var a: String",
+      #"static let a: TypedColumn<Model, String> = column("a", String.self, german)"#)
+    expectColumn(
+      "@Unindexed", "var a: String",
+      #"static let a: TypedColumn<Model, String> = column("a", String.self, Unindexed())"#)
   }
 
   @Test func aGeneratedColumnIsNotWritten() {
     expectColumn(
       #"@Generated("b * 2", stored: true)"#, "var a: Int?",
-      #"static let a = column("a", Int?.self, Generated("b * 2", stored: true))"#, isWritten: false)
+      #"static let a: TypedColumn<Model, Int?> = column("a", Int?.self, Generated("b * 2", stored: true))"#,
+      isWritten: false)
   }
 
   @Test func aForeignKeyNamesAColumnByItsKeyPath() {
     expectColumn(
-      "@ForeignKey<Person>", "var a: Int", #"static let a = column("a", Int.self, ForeignKey<Person>())"#)
+      "@ForeignKey<Person>", "var a: Int",
+      #"static let a: TypedColumn<Model, Int> = column("a", Int.self, ForeignKey<Person>())"#)
     expectColumn(
       "@ForeignKey<Person>(onDelete: .setNull, deferred: true)", "var a: Int?",
-      #"static let a = column("a", Int?.self, ForeignKey<Person>(onDelete: .setNull, deferred: true))"#)
+      """
+      static let a: TypedColumn<Model, Int?> = column(
+          "a", Int?.self, ForeignKey<Person>(onDelete: .setNull, deferred: true))
+      """)
     // The expansion states the type. Without it, Swift would infer it from the options and find the other column's.
     expectColumn(
       #"@ForeignKey<Shop.Person>(column: \.code)"#, "var a: Int",

@@ -39,7 +39,7 @@ import Testing
 
       extension Boat: Sqlable {
         public static let tableName = "boats"
-        public static let id = column("id", Int.self, PrimaryKey())
+        public static let id: TypedColumn<Boat, Int> = column("id", Int.self, PrimaryKey())
         public static let homePort = embedded("homePort", Place.self)
         public static let rigName = column("rigName", String.self)
         static let note = column("note", String?.self)
@@ -146,7 +146,7 @@ import Testing
       }
 
       extension Place: SqlEmbedded {
-        static let title = field("name", String.self, Collate.nocase)
+        static let title: Field<Place, String> = field("name", String.self, Collate.nocase)
         static let country = field("country", String?.self)
         static let fields = [title.column, country.column]
 

@@ -194,3 +194,33 @@ struct Site: SqlEmbedded {
   var id: Int
   static let tableOptions: [TableOption] = []
 }
+
+// The compiler checks the argument at the attribute, and again where the column has it.
+@Sqlable struct UnknownOption {  // refused: cannot find 'Uniqe' in scope
+  var id: Int
+  @Column("b", Uniqe()) var a: String  // refused: cannot find 'Uniqe' in scope
+}
+
+@Sqlable struct UnknownColumnType {  // refused: has no member 'txt'
+  var id: Int
+  @Column("b", as: .txt) var a: String?  // refused: has no member 'txt'
+}
+
+@Sqlable struct NumberForName {  // refused: does not conform to expected type 'ColumnOption'
+  var id: Int
+  @Column(5) var a: String  // refused: no exact matches in call to macro 'Column'
+}
+
+@Sqlable struct KeyLabel {  // refused: incorrect argument label
+  @PrimaryKey(autoincremnt: true) var id: Int?  // refused: incorrect argument label
+}
+
+@Sqlable struct ForeignKeyLabel {  // refused: incorrect argument label
+  var id: Int
+  @ForeignKey<KeyLabel>(onDelet: .cascade) var a: Int  // refused: incorrect argument label
+}
+
+@SqlEmbedded struct FieldOption {  // refused: cannot find 'Uniqe' in scope
+  var id: Int
+  @Column("b", Uniqe()) var a: String  // refused: cannot find 'Uniqe' in scope
+}
