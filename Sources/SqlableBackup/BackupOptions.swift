@@ -22,8 +22,8 @@ public struct BackupOptions: Sendable {
   /// `.integrity`.
   public var checks: BackupChecks
 
-  /// The models that the copy must match, as ``Schema/verify(_:file:line:)-(SqlExecutor,_,_)`` compares them. Default:
-  /// nil.
+  /// The models that the copy must match, as ``Schema/verify(_:file:line:)-(SqlExecutor,_,_)`` compares them. A file
+  /// backup of an attached database is not compared. Default: nil.
   public var schema: Schema?
 
   /// True if a backup is allowed to replace a file that has another key than the database, or no key. Such a file can

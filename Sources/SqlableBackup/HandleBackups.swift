@@ -17,7 +17,7 @@ extension SqliteDatabase {
   ///
   /// - `.corrupt` if the copy is damaged;
   /// - `.misuse` if the target is the database itself, and inside a transaction;
-  /// - `.notADatabase` if the target exists and is not a database;
+  /// - `.notADatabase` if the target exists and is not a database, and `.wrongKey` if the target has another key;
   /// - `.busy` if another connection has the target open, or if another backup writes to the target;
   /// - `.cannotOpen` or `.readOnly` if the directory is missing or not writable;
   /// - `.full`, and `.timeout` after the time limit;

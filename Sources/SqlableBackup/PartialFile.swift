@@ -4,8 +4,7 @@ import SqlableCore
 /// A temporary file that becomes a backup when complete.
 ///
 /// The temporary name is the target's name with a suffix. A lock on the file shows that its owner is alive, because the
-/// kernel releases the lock when the process ends. A killed process therefore leaves at most one such file, which the
-/// next backup to the target reuses.
+/// kernel releases the lock when the process ends. The next backup to the target removes the file of a killed process.
 ///
 /// `PartialFile` is safe as `@unchecked Sendable`: only `isKept` is mutable, and only the backup's thread uses it.
 package final class PartialFile: @unchecked Sendable {

@@ -15,8 +15,8 @@ extension SqliteCluster {
     try await membership.members(before: Deadline.after(configuration.timeout)).sorted { $0.id < $1.id }
   }
 
-  /// Removes a node, for example after the loss of its machine. If the node was a voter, a stand-by that answers
-  /// becomes a voter.
+  /// Removes a node, for example after the loss of its machine. If fewer than three voters would remain, a stand-by or
+  /// spare that answers becomes a voter first.
   ///
   /// ```swift
   /// try await cluster.removeMember(2)
@@ -28,8 +28,8 @@ extension SqliteCluster {
     try await membership.remove(id, before: Deadline.after(configuration.timeout))
   }
 
-  /// Removes a node that still answers. If the node is a voter, a stand-by becomes a voter first. If the node is the
-  /// leader, another voter becomes the leader first.
+  /// Removes a node that still answers. If fewer than three voters would remain, a stand-by or spare becomes a voter
+  /// first. If the node is the leader, another voter becomes the leader first.
   ///
   /// ```swift
   /// try await cluster.retireMember(2)     // then stop its process
@@ -52,7 +52,8 @@ extension SqliteCluster {
     try await membership.assign(role, to: id, before: Deadline.after(configuration.timeout))
   }
 
-  /// Makes a voter the leader. Without an id, any voter other than the present leader is chosen.
+  /// Makes a voter the leader. Without an id, any voter other than the present leader is chosen. Throws `.misuse` for a
+  /// node that is not a voter.
   ///
   /// ```swift
   /// try await cluster.transferLeadership(to: 2)

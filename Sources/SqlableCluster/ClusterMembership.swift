@@ -98,7 +98,7 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Adds a node. The node becomes a voter if the cluster has fewer than three voters. The node must be running.
+  /// Adds a running node. The node becomes a voter if the cluster has fewer than three voters, otherwise a stand-by.
   func join(_ id: UInt64, _ address: NodeAddress, before deadline: ContinuousClock.Instant) async throws {
     try await change(before: deadline) { members, _ in
       guard let member = try ClusterMembership.member(id, address, of: members) else {
@@ -110,8 +110,8 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Removes a node. If the node is a voter, another node that answers becomes a voter first. If the node is the
-  /// leader, another voter becomes the leader first.
+  /// Removes a node. If fewer than three voters would remain, another node that answers becomes a voter first. If the
+  /// node is the leader, another voter becomes the leader first.
   ///
   /// - Parameter mustAnswer: True if the method throws when the cluster has no such node, or when the node does not
   ///   answer.

@@ -12,9 +12,9 @@ import Foundation
 ///
 /// The client finds the leader, and detects when the leader changes. A call returns once a majority of the nodes has
 /// stored the call's writes. Without a leader, calls wait for a leader until their deadline. A request that certainly
-/// did not run is retried. A commit that was sent but not answered throws `.outcomeUnknown`. A read sees every commit
-/// that was acknowledged before the read started. Any query or statement can run on a cluster. Tasks can share a
-/// client.
+/// did not run is retried. A commit that was sent but not answered throws `.outcomeUnknown`. With
+/// ``ClusterConfiguration/confirmsReads``, a read sees every commit that was acknowledged before the read started.
+/// Tasks can share a client.
 public final class SqliteCluster: SqlTransport, CheckingTransport {
   public let configuration: ClusterConfiguration
   let leader: ClusterLeader
@@ -161,8 +161,8 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   ///
   /// The id is stored in the same commit. If an earlier call with this id is stored, the call returns nil without
   /// calling `body`. After an unknown outcome, the client queries the id, and repeats the transaction if the id is
-  /// missing. So `.outcomeUnknown` is thrown only if no node answered before the deadline. The cluster keeps ids for
-  /// the configuration's `transactionIdAge`.
+  /// missing. So `.outcomeUnknown` is thrown only if no node answered before the deadline, or if a disk was full at the
+  /// commit. The cluster keeps ids for the configuration's `transactionIdAge`.
   @discardableResult
   public func transaction<Value>(
     id: UUID, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,

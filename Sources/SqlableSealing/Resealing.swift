@@ -27,7 +27,8 @@ extension SqliteDatabase {
   /// the other form, ``Sealed`` or ``Sealed/Deterministic``, is converted to the column's form. NULL stays NULL.
   /// Triggers run, and observers are notified of updates.
   ///
-  /// After the rotation, no row of the table needs an older key. Rows in backups still need the older keys.
+  /// After the rotation, no value of the column needs an older key, unless a program with an older key ring still
+  /// writes. Rows in backups still need the older keys.
   ///
   /// Throws the errors of opening a value, with table, column and row, and `.misuse` if `rows` is less than 1.
   /// Transactions before the error stay committed. Inside an open transaction, the whole rotation belongs to that

@@ -17,9 +17,9 @@ import Sqlable
 /// them. Filters can find ``Deterministic`` values. Reading and writing rows, statements as data and traces use the
 /// sealed bytes and need no key. Sealed values need the package trait `Crypto`.
 ///
-/// `Sealed<String>?` stores nil as NULL; `Sealed<String?>` also hides if there is a value. The length of a text or of
-/// bytes is visible. Reading throws `.decoding` for a stored value that does not have the form of a sealed value.
-/// Damage to a sealed value is detected only when the value is opened.
+/// `Sealed<String>?` stores nil as NULL; `Sealed<String?>` also seals nil, which then has the length of an empty text.
+/// The length of each sealed value is visible. Reading throws `.decoding` for a stored value that does not have the
+/// form of a sealed value. Damage to a sealed value is detected only when the value is opened.
 public struct Sealed<Content: SqlValue>: SealedValue {
   public let bytes: Data
   public static var isDeterministic: Bool { false }

@@ -100,8 +100,8 @@ extension SqliteClusterNode {
     if let reason = stopReason { throw reason }
   }
 
-  /// Removes the node from its cluster, and stops the node. If the node is a voter, a stand-by becomes a voter first.
-  /// If the node is the leader, another voter becomes the leader first.
+  /// Removes the node from its cluster, and stops the node. If fewer than three voters would remain, a stand-by or
+  /// spare becomes a voter first. If the node is the leader, another voter becomes the leader first.
   ///
   /// The directory and the id can't be used again. Throws `.misuse` if the node is not running, or is the only node of
   /// its cluster. Throws `.unavailable` if the cluster has no leader within 30 seconds, or before the deadline of

@@ -2,8 +2,8 @@ import CSqlableSQLite
 import Glibc
 
 extension SqliteDatabase {
-  /// Closes the file on this handle and its whole family, and calls `body` with exclusive access to the file.
-  /// Afterwards, each handle opens the file again at its next use.
+  /// Closes the file on this handle and its whole family, and calls `body` while the file is closed. Afterwards, each
+  /// handle opens the file again at its next use.
   ///
   /// ```swift
   /// try db.withClosed { files in try files.copy(to: "/backups/bikes.sqlite") }
@@ -11,7 +11,8 @@ extension SqliteDatabase {
   ///
   /// `withClosed` waits until no handle of the family runs a statement, reads rows or has a transaction open. Calls on
   /// other threads then wait until `body` has returned or thrown, so `body` must not wait for those threads. The WAL is
-  /// copied into the file before `body` runs. A call on the family inside `body` throws `.misuse`.
+  /// copied into the file first, unless the handle is read-only or the file is damaged. A call on the family in `body`
+  /// throws `.misuse`.
   ///
   /// Each handle restores its functions, collations, observers, traces, prepared statements and attached databases when
   /// the file is opened again. The `onOpen` actions run again. Temporary tables and pragmas that a connection has set
@@ -22,8 +23,8 @@ extension SqliteDatabase {
   /// Throws `.busy` if the family is in use for longer than `duration`; the error names the handle and its thread. Also
   /// throws `.busy` if another process, or an unrelated handle of this process, has the file open. Outside WAL mode,
   /// another process is detected only while that process reads or writes. A read-only handle never detects another
-  /// process. Throws `.misuse` inside a transaction or closure of the family, and for a database in memory. Also throws
-  /// `.misuse` for the handle of a pool: use `withClosed` of the pool.
+  /// process, and any process can open the file during `body`. Throws `.misuse` inside a transaction or closure of the
+  /// family, for a database in memory, and for the handle of a pool: use `withClosed` of the pool.
   @discardableResult
   public func withClosed<Value>(
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,
@@ -110,7 +111,7 @@ extension SqliteDatabase {
     while !path.isEmpty, ContinuousClock.now < latest, isInUse(), !isCancelled() { usleep(20_000) }
   }
 
-  /// Copies the WAL into the file and deletes the WAL. Throws `.busy` if another connection has the file open.
+  /// Copies the WAL into a writable, intact file, and deletes the WAL. Throws `.busy` if others have the file open.
   private func closeWAL() throws {
     guard !family.isOpenElsewhere else {
       throw SqlError(

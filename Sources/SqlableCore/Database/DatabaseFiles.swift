@@ -51,9 +51,9 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   /// Deletes the files. Missing files are not an error.
   ///
-  /// Close the handles first: after the deletion, an open handle throws `.io`. With `overwriting`, the contents are
-  /// overwritten with zeros and flushed before the deletion. The overwritten contents are unreadable only if the file
-  /// system and the device write in place. Copy-on-write file systems and SSDs do not write in place. A symbolic link
+  /// Close the handles first: after the deletion, a write on an open handle throws `.io`, and a read finds old rows.
+  /// With `overwriting`, the contents are overwritten with zeros and flushed before the deletion. They are unreadable
+  /// only if the file system and the device write in place, unlike copy-on-write file systems and SSDs. A symbolic link
   /// is deleted together with the files of its target. Throws `.misuse` for a directory, which is not deleted, and
   /// `.io` for a file that can't be deleted.
   public func remove(overwriting: Bool = false) throws {
@@ -73,14 +73,14 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   /// Moves the database to another path of the same file system, in one atomic step.
   ///
-  /// The move first copies the WAL into the database file. Throws `.busy` if any connection, in any process, has the
-  /// database open. A process that opens the database during the move might still open the file at the old path. The
-  /// moved file is not in WAL mode; the next handle turns WAL mode on again.
+  /// The move first copies the WAL into the database file. Throws `.busy` if a connection, in any process, has the
+  /// database open in WAL mode, or reads or writes it in another mode. A process that opens the database during the
+  /// move might still open the old path. The moved file is not in WAL mode; the next handle turns WAL mode on again.
   ///
   /// A symbolic link is deleted, and its target is moved.
   ///
   /// Throws `.misuse` if a file exists at the new path, and `.cannotOpen` if there is no database. Throws `.io` if the
-  /// new path is on another file system or can't be written to. After an error, all files are unchanged.
+  /// new path is on another file system or can't be written to. After an error, the database is still at the old path.
   public func move(to path: String) throws {
     try checkTarget(path)
     try settle()
@@ -98,12 +98,12 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   /// Copies the database into a new file, which appears at the path once the copy is complete and synced.
   ///
-  /// Like ``move(to:)``, the copy first copies the WAL into the database file, and no connection can have the database
-  /// open. Call this method inside `withClosed` of a handle or pool. To copy a database that is in use, call
-  /// ``SqliteDatabase/backup(to:_:)-(String,_)``. A crash leaves at most a file whose name ends in `.sqlable-copy`.
+  /// Like ``move(to:)``, the copy first copies the WAL into the database file. A read lock keeps other processes from
+  /// writing during the copy. Call this method inside `withClosed` of a handle or pool. To copy a database in use, call
+  /// ``SqliteDatabase/backup(to:_:)-(String,_)``. A crash leaves at most a file named `….sqlable-copy`.
   ///
-  /// Throws `.misuse` if a file exists at the path, and `.cannotOpen` if there is no database. Throws `.busy` if the
-  /// database is open or another copy to the path is running. Also throws `.full` and other errors of the file system.
+  /// Throws `.misuse` if a file exists at the path, and `.cannotOpen` if there is no database. Throws `.busy` like
+  /// `move`, and if another copy to the path is running. Also throws `.full` and other errors of the file system.
   public func copy(to path: String) throws {
     try checkTarget(path)
     let database = try settled()
@@ -146,7 +146,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     try syncDirectory(DatabaseFiles.directory(of: path))
   }
 
-  /// Truncates the partial file. Throws `.busy` if another copy uses the file, `.misuse` if no copy created it.
+  /// Truncates the partial file. Throws `.busy` if another copy uses the file, `.misuse` if it is the source or a link.
   private func takePartial(_ partial: String, _ target: Int32, from source: Int32) throws {
     guard flock(target, LOCK_EX | LOCK_NB) == 0 else {
       throw SqlError(.busy, message: "another copy to the same path is running: \(partial)")
@@ -225,7 +225,7 @@ extension SqliteDatabase {
   /// (`-journal`), and the lock file of pools (`-gate`).
   ///
   /// Missing files are not an error. Throws `.misuse` for a directory, which is not deleted. Close the handles first:
-  /// after the deletion, an open handle throws `.io`.
+  /// after the deletion, a write on an open handle throws `.io`, and a read finds old rows.
   public static func deleteDatabase(at filepath: String) throws { try DatabaseFiles(of: filepath).remove() }
 
   /// The files of the database. An in-memory database has no files.
@@ -237,7 +237,8 @@ extension SqliteDatabase {
     try self.init(filepath: url.databasePath, configuration: configuration)
   }
 
-  /// True if a database can be opened at a path with this configuration. Creates and changes no file.
+  /// True if a database can be opened at a path with this configuration. Creates no file, except an empty WAL and its
+  /// index beside a file in WAL mode.
   ///
   /// ```swift
   /// if SqliteDatabase.canOpen(at: path) { … }
@@ -245,8 +246,8 @@ extension SqliteDatabase {
   ///
   /// True for a database file. Also true for a path where a database can be created, unless the configuration is
   /// read-only. False for a file of another format, and for a file that can't be read. Also false for a file that can't
-  /// be written to, unless the configuration is read-only. The result can be outdated by the next call. A damaged
-  /// database can also be opened.
+  /// be written to, unless the configuration is read-only. The result can be outdated by the next call. Also true
+  /// for a damaged database if its schema can be read.
   public static func canOpen(at filepath: String, configuration: Configuration = Configuration()) -> Bool {
     guard !filepath.isEmpty, !filepath.utf8.contains(0), (try? configuration.validate()) != nil else { return false }
     var info = stat()

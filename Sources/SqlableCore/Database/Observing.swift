@@ -9,8 +9,8 @@ extension SqliteDatabase {
   ///
   /// Does not report tables of attached databases, temporary tables, SQLite's own tables, or the rows of `CREATE TABLE
   /// … AS`. The id is 0 for a WITHOUT ROWID table whose key is not a single integer. Changes of this handle are
-  /// delivered on the thread that committed, and changes of its children on ``ObservedDatabase/queue``. An error that
-  /// the closure throws goes to ``ObservedDatabase/didFail``.
+  /// delivered on the thread that committed, or that is still delivering an earlier commit, and changes of its children
+  /// on ``ObservedDatabase/queue``. Errors of the closure go to ``ObservedDatabase/didFail``.
   ///
   /// After another closure or nil is set, the old closure is not called again, not even for the rest of a commit that
   /// is being delivered. Setting does not wait for a call that already runs on another thread. The new closure receives

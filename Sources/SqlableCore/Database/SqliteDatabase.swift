@@ -15,7 +15,7 @@ import Synchronization
 /// slow but safe: every statement and every `transaction` closure locks the handle.
 ///
 /// `@unchecked Sendable` is sound for these reasons, which the compiler can't check:
-/// 1. `open` and `transactions` are accessed with `lock` held, or while a pool or filter alone uses the handle.
+/// 1. `open` and `transactions` are accessed with `lock` held, or by a pool or `RowFilter` that is the only user.
 /// 2. `registry`, `order`, `abandoned`, `family` and the function registry have their own locks.
 /// 3. `borrower` and `isConnected` are atomic.
 /// 4. Everything else is immutable.

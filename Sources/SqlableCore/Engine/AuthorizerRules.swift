@@ -141,7 +141,7 @@ extension Connection {
   /// Calls `body`, and compiles its statements under the rules. A forbidden action throws SQLite's error 23.
   package func within<Value>(_ rules: AuthorizerRules?, _ body: () throws -> Value) throws -> Value {
     guard let rules else { return try body() }
-    // SQLite connects the virtual table of long lists at its first use. No rules allow this action.
+    // SQLite connects the virtual table of long lists at its first use, and tells the authorizer of an UPDATE.
     if !authorizedCaches.knowsLists { try connectLists() }
     try installAuthorizer()
     let (outerRules, outerCache) = (authorizedCaches.current, cache)

@@ -2,7 +2,7 @@ import CSqlableSQLite
 
 /// The mode of a checkpoint, which copies pages from the WAL into the database file.
 public enum CheckpointMode: Sendable, Hashable {
-  /// Copies the pages that no reader's snapshot needs in the WAL. Never waits.
+  /// Copies the pages of all commits that are part of every open reader's snapshot. Never waits.
   case passive
   /// Waits for writers and for readers of older snapshots, then copies all pages.
   case full
@@ -28,8 +28,8 @@ public struct Checkpoint: Sendable, Hashable {
   public let pages: Int
   /// The number of the WAL's pages that have been copied into the database file.
   public let copiedPages: Int
-  /// True if all pages were copied and the mode's waits ended in time. False if another connection was reading or
-  /// writing.
+  /// True if all pages were copied and the mode's waits ended in time. False if another connection's read or write
+  /// prevented this.
   public let isComplete: Bool
 }
 

@@ -42,7 +42,7 @@ package final class Connection {
   /// An unretained reference to `interruption`, which every statement checks without reference counting.
   private(set) var unretainedInterruption: Unmanaged<Interruption>?
   let busyWait = BusyWait()
-  /// A closure that receives every SQLite error that might show a damaged file.
+  /// A closure that receives SQLite's errors that might mean that the main file is damaged.
   var didFindDamage: ((SqlError) -> Void)?
   @exclusivity(unchecked) var tracer: StatementTracer?
   var firesDeleteTriggersOnReplace = false
@@ -103,14 +103,14 @@ package final class Connection {
 
   // MARK: Statements
 
-  /// Discards all compiled statements. A statement in use is finalized when its run ends.
+  /// Discards the statements in the caches and slots. A statement in use is finalized when its run ends.
   func dropStatements() {
     cache.removeAll()
     authorizedCaches.removeAll()
     for statement in kept { statement.statement = nil }
   }
 
-  /// Retains a statement, which remains compiled until its owner abandons the statement.
+  /// Adds a slot, whose statement remains compiled until `dropStatements()` or until the slot's owner abandons it.
   func keep(_ statement: StatementSlot) {
     // An owner on another thread releases its reference later, and must not finalize the statement.
     for statement in kept where statement.isAbandoned { statement.statement = nil }
@@ -118,7 +118,7 @@ package final class Connection {
     kept.append(statement)
   }
 
-  /// Discards all compiled statements. Returns the slots outside the cache, for the replacing connection.
+  /// Discards the statements in the caches and slots. Returns the slots, for the replacing connection.
   func takeKept() -> [StatementSlot] {
     dropStatements()
     defer { kept = [] }
@@ -128,7 +128,7 @@ package final class Connection {
   /// Takes over the slots of the connection that this connection replaces.
   func keep(_ statements: [StatementSlot]) { kept += statements }
 
-  /// Returns the compiled statement for the key in `sql`, from the cache if the statement ran before.
+  /// Returns the compiled statement for the key in `sql`, from the cache if the cache has an unused one.
   ///
   /// Without `write`, the key is the SQL text. With a shorter key, the text is needed only if the statement must be
   /// compiled: then `write` replaces the key in `sql` with the text.
@@ -271,7 +271,7 @@ package final class Connection {
     try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), isInternal: true)
   }
 
-  /// Runs an internal statement without values. Returns the first row's first column as text; nil without a row.
+  /// Runs an internal statement. Returns the first row's first column as text, empty for NULL; nil without a row.
   @discardableResult
   package func pragma(_ text: String) throws -> String? {
     try rows(text).first?.first

@@ -18,8 +18,8 @@ public struct EncryptionKey: Sendable, Hashable {
 
   /// Creates a passphrase, from which SQLCipher derives the file's key; see ``CipherSettings/kdfIterations``.
   ///
-  /// The passphrase consists of the text's UTF-8 bytes. Throws `.misuse` for an empty text and for the form `x'…'`,
-  /// which SQLCipher treats as a raw key.
+  /// The passphrase consists of the text's UTF-8 bytes. Throws `.misuse` for an empty text, for more than a megabyte,
+  /// and for the form `x'…'`, which SQLCipher treats as a raw key.
   public static func passphrase(_ text: String) throws -> EncryptionKey { try passphrase(Array(text.utf8)) }
 
   /// Creates a passphrase of any bytes. Throws `.misuse` for no bytes, for more than a megabyte, and for the form
@@ -115,7 +115,7 @@ public struct EncryptionKey: Sendable, Hashable {
   /// Reads a key from a file. A file of 32 bytes is a raw key, a file of 48 bytes is a raw key with salt, and any other
   /// file is a passphrase.
   ///
-  /// A passphrase of 32 bytes is read as a raw key, and 64 hexadecimal digits are read as a passphrase.
+  /// A passphrase of 32 or 48 bytes is read as a raw key, and 64 hexadecimal digits are read as a passphrase.
   @available(*, deprecated, message: "the kind of key in the file is ambiguous; use rawFile(_:) or passphraseFile(_:)")
   public static func file(_ path: String) throws -> EncryptionKey {
     let size = try contents(of: path) { $0.count }

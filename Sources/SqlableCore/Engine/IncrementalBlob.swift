@@ -44,7 +44,7 @@ package final class IncrementalBlob {
     guard let handle else { return }
     self.handle = nil
     if isWritable { connection.writableBlobs -= 1 }
-    // All changes are already part of the transaction, so closing has no error of its own to report.
+    // All changes are already part of the transaction, so closing has no further error to report.
     sqlite3_blob_close(handle)
   }
 
@@ -112,7 +112,7 @@ extension SqlError {
 }
 
 extension Connection {
-  /// Throws if SQLite can't begin a savepoint, because a blob is open for writing.
+  /// Throws `.misuse` while a blob is open for writing, because SQLite can't begin a savepoint then.
   func checkMayBeginSavepoint() throws {
     guard writableBlobs == 0 else {
       throw SqlError.misuse("can't begin a transaction inside writeBlob; begin it around writeBlob")

@@ -1,7 +1,7 @@
 // Checks for pragmas that SQLite runs during compilation. The checks must run before the compilation.
 
 extension Connection {
-  /// Checks a text that the application wrote, before the text is compiled.
+  /// Checks a text that the application wrote, before the text is compiled. Prepares FTS5 for `PRAGMA trusted_schema`.
   ///
   /// Throws `.misuse` if the text begins with a pragma that sets a key. The error does not contain the text, because
   /// the text contains the key.

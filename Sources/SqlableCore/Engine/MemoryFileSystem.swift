@@ -35,7 +35,7 @@ enum MemoryFileSystem {
   }
 
   private static let systems: Systems? = {
-    // Looking up a VFS initializes SQLite. The memory setting comes before that, registering a VFS after.
+    // Looking up a VFS initializes SQLite, and then the memory setting can't change.
     MemoryStatistics.settle()
     guard let files = sqlite3_vfs_find(nil), let memory = sqlite3_vfs_find("memdb") else { return nil }
     let name = "sqlable-memory"

@@ -48,7 +48,7 @@ extension Connection {
     return connection
   }
 
-  /// Applies a file's WAL and journal, and deletes both. Throws `.busy` if another connection has the file open.
+  /// Applies a file's WAL and journal, and deletes both. Throws `.busy` if another connection has the WAL open.
   package static func closeWAL(ofFileAt path: String, label: String?, _ cipher: Cipher?) throws {
     let connection = try Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)

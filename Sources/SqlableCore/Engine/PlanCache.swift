@@ -22,7 +22,7 @@ package final class PlanCache {
   }
 }
 
-/// The state of a schema. If a statement might have another plan, the two states of the connection differ.
+/// The state of a schema. While a connection's state is equal to an earlier state, its plans are unchanged.
 package struct SchemaState: Equatable {
   /// A number that changes whenever any connection changes the schema.
   let version: Int64

@@ -1,7 +1,7 @@
 import CSqlableSQLite
 import Glibc
 
-// REAL literals. SQLite parses about one random number in a hundred wrongly, by one unit in the last place.
+// REAL literals. SQLite 3.40 parses about one in two hundred random numbers wrongly, by one unit in the last place.
 
 extension Connection {
   /// Returns SQL that this SQLite reads as exactly this number: a literal, or an expression if no literal works, which

@@ -65,9 +65,9 @@ extension ResultLayout {
 
   /// Returns the layout with the columns of each model in the order of the result's names.
   ///
-  /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. If the
-  /// names are other names than the columns', the order is the model's. Throws if the result has another column of the
-  /// model at the position of a column.
+  /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. A column
+  /// whose name the model lacks keeps its position. Throws `.misuse` if a column of the model is at the position of
+  /// another column, and the names are not exactly the model's names.
   func ordered(by names: [String]) throws -> ResultLayout {
     var moved: [(from: Int, to: Int)] = []
     for model in models where model.start + model.names.count <= names.count {

@@ -27,8 +27,8 @@ final class RollbackDetector {
 
   var rollbacks: Int { counter.rollbacks }
 
-  /// Joins the open transaction. One call per transaction is enough. Returns false if the write lock is not available.
-  /// Then the statement can't change the `main` database either.
+  /// Joins the open transaction. One call per transaction is enough. Returns false if the write lock is not available,
+  /// or if the database is read-only. Then the statement can't change the `main` database either.
   func joinTransaction() throws -> Bool {
     if !isRegistered {
       let code = sqlite3_create_module_v2(

@@ -177,8 +177,8 @@ extension Connection {
     return RunMessage.shortened(message, code: code)
   }
 
-  /// Returns SQLite's message from compiling the statement's text again; nil if compiling succeeds. After a schema
-  /// change SQLite recompiles a statement at run time, so the failure can be a compile error.
+  /// Returns SQLite's message from compiling the statement's text again; nil unless that fails with this code. After a
+  /// schema change SQLite recompiles a statement at run time, so the failure can be a compile error.
   private func messageOfCompiling(_ statement: PreparedStatement, code: Int32) -> String? {
     var again: OpaquePointer?
     defer { sqlite3_finalize(again) }

@@ -3,9 +3,9 @@ import Glibc
 /// A cache of one connection's compiled statements, by SQL text or a shorter key. The least recently used statements
 /// are evicted first.
 ///
-/// The capacity limits the memory that SQLite reports for the statements. A SELECT by key takes two kilobytes, and a
-/// report with ten joins takes a hundred. A statement in use is marked `isInUse`, and is not evicted. If the same text
-/// runs meanwhile, a second copy is compiled and not cached.
+/// The capacity limits the memory of the statements and their keys. A SELECT by key takes two kilobytes, and a report
+/// with ten joins takes a hundred. A statement in use is marked `isInUse`, and is not evicted. If the same text runs
+/// meanwhile, a second copy is compiled and not cached.
 package final class StatementCache {
   private final class Entry {
     let key: [UInt8]
@@ -67,7 +67,7 @@ package final class StatementCache {
     return entry.statement
   }
 
-  /// Caches a new statement, unless it exceeds the capacity. Replaces an unused statement with the same hash.
+  /// Caches a statement, unless statements in use leave no room or have its hash. Replaces an unused one with its hash.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
     if let entry = state.entries[hash] {

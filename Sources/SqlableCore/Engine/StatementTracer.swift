@@ -23,7 +23,7 @@ package struct MeasuredRun: Sendable {
   /// The wait for other connections' locks.
   var waiting = Duration.zero
   var compiling = Duration.zero
-  /// The time from the first step to the last, without the wait and the commit.
+  /// The time from the first step to the end of the run, without the wait and the commit.
   var stepping = Duration.zero
   var committing = Duration.zero
   var rowsRead = 0
@@ -73,7 +73,7 @@ package final class TraceCaller: Sendable {
 ///
 /// All methods except `take()` must be called with the handle's lock held.
 final class StatementTracer {
-  /// The maximum number of runs that are stored until `take()`. A transaction must end before `take()` is called.
+  /// The maximum number of runs that are stored until `take()`, which is called after the closure of a transaction.
   static let maximumKept = 10_000
 
   private unowned let connection: Connection

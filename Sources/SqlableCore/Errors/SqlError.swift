@@ -20,7 +20,7 @@ public struct SqlError: Error, Sendable, Hashable {
   public var extendedCode: Int
   /// The description of the failure, in one sentence.
   public var message: String
-  /// The statement that failed, with `?` for every value.
+  /// The statement that failed, with `?` for every bound value.
   public var sql: String?
   /// The UTF-8 byte offset in `sql` of the text that SQLite could not parse, if known. SQLite reports the offset since
   /// 3.38.
@@ -97,7 +97,7 @@ extension SqlError {
   public enum Kind: Sendable, Hashable {
     /// The change violates a constraint.
     case constraint(Constraint)
-    /// Another connection held a lock for longer than the busy timeout.
+    /// Another connection held a lock for too long, or wrote after the first read of a deferred transaction.
     case busy
     /// The database, its file or its directory can't be written to.
     case readOnly
@@ -133,11 +133,11 @@ extension SqlError {
     case decoding(Mismatch)
     /// A Swift value can't be stored in the column.
     case encoding(Mismatch)
-    /// A result that requires a row has no rows.
+    /// A required row, or the key of a row in a dictionary, does not exist.
     case notFound
     /// A result has several rows where one is allowed, or several rows with the same key.
     case notUnique
-    /// The statement is invalid, for the given reason. SQLite did not run the statement.
+    /// The statement is invalid, for the given reason. No change of the statement is stored.
     case invalidStatement(String)
     /// SQLite could not parse the statement.
     case syntax
@@ -180,8 +180,8 @@ extension SqlError {
   }
 
   public enum TransactionFate: Sendable, Hashable {
-    /// No transaction was open. Only the failed statement's changes are rolled back. FAIL in a table or trigger is the
-    /// exception, here and below: changes to rows before the failed row are kept.
+    /// No transaction was open. Only the failed statement's changes are rolled back. FAIL in the statement, a table or
+    /// a trigger is the exception, here and below: changes to rows before the failed row are kept.
     case none
     /// The transaction is still open and contains the changes of earlier statements. The failed statement's changes are
     /// rolled back.

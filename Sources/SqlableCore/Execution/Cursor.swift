@@ -12,7 +12,7 @@
 ///
 /// A cursor keeps its snapshot until the last row is read or the cursor is deallocated. Until then the WAL can't
 /// shrink, and the handle can't be closed. A cursor is not `Sendable`: use it on one thread. Releasing a cursor never
-/// waits: if another thread holds the handle's lock, that thread ends the snapshot when its statement ends. Traced
+/// waits: if another thread holds the handle's lock, that thread ends the snapshot when it releases the lock. Traced
 /// events report the file and line that created the cursor.
 public final class Cursor<Element> {
   private let core: CursorCore

@@ -3,9 +3,9 @@ struct InsertBatch {
   private let query: InsertQuery
   private let table: TableInfo
   private let connection: Connection
-  /// True if the caller chose the columns. A statement then binds values other than the row's, in another order.
+  /// True if the caller chose the columns. A statement then binds only the values of these columns, in their order.
   private let hasChosenColumns: Bool
-  /// The compiled statements by their columns, latest first: rows with and without an optional value alternate.
+  /// The compiled statements by their columns, latest first. Several, because optional values vary from row to row.
   private var shapes: [(columns: UInt64, statement: PreparedStatement)] = []
   private static let maximumShapes = 8
 
@@ -62,7 +62,7 @@ struct InsertBatch {
 }
 
 extension Connection {
-  /// Runs a bound insert. Returns an integer key, or else the rowid; 0 if nothing was inserted or no id exists.
+  /// Runs a bound insert. Returns the integer key, or else the rowid, of the inserted or updated row; 0 without one.
   func insert(
     _ statement: PreparedStatement, _ query: InsertQuery, row: RowValues
   ) throws -> Int {

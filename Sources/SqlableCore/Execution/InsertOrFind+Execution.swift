@@ -1,4 +1,4 @@
-// Running an insert that returns the row that is there.
+// Running an insert that returns the existing row if there is one.
 
 extension InsertOrFind: Runnable {
   /// The SQL of the insert.
@@ -10,7 +10,7 @@ extension InsertOrFind: Runnable {
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Model {
     try check()
-    // A row that is there needs no write lock. Without a unique index, it would be one of several.
+    // An existing row needs no write lock. Compiling the insert throws if the table lacks the unique index.
     if let row = try find.run(db) {
       try db.compile(insert.sql, of: insert.tree.tableInfo)
       return row
@@ -44,7 +44,7 @@ extension InsertOrFind: Runnable {
     return try found(rows.first)
   }
 
-  /// Throws the error of an insert that can't be run, even if the row is there.
+  /// Throws the error of an insert that can't be run, even if the row exists.
   private func check() throws {
     if let defect = insert.tree.defect { throw defect }
   }

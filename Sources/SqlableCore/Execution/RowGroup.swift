@@ -8,7 +8,7 @@ struct RowGroup {
   static let size = 16
   /// The minimum size of a batch for which examining the table is worthwhile.
   static let minimumBatch = 256
-  /// Before version 3.32, SQLite allows at most 999 parameters in a statement.
+  /// A build of SQLite can allow as few as 999 parameters in a statement, the default before version 3.32.
   private static let maximumColumns = 999 / size
   /// SQLite assigns consecutive ids until the highest possible id is used, and random ids afterwards.
   private static let highestId: Int64 = 1 << 62

@@ -11,21 +11,21 @@
 /// let bikes = try timed(Bicycle.read(), on: db)     // [Bicycle]
 /// ```
 ///
-/// The description is the SQL, without values.
+/// The description is the SQL, without bound values.
 ///
 /// Conform a type to this protocol only to run other statements in a special way.
 public protocol Runnable<Output>: Sendable, CustomStringConvertible {
   /// The result of a run.
   associatedtype Output
 
-  /// The SQL, with `?` for every value. For several statements, the SQL of the first.
+  /// The SQL, with `?` for every bound value. For several statements, the SQL of the first.
   var sql: String { get }
 
   /// True if the statement changes nothing. A pool then uses a reader.
   var isReadOnly: Bool { get }
 
-  /// Returns the SQL with its values, as sent to a remote database. A batch returns one request for each row; several
-  /// statements return the request of the first. Throws if the statement can't be run.
+  /// Returns the SQL with its values, as sent to a remote database. A batch returns one request for each row. A query
+  /// with associations returns the request of its root rows. Throws if the statement can't be run.
   func requests() throws -> [SqlRequest]
 
   /// Runs the statement on a handle when an executor calls it. Programs call `run(_:file:line:)` instead.
@@ -36,7 +36,7 @@ public protocol Runnable<Output>: Sendable, CustomStringConvertible {
 }
 
 extension Runnable {
-  /// The SQL, with `?` for every value.
+  /// The SQL, with `?` for every bound value.
   public var description: String { sql }
 
   /// Runs the statement on a handle or a pool, and waits for the result.

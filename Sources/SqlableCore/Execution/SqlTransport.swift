@@ -52,7 +52,7 @@ extension SqlTransport {
 
 /// An SQL statement with its values, as sent to a remote database.
 public struct SqlRequest: Sendable, Hashable, Codable {
-  /// One statement, with `?` for every value.
+  /// One statement, with `?` for every bound value.
   public var sql: String
   /// The values, in the order of the `?`.
   public var values: [DatabaseValue]

@@ -45,7 +45,7 @@ extension Statement where Output == [Model] {
 }
 
 extension Statement {
-  /// The query, if this statement inserts structs. Throws for any other statement.
+  /// The query of an insert. Throws `.invalidStatement` for any other statement.
   @usableFromInline
   var insertQuery: InsertQuery {
     get throws {
@@ -56,15 +56,15 @@ extension Statement {
   }
 }
 
-/// True if a loop over rows continues.
+/// The answer of a loop's closure: to continue with the next row, or to stop the loop.
 public enum Iteration: Sendable {
   case `continue`, stop
 }
 
 extension Statement: Runnable {
-  /// Runs the statement when an executor calls it. A read returns the rows, and a count returns their number. An insert
-  /// returns the id of its row, or an array of ids in the order of the rows. An update or delete returns the number of
-  /// rows changed.
+  /// Runs the statement when an executor calls it. A read returns its rows, or a row or nil; a count a number, and
+  /// `exists` a Bool. An insert returns the id of its row, or an array of ids in the order of the rows. An update or
+  /// delete returns the number of rows changed. With `returning`, a change returns its rows.
   ///
   /// An insert of several rows runs in one transaction, or in a savepoint inside an open transaction. If one row fails,
   /// no row is stored.

@@ -11,7 +11,6 @@
 /// Each group has its own state, which never leaves the thread that runs the statement. The rules of ``ScalarFunction``
 /// apply. NULL is passed to the closure, so a parameter must be optional to accept NULL. An aggregate can't be used as
 /// a window function.
-/// used as a window function.
 public struct AggregateFunction<Output: SqlValue, each Argument: SqlValue>: Sendable {
   let function: UserFunction
 

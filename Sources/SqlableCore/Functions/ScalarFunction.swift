@@ -10,8 +10,8 @@
 /// deterministic is allowed to read on the calling handle. Writing, and starting or ending a transaction, throws
 /// `.misuse`. If the closure throws, the statement throws the same error and is rolled back.
 ///
-/// The statement throws `.decoding` if an argument's storage class differs from the parameter's, and for NULL if the
-/// parameter is not optional.
+/// The statement throws `.decoding` if an argument does not fit the parameter's type, and for NULL if the parameter is
+/// not optional.
 public struct ScalarFunction<Output: SqlValue, each Argument: SqlValue>: Sendable {
   let function: UserFunction
 

@@ -29,7 +29,7 @@ public struct Column: Sendable {
   /// The placeholder for a result column that belongs to no model.
   static let unknown = Column("", .blob)
 
-  /// The definition's address, shared by all copies. After ``ColumnDefinition/keep()`` the address is unique.
+  /// The definition's address, shared by all copies. After ``ColumnDefinition/keep()`` it is never reused.
   @usableFromInline
   var identity: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(definition).toOpaque()) }
 }

@@ -96,8 +96,8 @@ extension ReadRow {
   /// }
   /// ```
   ///
-  /// In a debug build, the first row of a model throws `.misuse` unless `init(row:)` reads or skips every column. In
-  /// other builds the call has no effect.
+  /// In a debug build, the first row of a model throws `.misuse` unless `init(row:)` reads or skips every column
+  /// that is not generated. In other builds the call has no effect.
   public func skip(_ column: Column) {
     #if DEBUG
     _ = try? position(of: column)

@@ -1,5 +1,5 @@
 /// An option of a column: ``PrimaryKey``, ``RowId``, ``NotNull``, ``Default``, ``Unique``, ``Check``, ``Collate``,
-/// ``Generated``, ``ForeignKey``, ``Unindexed`` or ``DeclaredType``.
+/// ``Collation``, ``Generated``, ``ForeignKey``, ``Unindexed`` or ``DeclaredType``.
 public protocol ColumnOption: Sendable {
   func apply(to options: inout ColumnOptions)
 }
@@ -18,7 +18,7 @@ public struct ColumnOptions: Sendable {
   package var foreignKeys: [ForeignKeyReference] = []
   package var isUnindexed = false
   package var declaredType: DeclaredType?
-  /// The contradiction in the options, such as `two options Default`; nil if the options are consistent.
+  /// The contradiction in the options, such as `the option Default is given twice`; nil if the options are consistent.
   var defect: String?
 
   package var isUnique: Bool { unique != nil }
@@ -46,8 +46,8 @@ public struct ColumnOptions: Sendable {
 /// Column("id", .integer, PrimaryKey(autoincrement: true))     // "id" INTEGER PRIMARY KEY AUTOINCREMENT
 /// ```
 ///
-/// If an insert leaves out an integer key, SQLite chooses the next free number. With `autoincrement`, SQLite chooses a
-/// number that was never used.
+/// If an insert leaves out an integer key that is the rowid, SQLite chooses a free number, usually the largest key
+/// plus 1. With `autoincrement`, SQLite chooses a number that was never used.
 ///
 /// Any other key is NOT NULL, even if the column's type is optional. An insert that leaves out this key throws
 /// `.constraint(.notNull)` unless the column has a default. The insert throws `.misuse` if the table was created
@@ -103,7 +103,7 @@ public struct RowId: ColumnOption, Hashable {
 ///
 /// With `.replace`, SQLite stores the column's default instead of NULL, if the column has a default. With `.ignore`,
 /// SQLite skips the row. In all other cases the statement throws `.constraint(.notNull)`. A statement's own policy
-/// takes precedence. A nullable column can't have this option.
+/// takes precedence. Outside the primary key, a nullable column can't have this option.
 public struct NotNull: ColumnOption, Hashable {
   private let clauses: ConstraintClauses
 
@@ -120,8 +120,8 @@ public struct NotNull: ColumnOption, Hashable {
 /// Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
 /// ```
 ///
-/// The model's first use throws `.encoding` if the column's type can't store the value. A default is a constant: SQL
-/// expressions such as the time of the insert can't be defaults.
+/// Every statement of the model throws `.encoding` if the column's type can't store the value. A default is a
+/// constant: SQL expressions such as the time of the insert can't be defaults.
 public struct Default: ColumnOption {
   /// The value in the form of every column type. The original's type is not always `Sendable`.
   private var forms: [ColumnType.Base: Result<DatabaseValue, SqlError>]
@@ -223,8 +223,8 @@ extension Collation: ColumnOption {
 /// static let tableConstraints: [TableConstraint] = [Check(Product.price >= 0)]          // CHECK ("price" >= 0.0)
 /// ```
 ///
-/// A statement throws `.constraint(.check)` if the condition is false for a written row. If the condition is NULL, the
-/// row is stored. A column or table can have several checks.
+/// If the condition is false for a written row, the statement throws `.constraint(.check)`, or with `.ignore` skips the
+/// row. If the condition is NULL, the row is stored. A column or table can have several checks.
 public struct Check: ColumnOption, TableConstraint, Hashable {
   package let expression: DeclaredExpression
   package let clauses: ConstraintClauses
@@ -302,8 +302,8 @@ public struct ForeignKey<Target: Sqlable>: ColumnOption {
 
   /// References a unique column.
   ///
-  /// The closure runs when the model is first used, so two tables can reference each other, and a table can reference
-  /// itself.
+  /// The closure does not run before the model is used, so two tables can reference each other, and a table can
+  /// reference itself.
   public init(
     column: @autoclosure @escaping @Sendable () -> any ColumnConvertible, onDelete: ForeignKeyAction = .noAction,
     onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false, name: String? = nil

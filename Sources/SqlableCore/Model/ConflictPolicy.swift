@@ -1,4 +1,4 @@
-/// The policy for rows that violate a uniqueness or NOT NULL constraint.
+/// The policy for rows that violate a uniqueness or NOT NULL constraint. In a statement, `.ignore` also covers CHECK.
 ///
 /// SQLite's FAIL and ROLLBACK are not supported. FAIL keeps a failed statement's partial changes. ROLLBACK rolls back
 /// the transaction, and the code that opened the transaction is not notified.
@@ -7,7 +7,7 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   case abort
   /// Skips the row.
   case ignore
-  /// Deletes the conflicting rows first.
+  /// Deletes the conflicting rows first. Replaces a NULL that the column rejects with its default, if any.
   case replace
 
   /// The policy as SQL for a statement, with a space at the end.

@@ -11,8 +11,8 @@
 /// SQLite converts stored values to the declared type: `'007'` becomes 7 in a column declared `NUMERIC`. An integer key
 /// is the rowid only if the declared type is `INTEGER`.
 ///
-/// The text consists of words, with up to two numbers in parentheses. An empty text declares no type. The model's first
-/// use throws `.misuse` for any other text, and for a declared type in a view.
+/// The text consists of words, with up to two numbers in parentheses. An empty text declares no type. Every statement
+/// of the model throws `.misuse` for any other text, and for a declared type in a view.
 public struct DeclaredType: ColumnOption, Hashable {
   package let sql: String
 

@@ -34,7 +34,7 @@ public protocol SqlEmbedded: Sendable {
   /// Makes a value from the struct's columns. A value that does not fit throws `.decoding` with table, column and row.
   init(row: EmbeddedRow) throws
 
-  /// Writes all columns. A column that this method skips or does not set is left out.
+  /// Writes all columns. A skipped column is left out. In a debug build, a column that is not set throws `.misuse`.
   func write(to row: inout EmbeddedWriter) throws
 }
 

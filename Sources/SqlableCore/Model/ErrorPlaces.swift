@@ -3,7 +3,7 @@ extension SqlError {
   ///
   /// SQLite writes table and column only to the message, without quotes. A name with a dot or comma makes the message
   /// ambiguous, so the message is compared with the model's columns. For a CHECK, SQLite's message contains the
-  /// condition. For a foreign key, the message contains no name.
+  /// constraint's name or the condition. For a foreign key, the message contains no name.
   func withLocation(in info: TableInfo) -> SqlError {
     var error = self
     switch kind {
@@ -52,7 +52,7 @@ extension SqlError {
     return error
   }
 
-  /// True for FTS5's code of an insert with an existing rowid. Without stored text, see `FullTextWriting.swift`.
+  /// True for FTS5's code of an insert with an existing rowid. Without stored text, the insert's SQL causes code 20.
   private func isTakenRowid(in info: TableInfo) -> Bool {
     switch info.fullText?.content {
     // SQLITE_CONSTRAINT: the rowid is the table's only constraint.

@@ -1,7 +1,7 @@
 /// The current row of a statement, passed to `init(row:)`.
 ///
-/// A row is valid only while `init(row:)` runs; a later read throws `.misuse`. Reading the columns in the order of the
-/// table's layout is fastest; any order works.
+/// A row is valid only while `init(row:)` runs. A read after the statement has advanced throws `.misuse`. Reading the
+/// columns in the order of the table's layout is fastest; any order works.
 public struct ReadRow {
   @usableFromInline let state: UnsafeMutablePointer<RowState>
   @usableFromInline let generation: UInt64
@@ -54,7 +54,7 @@ public struct ReadRow {
   }
 
   /// Returns the value of the result column with this name. If a row contains several models, as in a join, each model
-  /// can read only its own columns. Throws `.misuse` if several columns have the name.
+  /// can read only its own columns. Throws `.schema` if no column has the name, and `.misuse` if several have it.
   public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
     try checkCurrent()
     let columns = state.pointee.named

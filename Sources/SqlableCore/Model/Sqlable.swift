@@ -55,8 +55,8 @@ public protocol Sqlable: Sendable, SelectableModel, UniqueList, PrimaryKeysList,
 
   /// Returns the value to store in a column.
   ///
-  /// `nil` leaves the column out. An insert then stores the column's default, NULL or the next free key. An update
-  /// keeps the stored value. ``Null`` stores NULL. A model that implements `write(to:)` does not need this method,
+  /// `nil` leaves the column out. An insert then stores the column's default, NULL or the next key. An update keeps
+  /// the stored value. ``Null`` stores NULL. A model that implements `write(to:)` does not need this method,
   /// because `write(to:)` takes precedence.
   func valueForColumn(_ column: Column) -> SqlValue?
 

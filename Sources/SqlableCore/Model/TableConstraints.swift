@@ -190,7 +190,7 @@ public struct Index: Sendable, Hashable {
   /// - Parameters:
   ///   - columns: The columns or terms, in the order of the index.
   ///   - unique: True if the index rejects a second row with the same values. Rows with a NULL never conflict.
-  ///   - name: The index's name. The default is the table's name and the columns' names, joined by underscores.
+  ///   - name: The index's name. The default joins the names of table and columns, and `desc`, by underscores.
   public init(_ columns: any IndexTerm..., unique: Bool = false, name: String? = nil) {
     self.init(columns: columns.map(\.indexColumn), isUnique: unique, name: name)
   }
@@ -238,7 +238,7 @@ public struct Index: Sendable, Hashable {
 
 /// An option that applies to the table, not to one column.
 public enum TableOption: Sendable, Hashable {
-  /// Makes SQLite reject values of another storage class than the column's type.
+  /// Makes SQLite reject values that it can't convert to the column's type without loss.
   case strict
   /// Stores the rows in the order of the primary key, without a rowid.
   case withoutRowid

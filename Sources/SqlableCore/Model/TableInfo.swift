@@ -36,7 +36,7 @@ package final class TableInfo: Sendable {
   package let quotedName: [UInt8]
   /// `SELECT "a", "b", "c" FROM "table"`
   let selectAll: [UInt8]
-  /// The table with its hidden rowid; nil unless this is the same table without the column; see ``declared``.
+  /// The table with its hidden rowid, if this object is that table's ``declared``; otherwise nil.
   private let whole: TableInfo?
   /// True if a check found no contradiction in the model's declarations.
   private let isSound = Atomic<Bool>(false)
@@ -243,8 +243,8 @@ package final class TableInfo: Sendable {
 
   /// The contradiction in the model's declarations, if any. Every statement of the model throws this error.
   ///
-  /// The check runs on first access, not in the initializer. A foreign key reads the other model's declarations, and
-  /// that model can have a foreign key to this model. Two threads can run the check at the same time.
+  /// The check runs on access until it passes, not in the initializer. A foreign key reads the other model's
+  /// declarations, and that model can have a foreign key to this model. Two threads can run the check at the same time.
   package var defect: SqlError? {
     if isSound.load(ordering: .relaxed) { return nil }
     let defect = whole?.defect ?? findDefect()

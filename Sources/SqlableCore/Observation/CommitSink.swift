@@ -1,10 +1,10 @@
-/// A receiver of every commit. Called on the committing thread, before the commit returns, in the order of commits.
+/// A receiver of the commits of a handle's descendants. Called on the committing thread, in the order of commits.
 ///
 /// A sink must be fast, and must not call user code.
 package protocol CommitSink: AnyObject, Sendable {
   /// The changes to record for this sink.
   var interest: ObservedTables { get }
-  /// Announces a commit; `commitEnds()` follows. If `didCommit` was not called in between, the commit has failed.
+  /// Announces a commit; `commitEnds()` follows. Without `didCommit` in between, nothing was committed.
   func commitBegins()
   func commitEnds()
   func didCommit(_ commit: CommittedChanges)
@@ -20,10 +20,10 @@ package struct CommittedChanges: Sendable {
   package var rows: [RowChange] = []
   /// The changes to tables that live results read, by folded name.
   package var tables: [[UInt8]: TableChanges] = [:]
-  /// True if there might be more changes, because another connection has committed or the schema has changed.
+  /// True if there might be more changes, for example after a schema change or a restore, or without all hook reports.
   package var isUnknown = false
-  /// The count of observer changes when the transaction read the interests. For subscribers added
-  /// later, there might be unrecorded changes.
+  /// The count of observer changes when the transaction read the interests. For subscribers added later, there might be
+  /// unrecorded changes.
   var recordedSince = Int.max
 
   package init(
@@ -47,7 +47,7 @@ package struct TableChanges: Sendable {
   package var isMembershipChanged = false
   /// The columns that updates changed, by folded name.
   package var columns: Set<[UInt8]> = []
-  /// The changed rows; nil if there are too many rows, or if no live result requests the rows.
+  /// The changed rows; nil if there are too many, if values are unknown, or if no live result requests the rows.
   package private(set) var images: [RowImages]? = []
   package private(set) var bytes = 0
 

@@ -135,7 +135,7 @@ package final class ObserverRegistry: Sendable {
 
   // MARK: The sink
 
-  /// The sink, which is notified of every commit. The reference is weak.
+  /// The sink, which receives the commits of this registry's descendants. The reference is weak.
   package var sink: (any CommitSink)? {
     get { state.withLock { $0.sink } }
     set { change { $0.sink = newValue } }

@@ -13,8 +13,8 @@ public struct RowChange: Sendable, Hashable {
   public let id: Int
   /// The row's id before an update, which differs from `id` if the update changed the key.
   public let previousId: Int
-  /// The row's primary key if the key is not the id, such as a text key or a composite key. After an update, the new
-  /// key. Empty for a table whose integer key is the id, and without SQLite's pre-update hook.
+  /// The row's primary key, such as a text key or a composite key. After an update, the new key. Empty if the key is
+  /// the rowid, if the table has no key, and without SQLite's pre-update hook.
   public var key: [DatabaseValue] { keys?.key ?? [] }
   /// The row's primary key before an update, which differs from `key` if the update changed the key.
   public var previousKey: [DatabaseValue] { keys?.previous ?? [] }

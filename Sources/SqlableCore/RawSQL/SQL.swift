@@ -13,7 +13,7 @@ import FoundationEssentials
 /// Models and columns become quoted names. Statements, queries and terms become SQL, with their values bound.
 /// `\(sql: text)` embeds other SQL text, with its values bound.
 public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
-  /// The text, with `?` for every value.
+  /// The text, with `?` for every bound value.
   public package(set) var text: String
   /// The values, in the order of the `?`. A long list of an embedded `in` has one `?` and is omitted here.
   public var bindings: [DatabaseValue] {
@@ -23,7 +23,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   var arguments: [Argument]
   /// The byte offset of each `?` in the text. The offset determines the statement to which a value belongs.
   var offsets: [Int] = []
-  /// The reason why a value can't be bound. Running the SQL throws this error.
+  /// The error of the first interpolation that failed. Running the SQL throws this error.
   var failure: SqlError?
 
   enum Argument: Sendable, Hashable {

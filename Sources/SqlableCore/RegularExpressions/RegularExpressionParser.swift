@@ -45,7 +45,7 @@ struct RegularExpressionParser {
   }
 
   mutating func expression() throws(SqlError) -> RegularExpressionTree {
-    // A longer expression has more than the maximum number of steps.
+    // Limits the work of parsing. A longer expression is refused even if it would have few steps.
     guard scalars.count <= 4 * RegularExpression.maximumSteps else { throw RegularExpression.tooLarge }
     ignoresCase = take("(?i)")
     let tree = try choice()

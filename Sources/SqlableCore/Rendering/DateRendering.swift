@@ -69,9 +69,7 @@ extension Renderer {
     } else {
       try writeDate(terms, in: format, stack: stack) {
         let (days, name) = unit.modifier
-        // The operator
-        //
-        // binds more tightly than *.
+        // The operator || binds more tightly than *.
         if days > 1 { sql.append("(") }
         try write(terms[1], within: days > 1 ? .product : .concatenation, stack: stack + 10)
         if days > 1 { sql.append(text: " * \(days))") }
@@ -164,8 +162,8 @@ extension DateUnit {
 
   fileprivate var startsWithinDay: Bool { self == .second || self == .minute || self == .hour }
 
-  /// Returns the `strftime` pattern for the first moment of a date's period, as text of the format. SQLite reads the
-  /// text of the other formats again. The pattern of a week expects its Monday.
+  /// Returns the `strftime` pattern for the first moment of a date's period, as text of the format. If
+  /// the format is a number, SQLite then parses the text. The pattern of a week expects its Monday.
   fileprivate func startPattern(in format: ColumnType.DateFormat) -> String {
     let (day, time) =
       switch self {

@@ -13,7 +13,6 @@ extension Check {
   /// Values in the condition become literals. If the check is an option of its own column, write the property's type,
   /// as above. With subqueries, aggregates, windows, parameters, `random()` or columns of other tables, every statement
   /// of the model throws `.misuse`.
-  /// the model is first used.
   public init(_ condition: @autoclosure @escaping @Sendable () -> any SqlCondition, name: String? = nil) {
     self.init(expression: .term(TermOfDeclaration { condition().expression }), name: name)
   }

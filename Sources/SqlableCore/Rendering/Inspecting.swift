@@ -1,5 +1,5 @@
 extension Statement {
-  /// The statement's SQL with `?` for each value. For a batch, the SQL of the first row.
+  /// The statement's SQL with `?` for each bound value. For a batch, the SQL of the first row.
   ///
   /// If the statement can't be run, the text is an SQL comment with the error.
   public var sql: String {
@@ -13,8 +13,8 @@ extension Statement {
   /// Returns the SQL and values that are passed to SQLite for the row at `index`. Throws the errors that a run throws
   /// before SQLite is called.
   ///
-  /// - Parameter isRemote: True if the statement runs on another machine. Lists are then bound as values, and columns
-  /// are qualified by their tables.
+  /// - Parameter isRemote: True if the statement runs on another machine. Lists are then bound as JSON or values, and
+  /// columns are qualified by their tables.
   package func withValues(row index: Int = 0, isRemote: Bool = false) throws -> StatementWithValues {
     let table = try tree.table
     let buffer = SqlBuffer()
@@ -38,7 +38,7 @@ extension Statement {
 }
 
 extension Select {
-  /// The query's SQL with `?` for each value. If the query can't be run, the text is an SQL comment with the error.
+  /// The query's SQL with `?` for each bound value. If the query can't be run, the text is a comment with the error.
   public var sql: String {
     do { return try query.withValues().sql } catch { return SqlError.comment(error) }
   }
@@ -80,11 +80,11 @@ extension SqlError {
 }
 
 extension Returning {
-  /// The SQL with `?` for each value.
+  /// The SQL with `?` for each bound value.
   public var sql: String { change.sql }
 }
 
 extension FirstReturnedQuery {
-  /// The SQL of the change, with `?` for each value. A change has no limit.
+  /// The SQL of the change, with `?` for each bound value. A change has no limit.
   public var sql: String { all.sql }
 }

@@ -47,7 +47,7 @@ extension Renderer {
       write(.text(text))
       sql.append("))")
     case .unpadded where parameters.lists != .pointers:
-      // In ORDER BY, `IN ()` would be a column's position, so an empty list is a subquery, except in declarations.
+      // An older ORDER BY takes `IN ()` for a position, so an empty list is a subquery, except in declarations.
       let isQuery = values.isEmpty && parameters.lists == .expanded
       sql.append(isQuery ? " IN (SELECT 0 WHERE 0" : " IN (")
       for (index, value) in values.enumerated() {
@@ -100,7 +100,7 @@ private func elements(of values: [DatabaseValue]) -> [JSON]? {
 enum ListForm {
   /// One parameter for each value, padded with the last value, so that similar lengths share a statement.
   case padded(Int)
-  /// All values in a single parameter.
+  /// All values in a single parameter, if `ParameterBuffer.lists` and the values allow this.
   case unpadded
 
   init(_ values: [DatabaseValue], isOrdering: Bool) {

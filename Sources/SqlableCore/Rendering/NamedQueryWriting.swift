@@ -17,7 +17,7 @@ extension SelectWriter {
       // The address identifies the columns of the alias in the key.
       if sql.isKey { sql.append(address: source.table) }
       if visible.contains(where: source.isDefinedLike) {
-        // Whether the queries are equal depends on values, which a key does not contain.
+        // The equality of the queries depends on values, which a key does not contain.
         if sql.isKey { sql.refuseKey() }
         continue
       }

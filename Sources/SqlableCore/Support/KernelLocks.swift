@@ -47,7 +47,7 @@ package enum KernelLocks {
     return all.first { lock in lock.process > 0 && lock.process != thisProcess && inodes.contains(lock.inode) }?.process
   }
 
-  /// Returns up to `limit` bytes of a kernel file, which the kernel returns page by page; nil if unreadable.
+  /// Returns a file's text up to about `limit` bytes; nil if unreadable. The kernel returns its own files page by page.
   package static func text(ofFileAt path: String, upTo limit: Int) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }

@@ -53,9 +53,9 @@ package struct SQLToken {
 
 /// An iterator over the tokens of SQL text, without whitespace and comments.
 ///
-/// The tokenizer matches `sqlite3GetToken` exactly, because a difference could hide a statement from a check. For
-/// example, a vertical tab is whitespace only after other whitespace, and `$name(…)` is one parameter. Unlike SQLite,
-/// the tokenizer continues after a token that SQLite refuses.
+/// The tokenizer matches `sqlite3GetToken` of SQLite 3.40, because a difference could hide a statement from a check.
+/// For example, a vertical tab is whitespace only after other whitespace, and `$name(…)` is one parameter. After a
+/// token that SQLite refuses, the tokenizer continues. SQLite 3.46 and later accept `1_000`, which is illegal here.
 package struct SQLTokenizer: Sequence, IteratorProtocol {
   private let bytes: UnsafeBufferPointer<UInt8>
   private var position: Int

@@ -15,10 +15,10 @@ package struct WALChecksum: Equatable {
 
   package var value: UInt64 { UInt64(first) << 32 | UInt64(second) }
 
-  /// - Parameter bytes: A multiple of eight of them.
+  /// - Parameter bytes: The bytes, whose number is a multiple of eight.
   package func adding(_ bytes: ArraySlice<UInt8>) -> WALChecksum { bytes.withUnsafeBytes(adding) }
 
-  /// - Parameter bytes: A multiple of eight of them.
+  /// - Parameter bytes: The bytes, whose number is a multiple of eight.
   func adding(_ bytes: UnsafeRawBufferPointer) -> WALChecksum {
     guard let start = bytes.baseAddress else { return self }
     var (s1, s2, offset) = (first, second, 0)

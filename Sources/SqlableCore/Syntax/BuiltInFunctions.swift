@@ -151,9 +151,9 @@ extension SqlExpression.Call.BuiltIn {
 
       /// A JSON function. SQLite reports an error for text that is not JSON.
       package static var json: Traits { Traits(rawValue: 1) }
-      /// The function never fails, and its result is not longer than its arguments.
+      /// The function never fails, not even because its result is too long.
       package static var neverThrows: Traits { Traits(rawValue: 2) }
-      /// The function expects numbers: SQLite would treat text as 0.
+      /// The function expects numbers: SQLite would treat text as 0 or NULL.
       static var takesNumbers: Traits { Traits(rawValue: 4) }
       /// The function accepts decimals, although its result is not a decimal.
       static var takesDecimals: Traits { Traits(rawValue: 8) }

@@ -14,7 +14,7 @@ extension SqlExpression {
     self.init(invalid: InvalidTerm(error: known, column: column.map { ColumnReference($0) }))
   }
 
-  /// The term whose values this term returns in unchanged form, such as the column under a COLLATE; else this term.
+  /// The term whose storage form this term's values have, such as the column under a COLLATE; else this term.
   var columnTerm: SqlExpression {
     switch node {
     case .collate(let term, _): term.columnTerm

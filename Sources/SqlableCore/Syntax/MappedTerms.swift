@@ -149,7 +149,7 @@ extension SelectQuery {
 }
 
 extension SqlExpression {
-  /// True if the term is or contains a built-in aggregate. Aggregates in subqueries and windows do not count.
+  /// True if the term is or contains an aggregate, by ``Call/isAggregate``. Aggregates in subqueries do not count.
   package var hasAggregate: Bool {
     if case .call(let call) = node, call.isAggregate { return true }
     return node.terms.contains(where: \.hasAggregate)

@@ -289,7 +289,7 @@ extension SqlExpression {
 }
 
 extension SelectQuery.Clauses {
-  /// True if the query's rows are aggregates of its tables' rows.
+  /// True if a term of the result might be an aggregate.
   package var hasAggregates: Bool {
     results.contains { result in
       switch result {

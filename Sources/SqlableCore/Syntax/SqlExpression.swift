@@ -4,8 +4,8 @@
 /// Bicycle.color == "red" && Bicycle.id > 3        // "color" = ? AND "id" > ?
 /// ```
 ///
-/// An expression is an immutable value. Swift values in an expression are bound, not written into the SQL. As in SQL,
-/// most operations on NULL return NULL, and a filter drops the rows for which its condition is NULL.
+/// An expression is an immutable value. Swift values are bound; only constants such as a JSON path become literals. As
+/// in SQL, most operations on NULL return NULL, and a filter drops the rows for which its condition is NULL.
 public struct SqlExpression: Sendable, Hashable {
   package let node: Node
   let size: Size
@@ -258,7 +258,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// True if the SQL contains a `?`. Two such terms are never equal to SQLite, which does not know the values.
+  /// True if the SQL can contain a `?`. Two such terms are never equal to SQLite, which does not know the values.
   var bindsValues: Bool {
     switch self {
     case .value, .parameter, .isIn, .like, .query: true

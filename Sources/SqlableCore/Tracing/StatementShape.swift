@@ -9,7 +9,7 @@
 /// included. Comments are removed, and whitespace is normalized.
 package struct StatementShape: Hashable, Sendable {
   package let sql: String
-  /// The first table that the statement names; nil if the statement names no table, as COMMIT.
+  /// The first table that the statement names; nil if the statement names no table, such as COMMIT.
   package let table: String?
   /// The statement's first word in upper case. For a statement that starts with WITH, the verb after the WITH clause.
   package let verb: String

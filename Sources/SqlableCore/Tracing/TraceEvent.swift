@@ -53,7 +53,7 @@ public struct TraceEvent: Sendable, Hashable {
   /// The time of the commit, including the write to the WAL or the disk. On a cluster, the time includes waiting for
   /// the writes that share the commit.
   public let committing: Duration
-  /// The number of rows of the result.
+  /// The number of rows of the result that were read.
   public let rowsRead: Int
   /// The number of rows inserted, updated and deleted. Changes by triggers and foreign keys are included, except on a
   /// cluster.

@@ -1,9 +1,9 @@
 /// Options of a trace: which statements and transactions are reported, and with which details.
 public struct TraceOptions: Sendable, Hashable {
-  /// The minimum duration of reported events. Failures are always reported. Default: zero, which reports everything.
+  /// The minimum duration of reported events. Failures of any duration are reported. Default: zero.
   public var slowerThan: Duration
 
-  /// The minimum time between two reports of one shape. Default: nil, which means no limit.
+  /// The minimum time between two reports of one shape, separately for each kind of error. Default: nil for no minimum.
   public var interval: Duration?
 
   /// True if events of reads contain query plans. Each reported read then costs one `EXPLAIN QUERY PLAN`. Default:

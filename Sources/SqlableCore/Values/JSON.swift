@@ -27,8 +27,8 @@ public enum JSON: Sendable {
 }
 
 extension JSON {
-  /// The value of a key; nil if there is no such key, or if this value is not an object. Setting a key on `null` turns
-  /// the value into an object.
+  /// The value of a key; nil if there is no such key, or if this value is not an object. Setting a key turns `null`
+  /// into an object, and has no effect on any other value that is not an object.
   public subscript(key: String) -> JSON? {
     get { object?[key] }
     set {

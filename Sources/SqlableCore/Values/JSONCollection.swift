@@ -90,7 +90,7 @@ extension [Data] {
   fileprivate func sorted() -> [Data] { sorted { $0.lexicographicallyPrecedes($1) } }
 }
 
-/// A dictionary from JSON, checked for equal keys. A decoder silently keeps one of them, even if their texts differ.
+/// A dictionary from JSON, checked for equal keys such as "1" and "01". A decoder silently keeps one of their values.
 struct JSONEntries<Key: Hashable & Decodable, Value: Decodable>: Decodable {
   let dictionary: [Key: Value]
 

@@ -7,9 +7,9 @@ import FoundationEssentials
 /// ```
 ///
 /// Keys are sorted, so equal values have equal text. The exceptions are nested `Set`s, and nested dictionaries whose
-/// keys are neither strings nor integers, because both are unordered. Equal values can then have different texts: a
-/// filter does not find them, and `Unique` does not reject them. Store such a collection in a separate column, or as a
-/// sorted array.
+/// keys are not strings, integers or `CodingKeyRepresentable`: both are unordered. Equal values can then have different
+/// texts: a filter does not find them, and `Unique` does not reject them. Store such a collection in a separate column,
+/// or as a sorted array.
 ///
 /// Reading throws `.decoding` for text that can't be decoded, and for a duplicate key in an object.
 ///
@@ -95,8 +95,8 @@ extension Set: SqlValue where Element: SqlValue & Codable {
   }
 }
 
-/// Stored as a JSON object if the keys are strings or integers, otherwise as an array of alternating keys and values.
-/// Entries are sorted by the JSON of their keys, so equal dictionaries have equal text.
+/// Stored as a JSON object if the keys are strings, integers or `CodingKeyRepresentable`, otherwise as an array of
+/// alternating keys and values. Entries are sorted by key, so equal dictionaries have equal text.
 ///
 /// Reading throws `.decoding` for text with two equal keys, such as `{"1": …, "01": …}` read as `[Int: String]`.
 extension Dictionary: SqlValue where Key: SqlValue & Codable, Value: SqlValue & Codable {

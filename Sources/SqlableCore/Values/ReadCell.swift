@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// One value of a statement's current row.
 ///
-/// A cell is valid only during the call that receives the cell. Later its methods throw `.misuse`.
+/// A cell is valid only during the call that receives it. After the statement advances, its methods throw `.misuse`.
 public struct ReadCell {
   @usableFromInline let value: OpaquePointer?
   @usableFromInline let state: UnsafeMutablePointer<RowState>
@@ -53,7 +53,7 @@ public struct ReadCell {
     return exact
   }
 
-  /// Returns the text, including NUL bytes. Throws `.decoding` if the text is not valid UTF-8.
+  /// Returns the text, including NUL bytes. Throws `.decoding` for another storage class and for invalid UTF-8.
   public func text() throws -> String {
     guard typeCode == SQLITE3_TEXT else { throw mismatch("TEXT") }
     return try SqliteValue(value).text()

@@ -1,7 +1,7 @@
 /// A part of a result row: the value of a column or term, or a model decoded from all its columns.
 ///
 /// All ``SqlValue`` types, all ``Sqlable`` models and their optionals conform. An optional model is nil if a left join
-/// finds no match. All requirements have default implementations.
+/// finds no match. ``SqlValue`` and ``Sqlable`` implement all requirements.
 public protocol SelectOutput: SendableMetatype {
   /// Reads a value from the result's columns at the current position of `row`, and advances past them.
   static func next(of row: inout ResultRow) throws -> Self
@@ -16,8 +16,8 @@ public protocol SelectOutput: SendableMetatype {
 
 /// A part of a result row that can be missing after a right or full join: a model or an optional. A value that is
 /// selected before such a join must be an optional: `Car.select(Car.name.typed(as: String?.self)).fullJoin(…)`.
-// This is a separate protocol because a protocol with an associated type is written with `any`, and models return
-// `SqlValue?`.
+// This is a separate protocol because models return `SqlValue?` without `any`, and Swift requires `any` for a protocol
+// with an associated type.
 public protocol JoinedOutput: SelectOutput {
   /// The type after a right or full join. A model becomes an optional, and an optional stays unchanged.
   associatedtype Unmatched: SelectOutput = Self?

@@ -10,7 +10,7 @@ extension Migration {
   /// ```
   ///
   /// The checksum is computed from the statements' JSON, so a statement of a model would change with the model. Throws
-  /// `.encoding` for a statement that can't be encoded.
+  /// `.invalidStatement` for a statement that can't be encoded.
   public init(_ name: String, _ statements: AnyStatement...) throws {
     let content = try statements.map { String(decoding: try $0.json(), as: UTF8.self) }.joined(separator: "\n")
     self.init(

@@ -91,7 +91,7 @@ public enum FilterOperation: Sendable, Hashable, CaseIterable {
   case equality
   /// `<`, `<=`, `>`, `>=` and `BETWEEN`.
   case comparison
-  /// `LIKE` and `GLOB`.
+  /// `LIKE`, `GLOB` and `REGEXP`. A full-text search needs `pattern` on all columns of the index.
   case pattern
 }
 

@@ -12,7 +12,7 @@ extension SqlitePool {
   /// reset the WAL meanwhile; `maximumRead` of the pool's configuration limits the time. All chunks have `chunkSize`
   /// bytes, except that the last chunk can be shorter.
   ///
-  /// Throws the errors of `readBlob` of a handle, and the errors of `read`.
+  /// Throws the errors of `readBlob` of a handle and of `read`, and `.misuse` if `chunkSize` is less than 1.
   public func blobBytes<Model>(
     _ column: some ColumnConvertible, of row: Statement<Model, Model?>, chunkSize: Int = 1 << 16,
     file: StaticString = #fileID, line: UInt = #line
@@ -40,8 +40,8 @@ extension SqlitePool {
   /// // BEGIN IMMEDIATE; UPDATE "main"."photo" SET "image" = zeroblob(?) WHERE "id" = ?; sqlite3_blob_write …; COMMIT
   /// ```
   ///
-  /// The next chunk is requested when the last chunk is written. One transaction holds the writer until the sequence
-  /// ends: if the sequence is slow, all other writes wait. Save slow uploads in a file first.
+  /// The next chunk is requested when the previous chunk is written. One transaction holds the writer until the
+  /// sequence ends: if the sequence is slow, all other writes wait. Save slow uploads in a file first.
   ///
   /// If the sequence throws, or the task is cancelled, nothing is stored. Throws `.misuse` if the sequence has more or
   /// fewer than `size` bytes, and the errors of `writeBlob` of a handle.
@@ -51,7 +51,7 @@ extension SqlitePool {
   ) async throws where Bytes.Element: Collection<UInt8> {
     let column = column.column
     let exchange = ThreadExchange<[UInt8]?, Void>()
-    // A transaction that shares a commit can run twice, but the bytes come only once.
+    // No shared commit: after a failed shared commit the write would run again, but the bytes come only once.
     let call = Task {
       do {
         try await perform(.outsideTransaction, at: .init(file: file, line: line)) { db in

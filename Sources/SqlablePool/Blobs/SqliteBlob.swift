@@ -50,7 +50,7 @@ extension SqliteDatabase {
   ///
   /// The closure reads one snapshot. A TEXT value is opened as its bytes in the encoding of the file. Throws
   /// `.notFound` if there is no row, and `.decoding` for NULL and numbers. Throws `.misuse` for a view, a virtual
-  /// table, a table without rowid, and a table with generated columns.
+  /// table, a table without rowid, a table with generated columns, and a query of several tables.
   public func readBlob<Model, Value>(
     _ column: some ColumnConvertible, of row: Statement<Model, Model?>, _ body: (SqliteBlob) throws -> Value
   ) throws -> Value {
@@ -80,7 +80,8 @@ extension SqliteDatabase {
   ///
   /// Throws `.notFound` if there is no row. Throws `.decoding` if `size` is nil and the value is not a blob. Throws
   /// `.misuse` for an indexed column, a key, a foreign key, a view, a virtual table, a table without rowid, and a table
-  /// with generated columns; and for a transaction inside the closure. Throws `.readOnly` on a read-only handle.
+  /// with generated columns; for a negative size; and for a transaction inside the closure. Throws `.readOnly` on a
+  /// read-only handle.
   public func writeBlob<Model, Value>(
     _ column: some ColumnConvertible, of row: Statement<Model, Model?>, size: Int? = nil,
     _ body: (SqliteBlob) throws -> Value

@@ -1,8 +1,8 @@
 import Dispatch
 import SqlableCore
 
-/// An exchange between a task, which asks, and a thread, which answers and holds a handle. The thread waits for each
-/// question, so the exchange holds at most one.
+/// An exchange between a task, which asks, and a thread, which answers and holds a handle. The task waits for each
+/// answer, so the exchange holds at most one question.
 ///
 /// A thread waits, because a blob is open only as long as the closure of its handle runs.
 final class ThreadExchange<Question: Sendable, Answer: Sendable>: Sendable {
@@ -18,7 +18,7 @@ final class ThreadExchange<Question: Sendable, Answer: Sendable>: Sendable {
 
   // MARK: The task
 
-  /// Asks the thread; returns nil after the end. Ends the exchange if the task is cancelled.
+  /// Asks the thread; returns nil after the end, or throws the end's error. A cancellation of the task is an end.
   func ask(_ question: Question) async throws -> Answer? {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -35,7 +35,7 @@ final class ThreadExchange<Question: Sendable, Answer: Sendable>: Sendable {
 
   // MARK: The thread
 
-  /// Waits for the next question; returns nil after the end. Calls `check` about every 20 ms.
+  /// Waits for the next question, and calls `check` about every 20 ms. Returns nil after the end, or throws its error.
   func next(_ check: () throws -> Void) throws -> Question? {
     while true {
       let isSignalled = signal.wait(timeout: .now() + .milliseconds(20)) == .success

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// An index of loops over changes, by table, and by id or key. Each changed row needs one lookup for all loops.
+/// An index of loops over changes, by table, and by id or key. A changed row needs a few lookups for all loops.
 struct ChangeIndex {
   private typealias Events = [ChangeEvent<RowChange>]
 

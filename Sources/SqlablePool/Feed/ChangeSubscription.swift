@@ -70,7 +70,7 @@ package final class ChangeSubscription: Sendable {
     if let waiter { matches.wake([waiter]) }
   }
 
-  /// Returns the events that a loop took but did not deliver.
+  /// Puts back the events that a loop took but did not deliver.
   func putBack(_ events: [ChangeEvent<RowChange>]) {
     state.withLock { state in
       state.commits.insert(events, at: state.commits.startIndex)

@@ -11,7 +11,7 @@ struct CommitQueue {
     let commit: CommittedChanges?
   }
 
-  /// The maximum number of waiting rows; a single commit is allowed to exceed this limit.
+  /// The limit on the waiting commits and rows, unless a loop buffers more. A single commit can exceed the limit.
   static let maximumWeight = 100_000
 
   private var entries: [Entry] = []
@@ -20,7 +20,7 @@ struct CommitQueue {
   var isScheduled = false
   private var isEnded = false
 
-  /// Appends a commit. Beyond `limit` waiting rows, all entries become one unknown commit, to bound the memory.
+  /// Appends a commit. If the total weight exceeds `limit`, all entries become one unknown commit, to bound the memory.
   mutating func append(_ commit: CommittedChanges?, limit: Int) {
     guard !isEnded else { return }
     position += 1

@@ -22,7 +22,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private var detector: CommitDetector
   /// The suspended watch; `watch` might have been replaced since then.
   private var suspended: FileWatch?
-  /// True if the last check failed, so later commits are unknown.
+  /// True if commits might be undetected, because the last check failed or the connection was closed.
   private var isBlind = false
   private var isEnded = false
 

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// An index of live results by tables, and by a value that filters require. Each change needs only two lookups.
+/// An index of live results by tables, and by a value that filters require. A changed row needs two lookups per column.
 struct LiveQueryIndex {
   private struct Entry {
     weak var result: (any FollowedLiveQuery)?

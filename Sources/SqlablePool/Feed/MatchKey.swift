@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SqlableCore
 
-/// The hash key of a value for finding subscribers. Values that a comparison could treat as equal have equal keys.
+/// The hash key of a value for finding subscribers. Values that are equal without a type conversion have equal keys.
 ///
 /// A key is coarser than any built-in collation: texts that differ only in the case of A to Z, or in trailing spaces,
 /// share a key. So a lookup finds all affected subscribers, and some subscribers that a closer check excludes. Columns
@@ -37,7 +37,7 @@ struct RequiredValue: Sendable {
   /// True if texts are compared byte by byte.
   private let isBinary: Bool
 
-  /// Creates the requirement; nil if SQLite would convert a value, or compare texts by a custom collation.
+  /// Creates the requirement; nil for NULL, and if SQLite would convert a value or use a custom collation.
   init?(_ value: DatabaseValue, of column: ComparedColumn, at position: Int) {
     let affinity = KeyShape.Affinity(ofType: column.type)
     isBinary = column.collation.isSameName(as: "BINARY")

@@ -200,7 +200,7 @@ package final class PoolFeed: CommitSink {
 
   // MARK: Filters
 
-  /// Returns a statement's row filter, shared by equal statements; nil if a single row can't decide.
+  /// Returns a statement's row filter, shared by equal statements; nil without a filter that a single row decides.
   func filter(_ query: SelectQuery, _ columns: [ComparedColumn]) -> RowFilter? {
     guard let key = RowFilter.Key(query, columns) else { return nil }
     return filters.withLock { filters in

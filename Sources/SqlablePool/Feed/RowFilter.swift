@@ -10,7 +10,7 @@ package final class RowFilter: Sendable {
     let columns: [ComparedColumn]
 
     /// Creates the key of a statement's filter. Nil for a statement without a filter, and for a filter that a single
-    /// row can't decide. Such a filter has subqueries, or functions other than `lower`, `upper`, `length` and `abs`.
+    /// row can't decide: one with a subquery, SQL text, or a function other than `lower`, `upper`, `length` and `abs`.
     init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
       let table = query.table
       // The copy of the table is not STRICT, and ANY has another meaning in STRICT tables. If the order uses values of

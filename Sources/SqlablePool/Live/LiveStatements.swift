@@ -12,8 +12,9 @@ extension Statement where Output == [Model] {
   /// reads. If the filter shows that no changed row was or is in the result, the pool ignores the commit. The pool does
   /// not evaluate the filter, and reads again after every such commit, in these cases:
   ///
-  /// - The filter has subqueries, or functions other than `lower`, `upper`, `length` and `abs`.
-  /// - The commit changes more than 256 rows of the table.
+  /// - The filter has a subquery, SQL text, CASE, a cast, or functions other than `lower`, `upper`, `length` and `abs`.
+  /// - The table has a column of type ANY or a VIRTUAL generated column, or the file's texts are UTF-16.
+  /// - The commit changes more than 256 rows of the table, or rows with more than 1 MiB of texts and blobs.
   /// - The commit changes more than 32 rows that the filter's equalities can't decide.
   ///
   /// Commits of other processes and schema changes always trigger a new read.

@@ -25,7 +25,7 @@ package struct FileUser: Sendable {
 }
 
 extension SqlitePool {
-  /// Closes the file, calls `body` with exclusive access to the file, and reopens the file at the next use.
+  /// Closes the file in this process, calls `body`, and reopens the file at the next use.
   ///
   /// ```swift
   /// try pool.withClosed { files in try files.copy(to: "/backups/bikes.sqlite") }
@@ -52,7 +52,7 @@ extension SqlitePool {
     try close(FileCloseBarrier(callSite: .init(file: file, line: line)), within: duration, body)
   }
 
-  /// Closes the file and calls `body` with exclusive access to the file, on a separate thread.
+  /// Closes the file in this process and calls `body`, on a separate thread.
   ///
   /// Throws `CancellationError` if the task is cancelled before `body` is called.
   @discardableResult

@@ -10,7 +10,7 @@ extension SqlitePool {
   /// ```
   ///
   /// Nil if the lock is free or its holder is unknown. For a pool in another process, the call and SQL are known after
-  /// the pool has held the lock for half a second. Reading this property never waits. The errors of calls that waited
+  /// the pool has held the lock for about a second. Reading this property never waits. The errors of calls that waited
   /// too long for the lock also name its holder.
   public var writeLockHolder: WriteLockHolder? { root.writeLockHolder }
 

@@ -141,7 +141,7 @@ extension TraceCaller {
   }
 }
 
-/// A first-in, first-out queue of calls. Calls that no longer wait stay in the queue until `popFirst` skips them.
+/// A first-in, first-out queue of calls. Calls that no longer wait stay until `popFirst` or `forget` removes them.
 struct PoolQueue {
   private var calls: [PoolCall] = []
   private var head = 0

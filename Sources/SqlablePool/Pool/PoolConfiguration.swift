@@ -32,7 +32,7 @@ public struct PoolConfiguration: Sendable, Hashable {
   public var maximumGroupTime: Duration
 
   /// The polling interval for other processes' commits, in case the kernel does not report a write. Polling starts with
-  /// the first loop over changes or live results. Default: 500 milliseconds; nil neither polls nor watches the WAL.
+  /// the first sequence of changes or live result. Default: 500 milliseconds; nil neither polls nor watches the WAL.
   public var pollInterval: Duration?
 
   /// The duration after which a read is reported to `didFail`, once per read. Until the read ends, SQLite can't reset

@@ -18,7 +18,7 @@ extension SqlitePool {
       case largeWal(bytes: Int)
       /// A read has run for too long; the WAL can't be reset until the read ends.
       case longRead(Statistics.ActiveCall)
-      /// A write has run for too long while other writes wait.
+      /// A write has run for too long; other writes wait until it ends.
       case longWrite(Statistics.ActiveCall)
       /// A statement has found damaged pages, with this error. With `stopsWritesWhenDamaged`, writes throw the error.
       case damaged(SqlError)

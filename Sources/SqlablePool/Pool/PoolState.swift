@@ -56,7 +56,7 @@ extension SqlitePool.State {
     return readers.first { $0.owner == thread }
   }
 
-  /// Gives the call a handle, or queues the call. `thread` runs the call immediately; nil if another thread does.
+  /// Gives the call a handle, or queues the call. `thread` is the calling thread; nil if a thread of the pool runs it.
   mutating func enter(
     _ call: PoolCall, _ configuration: PoolConfiguration, by thread: pthread_t?
   ) throws -> SqlitePool.Admission {
@@ -167,7 +167,7 @@ extension SqlitePool.State {
   /// Gives readers to the reads that were held back; returns the started calls with their readers.
   mutating func admitReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
     readersEnd = nil
-    // If the pool's files are being closed, `endBlockade` starts these reads later.
+    // If the pool's files are being closed, `endCloseBarrier` starts these reads later.
     return closeBarrier == nil ? beginReads(configuration) : []
   }
 

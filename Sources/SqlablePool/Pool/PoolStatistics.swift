@@ -20,7 +20,7 @@ extension SqlitePool {
     public let reads: Int
     /// The number of completed writes, including failed writes.
     public let writes: Int
-    /// The number of commits by these writes.
+    /// The number of commits by these writes, without the commits inside `withWriter` and `yieldingTransaction`.
     public let commits: Int
     /// The total time that calls have waited for handles.
     public let waited: Duration
@@ -32,7 +32,7 @@ extension SqlitePool {
     public let longestUse: Duration
     /// The use of the statement caches of all handles.
     public let statementCache: StatementCacheUse
-    /// The number of open loops over changes and live results.
+    /// The number of sequences of changes, also without a running loop, and of loops over live results.
     public let loops: Int
     /// The size of the WAL, in bytes.
     public let walSize: Int

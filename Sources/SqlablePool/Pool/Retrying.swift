@@ -34,10 +34,10 @@ private struct Attempts {
 /// ```
 ///
 /// The function retries after errors whose ``SqlError/isRetryable`` is true, and calls `body` at most `attempts` times.
-/// The pauses are random, grow, and last 1 to 100 milliseconds. Pass the whole transaction, not a statement inside a
+/// The pauses are random, grow, and last 0.5 to 100 milliseconds. Pass the whole transaction, not a statement inside a
 /// transaction. After the last attempt, the function throws the last error. The function also throws the last error if
 /// the next pause would exceed `within` or the deadline of ``withDeadline(_:_:)``. Throws `.misuse` if `attempts` is
-/// less than one. Each attempt waits up to the busy timeout. Blocks the thread.
+/// less than one or `within` is negative. Each attempt waits up to the busy timeout. Blocks the thread.
 public func retrying<Value>(
   attempts: Int = 5, within limit: Duration? = nil, _ body: () throws -> Value
 ) throws -> Value {

@@ -93,7 +93,7 @@ extension SqlitePool {
     return current.withLock { $0 }
   }
 
-  /// Throws `.misuse` inside a closure that holds the writer, because no waiting writer could go first there.
+  /// Throws `.misuse` inside a closure of the pool, because no waiting writer could go first there.
   private func checkIsOutside() throws {
     guard withState({ $0.ownHandle }) == nil else { throw misuse("can't yield inside a closure of the pool") }
   }

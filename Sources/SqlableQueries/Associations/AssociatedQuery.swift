@@ -10,7 +10,8 @@ import SqlableCore
 /// // SELECT … FROM "bicycle" WHERE "owner_id" IN (?, ?, ?) ORDER BY "id"
 /// ```
 ///
-/// All statements read the same snapshot. The query is immutable, `Sendable` and `Hashable`.
+/// On a handle or pool, all statements read one snapshot. On a remote database, a later statement can read later
+/// commits. The query is immutable, `Sendable` and `Hashable`.
 public struct AssociatedQuery<Root: Sqlable, each Part: Sendable>: Sendable, Hashable {
   package let root: Statement<Root, [Root]>
   package let parts: (repeat AssociatedPart<each Part>)

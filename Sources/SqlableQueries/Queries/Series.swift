@@ -49,7 +49,7 @@ public func series(from start: Int, through end: Int, by step: Int, as name: Str
 /// try db.prepare(number.read()).run(["first": 1, "last": 3])     // 1, 2, 3
 /// ```
 ///
-/// The query has no rows if a bound is NULL.
+/// The query has no rows if a bound is NULL. A step of 0 throws `.invalidStatement` when the query runs.
 public func series(
   from start: some TypedTerm<Int>, through end: some TypedTerm<Int>, by step: Int = 1, as name: String
 ) -> NamedColumn<Int> {

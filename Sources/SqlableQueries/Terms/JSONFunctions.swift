@@ -204,8 +204,8 @@ extension TypedTerm {
   /// ```
   ///
   /// Text becomes a JSON string, and nil becomes null. A Boolean, an array, and any other value that columns store as
-  /// JSON becomes nested JSON. A term of JSON, such as ``json(_:)`` or `jsonArray`, becomes nested JSON too. The
-  /// containers of the path must exist. NULL stays NULL.
+  /// JSON becomes nested JSON. A term of JSON, such as ``json(_:)`` or `jsonArray`, becomes nested JSON too. Missing
+  /// objects of the path are created. A path beyond the end of an array, or into a number or text, changes nothing.
   public func jsonSet(_ steps: JSONStep..., to value: some SqlValue) -> TypedExpression<Value> {
     stored(jsonText.changing(.jsonSet, steps, to: SqlExpression(within: value)))
   }
@@ -235,7 +235,7 @@ extension TypedTerm {
     stored(jsonText.changing(.jsonReplace, steps, to: term.jsonPart))
   }
 
-  /// The JSON without the value at a path: `json_remove("a", '$.…')`. NULL for the path of the root.
+  /// The JSON without the value at a path: `json_remove("a", '$.…')`.
   public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> TypedExpression<Value> {
     stored(jsonText.calling(.jsonRemove, [first] + steps))
   }

@@ -18,7 +18,7 @@ extension SqlExpression {
 
 extension TypedExpression {
   /// Computes a value for each row from the rows of the frame. By default, the frame is the partition up to the current
-  /// row.
+  /// row and the rows that compare as equal to it.
   ///
   /// ```swift
   /// rank().over(partitionBy: Flight.carrier, orderBy: Flight.delay.desc)
@@ -94,7 +94,7 @@ public struct Window: Sendable, Hashable {
 
 extension SqlExpression {
   /// Computes a value for each row from the rows of the frame. By default, the frame is the partition up to the current
-  /// row.
+  /// row and the rows that compare as equal to it.
   public func over<each Term: AnyTerm, each Item: OrderingTerm>(
     partitionBy partition: repeat each Term, orderBy item: repeat each Item, frame: WindowFrame? = nil
   ) -> SqlExpression {
@@ -196,7 +196,7 @@ extension TypedTerm {
   }
 
   /// The value of the last row of the frame: `last_value("a")`. NULL if the frame is empty. By default the frame ends
-  /// at the current row.
+  /// at the last row that compares as equal to the current row.
   // Disfavored, because for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public func lastValue() -> TypedExpression<Value?> {
@@ -204,7 +204,7 @@ extension TypedTerm {
   }
 
   /// The value of the last row of the frame: `last_value("a")`. NULL if the frame is empty. By default the frame ends
-  /// at the current row.
+  /// at the last row that compares as equal to the current row.
   public func lastValue<Wrapped>() -> TypedExpression<Wrapped?> where Value == Wrapped? {
     TypedExpression(expression: expression.call(.lastValue))
   }

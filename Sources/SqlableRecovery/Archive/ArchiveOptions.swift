@@ -7,8 +7,8 @@ import SqlableCore
 /// let archive = try pool.archive(to: "/backups/bikes", ArchiveOptions(keep: .seconds(7 * 86_400)))
 /// ```
 public struct ArchiveOptions: Sendable, Hashable {
-  /// The interval at which commits are archived. If the machine is lost, the commits of at most this interval are lost.
-  /// Default: 250 milliseconds.
+  /// The interval at which commits are archived. If the machine is lost, the commits of the last ``ArchiveStatus/lag``
+  /// are lost, normally at most this interval. Default: 250 milliseconds.
   public var interval: Duration
 
   /// The time for which commits are added to a database copy before the archive creates a new copy. A longer time makes

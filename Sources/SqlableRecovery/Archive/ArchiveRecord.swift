@@ -12,7 +12,7 @@ struct ArchiveRecord: Equatable {
 
   /// The number of the commit, counted from the start of the archive.
   var number: Int
-  /// The time of archiving, in microseconds since 1970. The time is never earlier than the time of the previous commit.
+  /// The time of archiving, in microseconds since 1970, never earlier than that of the generation's previous commit.
   var time: Int64
   var pageCount: Int
   /// The size of the database after the commit, in pages.

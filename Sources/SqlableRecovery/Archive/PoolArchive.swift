@@ -70,7 +70,7 @@ public final class PoolArchive: Sendable {
   /// Archives all commits made so far. Returns the number of the last commit, for
   /// ``DatabaseArchive/RestorePoint/commit(_:)``.
   ///
-  /// Throws the error that prevents archiving, and `.closed` after `stop`.
+  /// Throws the error that prevents archiving, `.closed` after `stop`, and `.busy` inside `withClosed`.
   @discardableResult
   public func flush() throws -> Int { try run.flush() }
 

@@ -24,7 +24,7 @@ struct CorruptionCheck {
     return try ExclusiveCheck.$current.withValue(check) { try body(report) }
   }
 
-  /// Fills the report. With `exclusively`, returns the check that holds the lock; nil if the check closed the file.
+  /// Fills the report. With `exclusively`, returns the check with its open connection; otherwise returns nil.
   private func examine(_ report: inout CorruptionReport, exclusively: Bool) throws -> ExclusiveCheck? {
     let connection = try? Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)

@@ -11,7 +11,7 @@ public struct CorruptionReport: Sendable, Hashable {
   public var tables: [String] = []
   /// The indexes with damaged pages, and the indexes that do not match their tables.
   public var indexes: [String] = []
-  /// The pages that could not be read, at most a thousand per table or index.
+  /// The pages that are unreadable or belong to another b-tree, at most a thousand per table or index.
   public var pages: [Int] = []
   /// True if the schema itself is damaged.
   public var isSchemaDamaged = false

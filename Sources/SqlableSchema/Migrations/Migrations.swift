@@ -53,7 +53,7 @@ public struct Migrations: Sendable {
     public let name: String
     /// The migration's index among all migrations, from 0.
     public let position: Int
-    /// The number of batches that this call has committed; 0 when a migration starts or resumes.
+    /// The number of this migration's batches that this call has committed; 0 when a migration starts or resumes.
     public let batch: Int
 
     package init(name: String, position: Int, batch: Int) {
@@ -73,14 +73,14 @@ public struct Migrations: Sendable {
   ///
   /// Foreign keys are not enforced while a migration runs, except in batches. A migration can therefore drop and
   /// recreate a table without deleting the rows that reference it. All foreign keys are checked before the commit: a
-  /// row that references a missing row throws `.constraint(.foreignKey)`.
+  /// row that references a missing row throws `.constraint(.foreignKey)`, unless the handle enforces no foreign keys.
   ///
   /// While another connection writes, such as a process that runs the same migrations, `apply` waits for up to `limit`.
   /// Without a limit, `apply` waits until the other connection finishes or the task is cancelled. After each busy
   /// timeout, `apply` calls `waiting` with the `.busy` error that names the writing process. Past the limit, `apply`
-  /// throws this error. `apply` throws the error immediately inside a closure of the transaction that holds the lock. A
-  /// deadline or `waitTimeout` of a pool applies as for other calls. Blocks the thread. In `async` code, use the
-  /// overload for pools with `await`.
+  /// throws this error. Inside a closure of the transaction that holds the lock, `apply` throws the error after the
+  /// first busy timeout. A deadline or `waitTimeout` of a pool applies as for other calls. Blocks the thread. In
+  /// `async` code, use the overload for pools with `await`.
   ///
   /// `apply` calls `progress` when a migration starts, and after each batch.
   @discardableResult

@@ -23,7 +23,7 @@ extension SqliteDatabase {
   /// Throws `.misuse` for a model that contradicts itself, and `.schema(.mismatch)` if the name of an index is taken.
   /// An error leaves the database unchanged.
   ///
-  /// A new full-text index is filled from the existing rows. The index is rebuilt if its columns or tokenizer differ
+  /// A new full-text index is filled from the existing rows. The index is rebuilt if it or one of its triggers differs
   /// from the model's. A model's table that is itself a full-text table can't be changed: if the table differs from the
   /// model, the method throws `.schema(.mismatch)`.
   @discardableResult
@@ -171,7 +171,7 @@ extension Connection {
 /// The changes that `createTable` made.
 public struct SchemaChange: Sendable, Hashable {
   public let table: String
-  /// True if the table was created.
+  /// True if the table or view was created.
   public internal(set) var createdTable = false
   /// The columns that were added to an existing table.
   public internal(set) var addedColumns: [String] = []
@@ -180,7 +180,7 @@ public struct SchemaChange: Sendable, Hashable {
   /// The triggers of a schema that were created.
   public internal(set) var addedTriggers: [String] = []
 
-  /// True if the full-text index was created, or was rebuilt because the model's declaration differs.
+  /// True if the full-text index was created, or was rebuilt because the index or a trigger of it differed.
   public internal(set) var builtFullText = false
 
   init(table: String) { self.table = table }

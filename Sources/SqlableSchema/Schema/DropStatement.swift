@@ -11,9 +11,10 @@ import SqlableCore
 /// handle, a pool or a remote database. Names are quoted. Only objects in the database's own file are dropped; objects
 /// in attached files stay.
 ///
-/// Dropping a missing object throws an error, unless the statement uses ``ifExists()``. If foreign keys are enforced
-/// and other rows reference the dropped table's rows, the statement throws `.constraint(.foreignKey)`. Observers are
-/// not notified of the rows that are deleted with a table. A rollback of the transaction restores the table.
+/// Dropping a missing object throws an error, unless the statement uses ``ifExists()``. If foreign keys are enforced,
+/// SQLite first deletes the table's rows, with all ON DELETE actions: CASCADE also deletes the rows that refer to them.
+/// Without an action, such rows throw `.constraint(.foreignKey)`. Observers are not notified of the rows that are
+/// deleted with a table. A rollback of the transaction restores the table.
 public struct DropStatement: Sendable, Hashable, Codable {
   /// The kinds of objects that can be dropped.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {

@@ -19,7 +19,7 @@ extension SqlExecutor {
 }
 
 extension AsyncSqlExecutor {
-  /// Returns a table or view of the database with all columns, for statements without a model.
+  /// Returns a table or view of the database with all columns. Throws `.misuse` for a remote database.
   public func table(_ name: String, file: StaticString = #fileID, line: UInt = #line) async throws -> Table {
     try await run(TableReading(name: name), file: file, line: line)
   }

@@ -20,10 +20,10 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
   public let found: String?
   /// True if the difference is an extra object that does not affect a program with these models.
   ///
-  /// Harmless are tables and views without a model, nullable columns, columns with a default, non-unique indexes, and
-  /// triggers. Constraints and unique indexes are harmless if a row without values for the extra columns satisfies
-  /// them: UNIQUE and foreign keys with an extra column that is then NULL, CHECKs that read only harmless columns, and
-  /// comparisons with a column that is then NULL.
+  /// These extra objects are harmless: tables, views, triggers, non-unique indexes, and columns that are nullable,
+  /// generated or have a default. Constraints and unique indexes are harmless if a row without values for the extra
+  /// columns satisfies them: UNIQUE and foreign keys with an extra column that is then NULL, CHECKs that read only
+  /// harmless columns, and comparisons with a column that is then NULL.
   public internal(set) var isHarmless = false
 
   init(

@@ -113,9 +113,9 @@ package struct TableDefinition {
       text += " " + key.clauses.around("PRIMARY KEY" + (key.isDescending ? " DESC" : ""))
       if key.autoincrement { text += " AUTOINCREMENT" }
     }
-    // SQLite allows NULL in every primary key except an INTEGER key, because of an old bug that is kept for
-    // compatibility. The library could not find a struct's row by a NULL key. A key is therefore NOT NULL even if its
-    // column is nullable.
+    // In ordinary rowid tables, SQLite allows NULL in every primary key except an INTEGER key, because of an old bug
+    // that is kept for compatibility. The library could not find a struct's row by a NULL key. A key is therefore NOT
+    // NULL even if its column is nullable.
     if let clauses = options.notNull {
       text += " " + clauses.around("NOT NULL")
     } else if isKey(column) ? !table.keyIsRowid : !column.type.isNullable {

@@ -19,8 +19,8 @@ import SqlableCore
 /// ``DropStatement/trigger(_:)`` drops the trigger.
 ///
 /// Running this statement throws `.misuse` if the trigger contains a parameter, a statement of structs, or a statement
-/// that returns rows. A trigger on a view also throws `.misuse`. A missing column throws `.schema`. An existing trigger
-/// with the same name throws `.sql`.
+/// that returns rows. A trigger on a view or full-text table also throws `.misuse`. A missing column throws `.schema`.
+/// An existing trigger with the same name throws `.other`.
 public struct Trigger: Sendable, Hashable {
   @ByteComparedName private var givenName: String?
   private let time: Time

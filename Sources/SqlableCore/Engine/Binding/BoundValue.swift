@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A value to pass to `sqlite3_bind_*`. The value contains no references, so that binding allocates no memory.
+/// A value to pass to `sqlite3_bind_*`. The value retains no object, so that binding allocates no memory.
 @usableFromInline
 package enum BoundValue {
   /// No value: the statement omits the column.

@@ -155,7 +155,7 @@ package final class ParameterBuffer {
     /// Binds a long list as a pointer. Pads a short list with its last value, so that similar lengths share a
     /// statement.
     case pointers
-    /// Binds a long list with one `?` per value, for a remote database, which can't receive a pointer.
+    /// Binds a long list as JSON, or with one `?` per value if JSON can't represent a value. For a remote database.
     case expanded
     /// Binds every list with one `?` per value. The caller then replaces each `?` with a literal.
     case literal

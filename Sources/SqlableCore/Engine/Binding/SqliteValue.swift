@@ -33,7 +33,7 @@ struct SqliteValue {
     }
   }
 
-  /// A copy of the value, with invalid UTF-8 repaired.
+  /// A copy of the value, with invalid UTF-8 repaired. An empty text or blob if memory runs out.
   var repaired: DatabaseValue {
     if let storage = try? storage() { return storage }
     return typeCode == SQLITE3_TEXT ? .text((try? String(decoding: textBytes(), as: UTF8.self)) ?? "") : .blob(Data())

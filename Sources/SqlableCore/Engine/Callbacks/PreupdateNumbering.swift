@@ -13,7 +13,7 @@ enum PreupdateNumbering {
   }
 
   // Tested only when such a table is observed, because the test fails an assertion in SQLite 3.40 with SQLITE_DEBUG.
-  // That assertion counts virtual columns too; 3.46 counts correctly.
+  // In 3.40 the assertion also counts virtual columns; in 3.46 it does not.
   static let withRowid = passes(ofTable: "")
   static let withoutRowid = passes(ofTable: " WITHOUT ROWID")
   /// True if SQLite reports an added column's default for rows older than ADD COLUMN. SQLite 3.40 reports NULL.

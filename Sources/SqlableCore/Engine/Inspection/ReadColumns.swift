@@ -4,8 +4,8 @@ import CSqlableSQLite
 package struct ReadColumns: Sendable, Equatable {
   /// The columns by table, with folded names.
   package var tables: [[UInt8]: Set<[UInt8]>] = [:]
-  /// True if the statements read tables that can't be observed. These are virtual tables, the shadow tables of FTS5,
-  /// SQLite's own tables, and the tables of databases other than `main`.
+  /// True if the statements read tables that can't be observed. These are the schema's virtual tables with their shadow
+  /// tables, SQLite's own tables, and the tables of databases other than `main`.
   package var readsUnobserved = false
 
   package init(tables: [[UInt8]: Set<[UInt8]>] = [:], readsUnobserved: Bool = false) {

@@ -7,8 +7,8 @@
 /// ```
 ///
 /// Each value is checked against the column that the value is compared with or stored in. A value that does not fit
-/// throws `.encoding`. A nil binds NULL, for which no comparison is true. A missing, unknown or duplicate name throws
-/// `.misuse`, and nothing is changed. The compiled statement is cached like that of any other statement.
+/// throws `.encoding`. A nil binds NULL, for which only IS and IS NOT can be true. A missing, unknown or duplicate name
+/// throws `.misuse`, and nothing is changed. The compiled statement is cached like that of any other statement.
 public struct BoundStatement<Base: Runnable>: Runnable {
   package let base: Base
   let values: KeyValuePairs<String, any SqlValue>

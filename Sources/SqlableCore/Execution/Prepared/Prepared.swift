@@ -14,7 +14,7 @@
 /// loop. Traced events report the file and line of the call to `prepare`.
 ///
 /// Each value is checked against the column that the value is compared with or stored in. A value that does not fit
-/// throws `.encoding`. A nil binds NULL, for which no comparison is true.
+/// throws `.encoding`. A nil binds NULL, for which only IS and IS NOT can be true.
 public final class Prepared<Row, Output> {
   @usableFromInline let core: PreparedCore
   /// Reads the current row.
@@ -38,16 +38,16 @@ public final class Prepared<Row, Output> {
   /// The names of the parameters, in order of first mention.
   public var parameterNames: [String] { core.names }
 
-  /// The SQL, with `?` for every value.
+  /// The SQL, with `?` for every bound value.
   public var sql: String { core.sql }
 }
 
 extension SqliteDatabase {
   /// Compiles a statement once, for many runs; see ``Prepared``.
   ///
-  /// Accepts reads, counts, and updates and deletes with a condition. Throws `.invalidStatement` for a statement about
-  /// structs, because such a statement contains its values and is cached anyway. Throws `.schema` if the table or a
-  /// column is missing.
+  /// Accepts reads, counts, and updates and deletes with a condition. Throws `.invalidStatement` for a change that
+  /// returns rows, and for a statement about structs, which contains its values and is cached anyway. Throws `.schema`
+  /// if the table or a column is missing.
   @inlinable
   public func prepare<Model, Output>(
     _ statement: Statement<Model, Output>, file: StaticString = #fileID, line: UInt = #line
@@ -73,7 +73,7 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Interpolated values that are not parameters stay bound. Throws `.misuse` for SQL that changes the database, and
-  /// for a result with other columns. A run throws `.misuse` too if a schema change has changed the columns.
+  /// for a result with another number of columns. A run throws `.misuse` too if a schema change has changed the number.
   public func prepare<Value: SqlValue>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Prepared<Value, [Value]> {
@@ -103,8 +103,8 @@ extension SqliteDatabase {
 // MARK: - Running
 
 extension Prepared {
-  /// Runs the statement with values by position. A read returns the rows, a count returns their number, and an update
-  /// or delete returns the number of rows changed.
+  /// Runs the statement with values by position. Returns the statement's output: rows, a row or nil, a Bool, or the
+  /// number of rows counted or changed.
   // Disfavored because a dictionary literal would otherwise be one value, stored as JSON.
   @_disfavoredOverload
   @discardableResult
@@ -113,8 +113,8 @@ extension Prepared {
     try output(PositionedValues(repeat each value))
   }
 
-  /// Runs the statement with values by name. A read returns the rows, a count returns their number, and an update or
-  /// delete returns the number of rows changed.
+  /// Runs the statement with values by name. Returns the statement's output: rows, a row or nil, a Bool, or the number
+  /// of rows counted or changed.
   @discardableResult
   public func run(_ values: KeyValuePairs<String, any SqlValue>) throws -> Output { try output(NamedValues(values)) }
 
@@ -148,8 +148,8 @@ extension Prepared {
 }
 
 extension Prepared where Output == [Row] {
-  /// Reads the first row, with values by position; returns nil if there is no row. If the rows are ordered without an
-  /// index, SQLite finds all rows first. Add `limit(1)` to the statement to avoid that work.
+  /// Reads the first row, with values by position; returns nil if there is no row. If no index has the order of the
+  /// rows, SQLite first sorts all rows. With `limit(1)` in the statement, SQLite keeps only the first row.
   @_disfavoredOverload
   @inlinable
   public func first<each Value: SqlValue>(_ value: repeat each Value) throws -> Row? {

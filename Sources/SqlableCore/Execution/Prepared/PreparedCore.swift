@@ -140,7 +140,7 @@ final class PreparedCore {
 
   deinit { kept.abandon() }
 
-  /// Compiles another copy of the statement, and binds the constants.
+  /// Compiles a copy of the statement, and binds the constants.
   private func compile(_ connection: Connection) throws -> PreparedStatement {
     var text = sql
     let statement = try text.withUTF8 { try connection.compile($0) }

@@ -84,7 +84,7 @@ struct PreparedBinder {
 }
 
 extension ParameterBuffer {
-  /// Returns a value in the stored form of its column. Throws `.encoding` if the value does not fit.
+  /// Returns a value in the form that its column stores or compares. Throws `.encoding` if the value does not fit.
   func value<Value: SqlValue>(
     _ value: Value, for column: ColumnDefinition?, isStored: Bool, _ side: RoundingSide?
   ) throws -> BoundValue {

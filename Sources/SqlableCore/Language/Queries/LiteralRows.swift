@@ -85,8 +85,8 @@ extension Sqlable {
   /// ```
   ///
   /// Use this method to leave out large columns, such as a photo. Never save these structs, because an update would
-  /// overwrite the columns that were not read. Running the query throws `.invalidStatement` if a left-out column can't
-  /// be NULL and has no default.
+  /// overwrite the columns that were not read. Running the query throws `.invalidStatement` if a left-out column
+  /// outside the key can't be NULL and has no default.
   public static func read(only first: any ColumnConvertible, _ others: any ColumnConvertible...) -> Select<Self> {
     let readColumns = ([first] + others).map { ColumnReference($0.column) }
     return read(naming: readColumns) { !readColumns.contains($0) }

@@ -1,4 +1,4 @@
-// Pages of rows that start after a given row. A page skips no rows, as an offset would; each costs the same.
+// Pages of rows that start after a given row. Unlike an offset, a page skips no rows, so all pages cost the same.
 
 extension Statement where Output == [Model] {
   /// Returns the first page of rows; `page(after:limit:)` returns the next pages. The rows are in the statement's
@@ -126,8 +126,8 @@ extension Select {
   /// same values as the last row of the previous page. The value of NULL is nil; NULL sorts as in the query's order.
   ///
   /// Running the query throws `.invalidStatement` if the query has an offset, no order, or another number of terms than
-  /// values. A query with groups or windows and a combined query throw `.invalidStatement` too. Give the query a name,
-  /// and read the page from the named query.
+  /// values. Combined queries, and queries with groups or an order by an aggregate or window function, throw
+  /// `.invalidStatement` too. Give such a query a name, and read the page from the named query.
   public consuming func page(after values: [any SqlValue]?, limit: Int) -> Self { paged(after: values, limit) }
 
   private consuming func paged(after values: [any SqlValue]?, _ limit: Int) -> Self {

@@ -113,15 +113,15 @@ extension Statement {
     return self
   }
 
-  /// Sets the policy for rows that violate a uniqueness or NOT NULL constraint: `INSERT OR IGNORE`,
-  /// `UPDATE OR REPLACE`.
+  /// Sets the policy for rows that violate a uniqueness or NOT NULL constraint, and for `.ignore` also a CHECK:
+  /// `INSERT OR IGNORE`, `UPDATE OR REPLACE`.
   @inlinable
   public consuming func onConflict(_ policy: ConflictPolicy) -> Statement {
     tree.onConflict(policy)
     return self
   }
 
-  /// Skips rows that violate a uniqueness or NOT NULL constraint; a skipped insert returns the id 0.
+  /// Skips rows that violate a uniqueness, NOT NULL or CHECK constraint; a skipped insert returns the id 0.
   @inlinable
   public consuming func ignoreOnConflict() -> Statement { onConflict(.ignore) }
 

@@ -14,7 +14,7 @@
 ///
 /// Values are stored and compared without conversion to a column's type; a date becomes seconds since 1970. Never take
 /// names from untrusted input. Quoted names can't inject SQL, but could refer to any table. Names that the program has
-/// used are never freed. After 20,000 tables statements throw `.misuse`.
+/// used are never freed. After 20,000 tables or 200,000 columns, statements throw `.misuse`.
 public struct Table: Sendable {
   unowned(unsafe) let info: TableInfo
 
@@ -188,7 +188,7 @@ extension SelectStatement {
   }
 }
 
-/// Two tables are equal when they have the same name and the same columns.
+/// Two tables are equal when they have the same name, database, columns and known key.
 extension Table: Hashable {
   public static func == (left: Table, right: Table) -> Bool { left.info === right.info }
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }

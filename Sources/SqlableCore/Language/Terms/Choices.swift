@@ -200,7 +200,7 @@ extension TypedTerm {
   }
 
   /// Converts the value to the type's storage class: `CAST("a" AS INTEGER)`. SQLite's casts never fail: text that is
-  /// not a number becomes 0.
+  /// not a number becomes 0. A cast to a date or from a decimal column throws `.invalidStatement`.
   // Disfavored: for a nullable term another overload returns a nullable result. If the context requires a result that
   // is not optional, the compiler picks this overload. The function therefore checks the types.
   @_disfavoredOverload
@@ -281,6 +281,6 @@ extension SqlTerm {
   }
 
   /// Converts the value to the type's storage class: `CAST("a" AS INTEGER)`. SQLite's casts never fail: text that is
-  /// not a number becomes 0.
+  /// not a number becomes 0. A cast to a date or from a decimal column throws `.invalidStatement`.
   public func cast(to type: any SqlValue.Type) -> SqlExpression { expression.cast(to: type) }
 }

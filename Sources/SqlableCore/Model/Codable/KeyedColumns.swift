@@ -44,7 +44,8 @@ final class KeyedColumns: Sendable {
     return Unmanaged<KeyedColumns>.fromOpaque(known).takeUnretainedValue()
   }
 
-  /// Returns the position of a key's column, also in snake_case; nil without a column. Throws if two keys share it.
+  /// Returns the position of the column with a key's name, or that name in snake_case; nil if the table has neither.
+  /// Throws if another key has the column.
   func position(of name: String) throws -> Int? {
     try cache.withLock { cache in
       let key = ByteComparedName(wrappedValue: name)

@@ -10,7 +10,7 @@ import SqlableCore
 /// - A writer locks the queue, then the turn, then unlocks the queue.
 /// - So one writer at a time waits for the turn. The other writers wait for the queue in the order in which they
 ///   arrived.
-/// - A writer that ends its turn queues behind these writers, and can't take the turn from the next writer.
+/// - A pool can retake the turn for two milliseconds. Then its writer queues behind these writers.
 ///
 /// The lock provides only fairness; SQLite's locks protect the data. If the file can't be opened or was deleted, pools
 /// write without taking turns. A pool holds the turn until a commit has returned, and during the checkpoint of a

@@ -7,7 +7,7 @@ public struct SchemaPermission: OptionSet, Sendable, Hashable {
 
   public init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// Allows the plan to delete columns together with their values.
+  /// Allows the plan to delete columns with their values, and the values of columns that become generated.
   public static let dataLoss = SchemaPermission(rawValue: 1)
 }
 
@@ -28,13 +28,13 @@ extension Schema {
   ///
   /// A column is renamed only if `renamed` contains the column. Objects without a model stay, unless `dropping`
   /// includes their kind. If the plan would drop one column and add another column of the same type, the plan asks in
-  /// ``SchemaPlan/questions``. The plan also asks if a NOT NULL column without a default would stay, without which each
-  /// insert fails. Throws `.schema(.mismatch)` if such a column is not renamed or dropped, and for a change that no
-  /// plan can make: for example, a new NOT NULL column without a value.
+  /// ``SchemaPlan/questions``. A NOT NULL column that has no default and no model makes each insert fail. The plan asks
+  /// about such a column too; if no column of its type is added, the method throws `.schema(.mismatch)`. Also throws
+  /// `.schema(.mismatch)` for a change that no plan can make, and `.misuse` for an answer that fits no model.
   ///
   /// - `renamed` maps old column names to new names: `["colour": "color"]`, or `["bicycle.colour": "color"]`.
   /// - `renamedTables` maps old table names to new names.
-  /// - `notRenamed` lists columns to drop even if a column of the same type is added.
+  /// - `notRenamed` lists columns that were not renamed, although a column of the same type is added.
   /// - `filling` contains the values that existing rows get in a column that is new or becomes NOT NULL:
   ///   `["bicycle.price": 0.0]`.
   /// - `dropping` selects the kinds of objects to drop if no model declares them.
@@ -68,15 +68,15 @@ extension SchemaPlan {
   /// source.
   ///
   /// Throws `.misuse` for a plan that has questions, or that loses data without permission. Throws `.schema(.mismatch)`
-  /// if the schema has changed since the plan was made, or if rows do not fit the new schema. The error contains the
-  /// ids of these rows. Throws `.constraint`, `.full`, `.busy` and other errors of SQLite. An error leaves the database
-  /// unchanged.
+  /// if the schema has changed since the plan was made, or if rows do not fit the new schema. The error contains up to
+  /// ten ids of these rows. Throws `.constraint`, `.full`, `.busy` and other errors of SQLite. An error leaves the
+  /// database unchanged.
   ///
   /// While another connection writes, `apply` waits for up to `limit`. Without a limit, `apply` waits until the other
   /// connection finishes or the task is cancelled. After each busy timeout, `apply` calls `waiting` with the error that
-  /// names the writing process. Past the limit, `apply` throws this error. `apply` throws the error immediately inside
-  /// a closure of the transaction that holds the lock. Blocks the thread. In `async` code, use the overload for pools
-  /// with `await`.
+  /// names the writing process. Past the limit, `apply` throws this error. Inside a closure of the transaction that
+  /// holds the lock, `apply` throws the error after the first busy timeout. Blocks the thread. In `async` code, use the
+  /// overload for pools with `await`.
   ///
   /// `apply` calls `progress` before each step, and after about every hundred thousand rows of a rebuild.
   public func apply(

@@ -18,7 +18,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
   /// The SHA-256 of the schema that the plan was made for.
   let schema: String
 
-  /// True if the database already matches the models.
+  /// True if the database matches the models, apart from differences that the plan keeps.
   public var isEmpty: Bool { steps.isEmpty && questions.isEmpty }
   /// True if the plan deletes stored data.
   public var losesData: Bool { steps.contains(where: \.losesData) }
@@ -31,7 +31,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
     public let table: String
     public let changes: [Change]
     public let statements: [Statement]
-    /// True if the step deletes a column or table that can contain values.
+    /// True if the step deletes a column, or the values of a column that becomes generated.
     public let losesData: Bool
     /// True if the step copies all rows into a new table.
     public let rebuilds: Bool

@@ -8,7 +8,7 @@ import SqlableCore
 /// try JSONEncoder().encode(schema)
 /// ```
 ///
-/// Types and expressions are compared word by word: blanks, comments and quotes around names are ignored. Tables,
+/// Types and expressions are compared word by word: blanks, comments, case and quotes around names are ignored. Tables,
 /// views, indexes and triggers are sorted by name. Columns keep the table's order.
 public struct DatabaseSchema: Sendable, Hashable, Codable {
   public var tables: [Table] = []
@@ -50,7 +50,7 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var notNullConflict: SchemaText?
     /// The name of the NOT NULL constraint, which comparisons ignore; nil for a constraint without a name.
     @EqualityIgnored public var notNullName: String?
-    /// The DEFAULT expression; nil if the default is NULL.
+    /// The DEFAULT expression; nil for a column without DEFAULT.
     public var defaultValue: SchemaText?
     /// The collation; nil for `BINARY`.
     public var collation: SchemaText?
