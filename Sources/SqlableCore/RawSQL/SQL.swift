@@ -148,7 +148,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// Adds a parameter. A run of the prepared SQL supplies the value, by name or by position.
     ///
     /// ```swift
-    /// let byId = try db.prepare("SELECT * FROM bicycle WHERE id = \(Parameter<Int>("id"))", as: Bicycle.self)
+    /// let byId = try db.prepare("SELECT name FROM bicycle WHERE id = \(Parameter<Int>("id"))", as: String.self)
     /// ```
     public mutating func appendInterpolation<Value>(_ parameter: Parameter<Value>) {
       beginInterpolation()

@@ -4,7 +4,7 @@ import SqlableCore
 ///
 /// ```swift
 /// try Bicycle.dropTable().run(db)                      // DROP TABLE main."bicycle"
-/// try Drop.view("names").ifExists().run(db)            // DROP VIEW IF EXISTS main."names"
+/// try DropStatement.view("names").ifExists().run(db)   // DROP VIEW IF EXISTS main."names"
 /// ```
 ///
 /// A `DropStatement` is a value like other statements, but clients can't send it as data. The statement runs on a
