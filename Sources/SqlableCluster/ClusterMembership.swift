@@ -110,8 +110,8 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Removes a node. If fewer than three voters would remain, another node that answers becomes a voter first. If the
-  /// node is the leader, another voter becomes the leader first.
+  /// Removes a node. If the node is a voter and fewer than three voters would remain, another node that answers becomes
+  /// a voter first; if none answers, fewer voters remain. If the node is the leader, another voter becomes it first.
   ///
   /// - Parameter mustAnswer: True if the method throws when the cluster has no such node, or when the node does not
   ///   answer.

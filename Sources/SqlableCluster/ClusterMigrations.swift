@@ -44,8 +44,7 @@ extension Migrations {
   ///
   /// Works as ``apply(_:waitingAtMost:file:line:progress:waiting:)-(SqlDatabase,_,_,_,_,_)``, with the same errors.
   /// If several programs start together, each migration runs once. Migrations of SQL or statements run unchanged; for
-  /// Swift code, use
-  /// ``Migration/init(onCluster:revision:_:)``. Throws `.misuse` inside a transaction. Throws `.misuse` before the
+  /// Swift code, use ``Migration/init(onCluster:revision:_:)``. Throws `.misuse` inside a transaction, and before the
   /// first migration runs if a pending migration needs a handle. The client's `timeout` limits each transaction;
   /// ``withDeadline(_:isolation:_:)`` limits the whole call.
   @discardableResult

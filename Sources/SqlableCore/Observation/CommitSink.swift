@@ -20,7 +20,7 @@ package struct CommittedChanges: Sendable {
   package var rows: [RowChange] = []
   /// The changes to tables that live results read, by folded name.
   package var tables: [[UInt8]: TableChanges] = [:]
-  /// True if there might be more changes, for example after a schema change or a restore, or without all hook reports.
+  /// True if there might be more changes: after a schema change or a restore, or if SQLite's hooks did not report all.
   package var isUnknown = false
   /// The count of observer changes when the transaction read the interests. For subscribers added later, there might be
   /// unrecorded changes.

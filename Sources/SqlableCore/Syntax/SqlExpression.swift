@@ -4,8 +4,9 @@
 /// Bicycle.color == "red" && Bicycle.id > 3        // "color" = ? AND "id" > ?
 /// ```
 ///
-/// An expression is an immutable value. Swift values are bound; only constants such as a JSON path become literals. As
-/// in SQL, most operations on NULL return NULL, and a filter drops the rows for which its condition is NULL.
+/// An expression is an immutable value. In statements, Swift values are bound, except constant arguments such as a JSON
+/// path, which become literals. In declarations, such as checks and views, all values become literals. As in SQL, most
+/// operations on NULL return NULL, and a filter drops the rows for which its condition is NULL.
 public struct SqlExpression: Sendable, Hashable {
   package let node: Node
   let size: Size

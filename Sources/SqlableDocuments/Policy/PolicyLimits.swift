@@ -25,9 +25,9 @@ extension StatementPolicy {
     public var steps: Int? = 50_000_000
     /// The maximum size of a text, blob or row that a run binds, creates or reads, in bytes.
     public var valueBytes: Int? = 1 << 20
-    /// The maximum length of a LIKE or GLOB pattern, in bytes. A match can't be interrupted, and its time can grow with
-    /// the product of the lengths of pattern and text. With a pattern of 256 bytes and a text of one MiB, a match takes
-    /// up to a second.
+    /// The maximum length of a LIKE or GLOB pattern in a run, and of a REGEXP pattern in a checked document, in bytes.
+    /// A match can't be interrupted, and its time can grow with the product of the lengths of pattern and text. With a
+    /// pattern of 256 bytes and a text of one MiB, a match takes up to a second.
     public var patternBytes: Int? = 256
     /// The maximum length of the second argument of `instr`, `replace`, `trim`, `ltrim`, `rtrim` and `json_patch`, in
     /// bytes. A call of these functions is a single step, which can't be interrupted and whose time grows with the

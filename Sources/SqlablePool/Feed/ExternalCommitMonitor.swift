@@ -54,7 +54,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     }
   }
 
-  // MARK: When it checks
+  // MARK: Schedule
 
   private func logWasWritten() {
     detector.logWasWritten()
@@ -76,7 +76,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     if detector.asksWriter(writerChecks: feed.writerChecks) { ask() }
   }
 
-  // MARK: A check
+  // MARK: Checks
 
   private func check(isPoll: Bool = false) {
     guard !isEnded else { return }
@@ -157,7 +157,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   private func writerAnswered() { queue.async { [weak self] in self?.detector.writerAnswered() } }
 
-  // MARK: Its end
+  // MARK: End
 
   /// Stops all checks and closes the handle before returning.
   func end() {

@@ -172,7 +172,7 @@ package final class PoolFeed: CommitSink {
     didCommitElsewhere()
   }
 
-  // MARK: What statements read
+  // MARK: Columns that statements read
 
   /// A statement and the schema version that the statement was compiled with.
   struct ReadKey: Hashable {

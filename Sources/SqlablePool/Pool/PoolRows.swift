@@ -39,7 +39,7 @@ public struct PoolRows<Row: Sendable>: AsyncSequence, Sendable {
 
     fileprivate init(rows: PoolRows) { self.rows = rows }
 
-    /// Returns the next row; nil after the last row, and for each call after an error was thrown.
+    /// Returns the next row; nil after the last row, and after an error.
     public mutating func next() async throws -> Row? { try await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Row? {

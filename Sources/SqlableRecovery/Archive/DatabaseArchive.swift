@@ -36,7 +36,8 @@ public struct DatabaseArchive: Sendable, Hashable {
   /// A commit of an archive.
   public struct Commit: Sendable, Hashable {
     public let commit: Int
-    /// The time of archiving. Unless archiving failed or lagged, at most the archive's interval after the commit.
+    /// The time of archiving. The first commit of a range has the time of the database copy, which can be much later
+    /// than the commit. For others, at most the archive's interval after the commit, unless archiving failed or lagged.
     public let time: Date
   }
 
@@ -48,9 +49,9 @@ public struct DatabaseArchive: Sendable, Hashable {
 
   private var files: ArchiveFiles { ArchiveFiles(path: path) }
 
-  /// Returns the ranges of commits that can be restored, one for each database copy. If the pool was closed or the
-  /// archive was not writable before a copy, commits are missing between two ranges; otherwise there is no gap. Does
-  /// not read pages. Throws `.cannotOpen` if the directory does not exist.
+  /// Returns the ranges of commits that can be restored, one for each database copy. Commits can be missing between two
+  /// ranges if the second copy began after the pool or file was closed, or after archiving was interrupted. Otherwise
+  /// there is no gap. Does not read pages. Throws `.cannotOpen` if the directory does not exist.
   public func ranges() throws -> [Range] {
     try files.generations().map { generation in
       let description = try files.description(ofGeneration: generation)

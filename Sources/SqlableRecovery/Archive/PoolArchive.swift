@@ -17,7 +17,7 @@ extension SqlitePool {
   /// running are not archived.
   ///
   /// The WAL is not reset until its commits are archived. The archive resets the WAL every 1,000 pages; writers wait
-  /// during this checkpoint. Connections outside this pool can write too, but must not run `wal_checkpoint(TRUNCATE)`
+  /// only during the reset. Connections outside this pool can write too, but must not run `wal_checkpoint(TRUNCATE)`
   /// or leave WAL mode: both throw `.busy` in these connections.
   ///
   /// Failures are retried, and are reported to `didFail`, in ``PoolArchive/status`` and by `health()`. Throws `.misuse`

@@ -24,7 +24,8 @@ struct CorruptionCheck {
     return try ExclusiveCheck.$current.withValue(check) { try body(report) }
   }
 
-  /// Fills the report. With `exclusively`, returns the check with its open connection; otherwise returns nil.
+  /// Fills the report. With `exclusively`, returns the check with its open connection; nil if the file can't be opened.
+  /// Without `exclusively`, returns nil.
   private func examine(_ report: inout CorruptionReport, exclusively: Bool) throws -> ExclusiveCheck? {
     let connection = try? Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)

@@ -24,12 +24,13 @@ private struct Yacht: Equatable {
 }
 
 extension Yacht: Sqlable {
-  static let id = column("id", Int.self, PrimaryKey(autoincrement: true))
-  static let name = column("name", String.self, Collate.nocase)
+  static let id: TypedColumn<Yacht, Int> = column("id", Int.self, PrimaryKey(autoincrement: true))
+  static let name: TypedColumn<Yacht, String> = column("name", String.self, Collate.nocase)
   static let rig = column("rig", Rig.self, Default(Rig.sloop))
-  static let lengthM = column("length_m", Double.self, Check("length_m > 0"))
-  static let harbourId = column("harbour_id", Int?.self, ForeignKey<Harbour>(onDelete: .setNull))
-  static let launchedAt = column("launched", Date?.self, as: .date(.iso8601))
+  static let lengthM: TypedColumn<Yacht, Double> = column("length_m", Double.self, Check("length_m > 0"))
+  static let harbourId: TypedColumn<Yacht, Int?> = column(
+    "harbour_id", Int?.self, ForeignKey<Harbour>(onDelete: .setNull))
+  static let launchedAt: TypedColumn<Yacht, Date?> = column("launched", Date?.self, as: .date(.iso8601))
   static let tableLayout = [id.column, name.column, rig.column, lengthM.column, harbourId.column, launchedAt.column]
   static let tableIndexes = [Index(name)]
 
