@@ -83,7 +83,10 @@ public struct DatabaseFiles: Sendable, Hashable {
   /// new path is on another file system or can't be written to. After an error, the database is still at the old path.
   public func move(to path: String) throws {
     try checkTarget(path)
-    try settle()
+    try exclusively { try rename(to: path) }
+  }
+
+  private func rename(to path: String) throws {
     let resolvedPath = resolvedPath
     // Unlike rename, this call does not replace a file that was created at the new path meanwhile.
     guard sqlable_rename_to_new(resolvedPath, path) == 0 else {
@@ -98,21 +101,16 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   /// Copies the database into a new file, which appears at the path once the copy is complete and synced.
   ///
-  /// Like ``move(to:)``, the copy first copies the WAL into the database file. A read lock keeps other processes from
-  /// writing during the copy. Call this method inside `withClosed` of a handle or pool. To copy a database in use, call
-  /// ``SqliteDatabase/backup(to:_:)-(String,_)``. A crash leaves at most a file named `….sqlable-copy`.
+  /// Like ``move(to:)``, the copy first copies the WAL into the database file. An exclusive lock keeps other processes
+  /// from reading and writing during the copy. Call this method inside `withClosed` of a handle or pool. To copy a
+  /// database in use, call ``SqliteDatabase/backup(to:_:)-(String,_)``. A crash leaves at most a file named
+  /// `….sqlable-copy`.
   ///
   /// Throws `.misuse` if a file exists at the path, and `.cannotOpen` if there is no database. Throws `.busy` like
   /// `move`, and if another copy to the path is running. Also throws `.full` and other errors of the file system.
   public func copy(to path: String) throws {
     try checkTarget(path)
-    let database = try settled()
-    defer { try? database.close() }
-    try database.transaction(.deferred) { db in
-      // The read lock keeps other connections from writing to the file during the copy.
-      _ = try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
-      try copyFile(to: path)
-    }
+    try exclusively { try copyFile(to: path) }
   }
 
   private func copyFile(to path: String) throws {
@@ -175,15 +173,19 @@ public struct DatabaseFiles: Sendable, Hashable {
     }
   }
 
-  /// Copies the WAL into the database file, and deletes the WAL. Leaving WAL mode requires exclusive access, so this
-  /// method throws `.busy` if another connection has the file open.
-  private func settle() throws { try settled().close() }
-
-  /// Returns an open handle, after copying and deleting the WAL.
-  private func settled() throws -> SqliteDatabase {
+  /// Copies the WAL into the database file, deletes the WAL, and calls `body` with an exclusive lock. Throws `.busy` if
+  /// another connection has the file open in WAL mode, or reads or writes it in another mode.
+  private func exclusively(_ body: () throws -> Void) throws {
     let configuration = Configuration(
       createsDirectories: false, busyTimeout: 0, journalMode: .delete, key: key, cipher: cipher)
-    return try SqliteDatabase(filepath: filepath, configuration: configuration)
+    let db = try SqliteDatabase(filepath: filepath, configuration: configuration)
+    try db.beginTransaction(.exclusive)
+    defer {
+      // A commit would throw if `body` has moved the file.
+      try? db.rollbackTransaction()
+      try? db.close()
+    }
+    try body()
   }
 
   private func check(_ path: String) throws {

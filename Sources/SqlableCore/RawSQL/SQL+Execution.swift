@@ -288,7 +288,7 @@ extension PreparedStatement {
   }
 
   /// True for a statement without a transaction that writes to the database file: VACUUM, `PRAGMA user_version = 1`.
-  /// VACUUM INTO writes to another file. `PRAGMA journal_mode` and `PRAGMA wal_checkpoint` return rows.
+  /// False for VACUUM INTO, and for pragmas that return rows, such as `journal_mode` and `wal_checkpoint`.
   fileprivate var changesFile: Bool {
     guard !isReadOnly, columnCount == 0, let keyword = firstKeyword else { return false }
     return keyword == "PRAGMA"

@@ -1,8 +1,8 @@
 import Glibc
 
 extension SqlError {
-  /// The error of a failed system call. `isRead` is true for a call that only reads: without permission, it throws
-  /// `.cannotOpen` instead of `.readOnly`.
+  /// Returns the error of a failed system call. Without permission, the kind is `.cannotOpen` for a call that only
+  /// reads (`isRead`), and `.readOnly` for any other call.
   package static func system(_ action: String, _ path: String, _ code: Int32, isRead: Bool = false) -> SqlError {
     let kind: Kind =
       switch code {

@@ -56,12 +56,12 @@ extension SqlitePool {
 
   private func prepare(_ schema: Schema, _ migrations: Migrations?) async throws {
     do {
-      guard let migrations else {
+      if let migrations {
+        try await migrations.apply(self)
+        try await schema.verify(self)
+      } else {
         try await schema.create(self)
-        return
       }
-      try await migrations.apply(self)
-      try await schema.verify(self)
     } catch {
       try? await close()
       throw error
@@ -70,12 +70,12 @@ extension SqlitePool {
 
   private func prepare(_ schema: Schema, _ migrations: Migrations?) throws {
     do {
-      guard let migrations else {
+      if let migrations {
+        try migrations.apply(self)
+        try schema.verify(self)
+      } else {
         try schema.create(self)
-        return
       }
-      try migrations.apply(self)
-      try schema.verify(self)
     } catch {
       try? close()
       throw error

@@ -110,6 +110,30 @@ import Testing
   }
 
   @Test(.needsSQLiteProgram)
+  func anotherProcessThatReadsOrWritesPreventsMovesAndCopies() throws {
+    try withFile { path, directory in
+      let target = directory + "/target.sqlite"
+      let other = try SQLiteProcess(path)
+      try other.run("PRAGMA journal_mode = DELETE;")
+      for (use, end) in [
+        ("BEGIN IMMEDIATE; INSERT INTO bicycle (name, color) VALUES ('other', 'blue');", "COMMIT;"),
+        ("BEGIN; SELECT count(*) FROM bicycle;", "COMMIT;"),
+      ] {
+        try other.run(use)
+        let before = files(in: directory)
+        expectError(.busy) { try DatabaseFiles(of: path).move(to: target) }
+        expectError(.busy) { try DatabaseFiles(of: path).copy(to: target) }
+        #expect(files(in: directory) == before)
+        try other.run(end)
+      }
+      other.quit()
+      try DatabaseFiles(of: path).move(to: target)
+      #expect(files(in: directory) == ["target.sqlite"])
+      #expect(try Bicycle.count().run(SqliteDatabase(filepath: target)) == 101)
+    }
+  }
+
+  @Test(.needsSQLiteProgram)
   func aCopyIsWholeWhileAnotherProcessWrites() throws {
     try withDirectory { directory in
       let path = directory + "/ends.sqlite"

@@ -121,10 +121,14 @@ private func text(_ query: FullTextQuery) -> String { query.rawValue }
         let error = sqlError { _ = try Story.search(deep).run(db) }
         if let error {
           #expect(error.message.contains("nested too deeply"), "\(depth)")
-          #expect(depth > 25, "\(depth)")
+          #expect(depth == 29)
           break
         }
       }
+      var excluding = FullTextQuery.words("swift")
+      for _ in 1...14 { excluding = .words("swift").excluding(excluding) }
+      _ = try Story.search(excluding).run(db)
+      expectInvalidStatement { _ = try Story.search(.words("swift").excluding(excluding)).run(db) }
       var narrow = FullTextQuery.anyWord("swift a")
       var depth = 0
       while depth < 200, sqlError({ _ = try Story.search(narrow).run(db) }) == nil {
