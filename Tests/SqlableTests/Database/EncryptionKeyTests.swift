@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Sqlable
 import Testing
 
@@ -66,6 +67,20 @@ import Testing
       #expect(error?.kind == .cannotOpen)
       #expect(error?.message.contains("/none") == true)
       #expect(sqlError { _ = try EncryptionKey.rawFile(directory) }?.kind == .io)
+    }
+  }
+
+  @Test func aKeyFileWithoutReadPermissionCannotBeOpened() throws {
+    try withDirectory { directory in
+      let path = directory + "/key"
+      try Data(count: 32).write(to: URL(filePath: path))
+      #expect(chmod(path, 0) == 0)
+      // An administrator reads any file, so this thread opens files as another user.
+      let openFiles = unsafeBitCast(dlsym(nil, "setfsuid"), to: (@convention(c) (UInt32) -> Int32).self)
+      _ = openFiles(65_534)
+      defer { _ = openFiles(geteuid()) }
+      #expect(sqlError { _ = try EncryptionKey.rawFile(path) }?.kind == .cannotOpen)
+      #expect(sqlError { _ = try EncryptionKey.passphraseFile(path) }?.kind == .cannotOpen)
     }
   }
 
