@@ -30,8 +30,15 @@ package final class StatementCache {
     }
   }
 
+  /// The hash of a key, which is not hashed again: a key contains no values, so external input can't force collisions.
+  private struct KeyHash: Hashable {
+    let value: UInt64
+
+    func _rawHashValue(seed: Int) -> Int { Int(truncatingIfNeeded: value) }
+  }
+
   private struct State {
-    var entries: [UInt64: Entry] = [:]
+    var entries: [KeyHash: Entry] = [:]
     var size = 0
     var uses = 0
     var hits = 0
@@ -56,7 +63,7 @@ package final class StatementCache {
 
   /// Returns the statement with this key, marked as in use; nil if the statement is not cached or is already in use.
   func take(_ key: SqlBuffer, hash: UInt64) -> PreparedStatement? {
-    guard let entry = state.entries[hash], !entry.statement.isInUse, entry.matches(key) else {
+    guard let entry = state.entries[KeyHash(value: hash)], !entry.statement.isInUse, entry.matches(key) else {
       state.misses += 1
       return nil
     }
@@ -70,6 +77,7 @@ package final class StatementCache {
   /// Caches a statement, unless statements in use leave no room or have its hash. Replaces an unused one with its hash.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
+    let hash = KeyHash(value: hash)
     if let entry = state.entries[hash] {
       // A statement in use runs the same text further up the call stack, or has another text with the same hash.
       guard !entry.statement.isInUse else { return }
@@ -87,7 +95,7 @@ package final class StatementCache {
   /// Removes every statement. A statement in use is finalized when its run ends.
   func removeAll() { (state.entries, state.size) = ([:], 0) }
 
-  private func evict(_ hash: UInt64) {
+  private func evict(_ hash: KeyHash) {
     state.size -= state.entries.removeValue(forKey: hash)?.size ?? 0
     state.evictions += 1
   }

@@ -31,7 +31,10 @@ extension Connection {
   /// Returns the compiled statement of a query, with its values bound.
   func prepared(_ query: SelectQuery, of kind: SqlBuffer.KeyKind) throws -> (statement: PreparedStatement, hasKey: Bool)
   {
-    try prepared(kind) { try SelectWriter(sql: sql, parameters: parameters).write(statement: query) }
+    try prepared(kind) {
+      if sql.isKey, sql.append(keyOfPlain: query, parameters) { return }
+      try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
+    }
   }
 
   /// Returns the compiled statement of a change without structs, with its values bound.

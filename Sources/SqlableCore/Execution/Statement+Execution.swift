@@ -164,7 +164,7 @@ extension SqliteDatabase {
 
   package func beginReading(modelsOf query: SelectQuery, isLoop: Bool = false) throws -> StatementRun {
     let table = query.table
-    if let defect = table.defect { throw defect }
+    try table.checkDeclarations()
     return try reading(of: table, isLoop: isLoop) { connection in
       let statement = try connection.prepared(query, of: .statement).statement
       statement.expectColumns(table.identities, count: table.count)

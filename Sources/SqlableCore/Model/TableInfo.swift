@@ -252,6 +252,17 @@ package final class TableInfo: Sendable {
     return defect
   }
 
+  /// Throws `defect` if there is one.
+  @inline(__always)
+  package func checkDeclarations() throws {
+    if !isSound.load(ordering: .relaxed) { try throwDefect() }
+  }
+
+  @inline(never)
+  private func throwDefect() throws {
+    if let defect { throw defect }
+  }
+
   /// The placeholder for an unknown table.
   package static let none = TableInfo(Nothing.self)
 
@@ -277,14 +288,14 @@ package final class TableInfo: Sendable {
   @usableFromInline
   static func checked(_ model: (some Sqlable).Type) throws -> TableInfo {
     let info = unchecked(model)
-    if let defect = info.defect { throw defect }
+    try info.checkDeclarations()
     return info
   }
 
   /// Returns a table with a model's layout. Throws `.misuse` if the model's declarations are inconsistent.
   package static func of(_ model: (some Sqlable).Type, named name: String) throws -> TableInfo {
     let info = unchecked(model).named(name)
-    if let defect = info.defect { throw defect }
+    try info.checkDeclarations()
     return info
   }
 

@@ -29,3 +29,56 @@ extension SqlBuffer {
     append(address: column)
   }
 }
+
+// MARK: - Short keys
+
+extension SqlBuffer {
+  /// Writes the key of a query of one table that compares columns with values, as most queries do. Returns false, and
+  /// leaves the buffers as they were, for any other query.
+  ///
+  /// Such a query has no other key: the first word of the key has the bit of ``shortKey``.
+  func append(keyOfPlain query: SelectQuery, _ parameters: ParameterBuffer) -> Bool {
+    guard query.isPlain else { return false }
+    let (limit, start, values) = (query.limit, count, parameters.count)
+    // Writing the SQL throws the error of a negative limit.
+    if let limit, limit < 0 { return false }
+    let form: UInt64 =
+      switch query.form {
+      case .rows: 0
+      case .count: 1
+      case .exists: 2
+      }
+    append(word: SqlBuffer.shortKey | form << 1 | (limit == nil ? 0 : 1))
+    append(address: query.table)
+    guard query.filter.map({ append(keyOfCondition: $0, parameters) }) ?? true else {
+      truncate(to: start)
+      parameters.truncate(to: values)
+      return false
+    }
+    if let limit { parameters.append(.integer(Int64(limit)) as BoundValue) }
+    return true
+  }
+
+  private func append(keyOfCondition term: SqlExpression, _ parameters: ParameterBuffer) -> Bool {
+    guard case .all(let terms) = term.node else { return append(keyOfComparison: term, parameters) }
+    // A longer chain has parentheses.
+    return terms.count <= SqlExpression.maximumChain
+      && terms.allSatisfy { append(keyOfComparison: $0, parameters) }
+  }
+
+  /// Writes the key of a column that is compared with a value. Returns false for any other term, after which the
+  /// caller truncates the buffers.
+  @inline(__always)
+  func append(keyOfComparison term: SqlExpression, _ parameters: ParameterBuffer) -> Bool {
+    guard case .binary(let operation, let left, let right) = term.node, operation.isComparison,
+      case .value(let value) = right.node, case .column(.declared(let column)) = left.node, column.isKept
+    else { return false }
+    append(word: SqlBuffer.shortKey | UInt64(UInt(bitPattern: operation.sql.utf8Start)))
+    append(address: column)
+    parameters.append(value)
+    return true
+  }
+
+  /// The bit that distinguishes the words of short keys from addresses and from the lengths of texts.
+  private static let shortKey: UInt64 = 1 << 63
+}

@@ -31,7 +31,7 @@ struct SelectWriter {
   /// Writes a query of one table with at most a filter and a limit.
   private func writePlain(_ query: borrowing SelectQuery) throws {
     let (table, limit, form) = (query.table, query.limit, query.form)
-    if let defect = table.defect { throw defect }
+    try table.checkDeclarations()
     let renderer = Renderer(
       table: table, sql.isKey ? nil : Scope(table, isInText: isInText), sql: sql, parameters: parameters)
     switch (form, limit) {
@@ -192,7 +192,7 @@ struct SelectWriter {
   func writeOtherTables(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     let names = sql.isKey ? [] : renderer.scope.named
     for (index, source) in query.sources.dropFirst().enumerated() {
-      if let defect = source.table.defect { throw defect }
+      try source.table.checkDeclarations()
       var source = source
       source.condition = nil
       sql.append(index == 0 ? " FROM " : " JOIN ")
@@ -235,7 +235,7 @@ struct SelectWriter {
       return
     }
     for index in query.sources.indices {
-      if let defect = query.sources[index].table.defect { throw defect }
+      try query.sources[index].table.checkDeclarations()
     }
     if query.isDistinct { sql.append("SELECT DISTINCT ") } else { sql.append("SELECT ") }
     switch results {

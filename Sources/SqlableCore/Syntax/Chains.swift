@@ -5,21 +5,21 @@ extension SqlExpression {
   fileprivate var isAlwaysTrue: Bool { if case .value(.integer(1)) = node { true } else { false } }
 
   package func and(_ other: SqlExpression) -> SqlExpression {
-    switch (node, other.node) {
-    case (.all(let left), .all(let right)): SqlExpression(.all(left.appending(right)))
-    case (.all(let left), _): SqlExpression(.all(left.appending(other)))
-    case (_, .all(let right)): SqlExpression(.all(TermChain([self] + right)))
-    default: SqlExpression(.all(TermChain([self, other])))
+    if case .all(let left) = node {
+      if case .all(let right) = other.node { return SqlExpression(.all(left.appending(right))) }
+      return SqlExpression(.all(left.appending(other)))
     }
+    if case .all(let right) = other.node { return SqlExpression(.all(TermChain([self] + right))) }
+    return SqlExpression(.all(TermChain([self, other])))
   }
 
   package func or(_ other: SqlExpression) -> SqlExpression {
-    switch (node, other.node) {
-    case (.any(let left), .any(let right)): SqlExpression(.any(left.appending(right)))
-    case (.any(let left), _): SqlExpression(.any(left.appending(other)))
-    case (_, .any(let right)): SqlExpression(.any(TermChain([self] + right)))
-    default: SqlExpression(.any(TermChain([self, other])))
+    if case .any(let left) = node {
+      if case .any(let right) = other.node { return SqlExpression(.any(left.appending(right))) }
+      return SqlExpression(.any(left.appending(other)))
     }
+    if case .any(let right) = other.node { return SqlExpression(.any(TermChain([self] + right))) }
+    return SqlExpression(.any(TermChain([self, other])))
   }
 }
 

@@ -22,6 +22,14 @@ public struct SelectQuery: Sendable, Hashable {
     inlineTable = table
   }
 
+  @usableFromInline
+  init(of table: TableInfo, filter: SqlExpression, limit: Int) {
+    form = .rows
+    inlineTable = table
+    inlineFilter = filter
+    inlineLimit = limit
+  }
+
   package init(_ source: Source, results: [Result]) { self.init(Clauses(sources: [source], results: results)) }
 
   /// Creates a query for the rows, number or existence of another query's rows.

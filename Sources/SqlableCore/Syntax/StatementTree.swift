@@ -13,7 +13,7 @@ extension StatementTree {
   package var table: TableInfo {
     get throws {
       let table = tableInfo
-      if let defect = table.defect { throw defect }
+      try table.checkDeclarations()
       return table
     }
   }

@@ -39,7 +39,12 @@ package struct TermChain: RandomAccessCollection, Sendable {
 
   func appending(_ term: SqlExpression) -> TermChain {
     switch form {
-    case .few(let terms): return TermChain(terms + [term])
+    case .few(let terms):
+      var longer: [SqlExpression] = []
+      longer.reserveCapacity(terms.count + 1)
+      longer += terms
+      longer.append(term)
+      return TermChain(longer)
     case .many(let storage, let count):
       let slot = Slot(term, after: storage[count - 1], count: count)
       if storage.append(slot, at: count) { return TermChain(.many(storage, count + 1)) }
@@ -50,13 +55,21 @@ package struct TermChain: RandomAccessCollection, Sendable {
   }
 
   var size: SqlExpression.Size {
-    var last: Slot?
     switch form {
-    case .few(let terms): for (count, term) in terms.enumerated() { last = Slot(term, after: last, count: count) }
-    case .many(let storage, let count): last = storage[count - 1]
+    case .few(let terms):
+      // A short chain is one part: each term but the first adds an operator.
+      var size = SqlExpression.Size(depth: 0, height: 0)
+      for index in terms.indices {
+        let next = terms[index].size
+        size.depth = Swift.max(size.depth, next.depth)
+        size.height = index == 0 ? next.height : Swift.max(size.height, next.height) + 1
+      }
+      size.depth += 1
+      return size
+    case .many(let storage, let count):
+      let last = storage[count - 1]
+      return SqlExpression.Size(depth: last.depth + 1, height: last.height)
     }
-    guard let last else { return SqlExpression.Size(depth: 1, height: 0) }
-    return SqlExpression.Size(depth: last.depth + 1, height: last.height)
   }
 
   /// The maximum number of terms for which an array is faster.

@@ -194,7 +194,7 @@ final class DocumentDecoder {
     guard let table = models.first(where: { $0.name.isExactly(name) }) else {
       throw failure("unknown table; add the table's model to the rules of the decoder")
     }
-    if let defect = table.defect { throw defect }
+    try table.checkDeclarations()
     return table
   }
 

@@ -159,7 +159,7 @@ private struct BlobPlace {
     (self.isWritten, self.size) = (isWritten, size)
     var query = Statement<Model, [Model]>(row.tree).asSelect().query
     table = query.table
-    if let defect = table.defect { throw defect }
+    try table.checkDeclarations()
     guard let position = table.position(of: ColumnReference(column)) else {
       throw SqlError.missing(ColumnReference(column), in: [table])
     }

@@ -249,7 +249,7 @@ extension AssociationLevel {
     var earlier = SelectQuery.Source(table: parentTable)
     let nexts = path.links.map { ($0.source, $0.step) } + [(SelectQuery.Source(table: query.table), path.step)]
     return try nexts.map { next, step in
-      if let defect = next.table.defect { throw defect }
+      try next.table.checkDeclarations()
       defer { earlier = next }
       switch step {
       case .referring(let foreignKey, let key):

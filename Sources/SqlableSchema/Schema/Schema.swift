@@ -53,7 +53,7 @@ public struct Schema: Sendable {
 
   /// Throws `.misuse` if a model or trigger contradicts itself or the schema.
   func check() throws {
-    for table in tables { if let defect = table.defect { throw defect } }
+    for table in tables { try table.checkDeclarations() }
     for trigger in triggers where !tables.contains(where: { $0.name.isSameName(as: trigger.table.name) }) {
       throw SqlError.misuse("trigger \(trigger.name) is on table \(trigger.table.name), which is not in the schema")
     }
@@ -212,7 +212,7 @@ extension DatabaseSchema.Table {
 extension DatabaseSchema {
   /// Creates the schema that a model declares: a table and its full-text index, or a view.
   init(of table: TableInfo, with triggers: [Trigger] = [], for connection: Connection) throws {
-    if let defect = table.defect { throw defect }
+    try table.checkDeclarations()
     let definition = TableDefinition(table)
     if let view = table.view {
       views.append(View(name: table.name, sql: SchemaText(try definition.create(view, for: connection))))

@@ -175,7 +175,7 @@ extension Trigger: Runnable {
   }
 
   private func check() throws {
-    if let defect = table.defect { throw defect }
+    try table.checkDeclarations()
     guard !name.isEmpty, !name.utf8.contains(0) else { throw wrong("has a name that is empty or contains a NUL byte") }
     guard table.view == nil else { throw wrong("can't be on a view") }
     guard table.fullText?.isExternal != false else { throw wrong("can't be on a full-text table") }

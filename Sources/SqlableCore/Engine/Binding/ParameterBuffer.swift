@@ -214,6 +214,9 @@ package final class ParameterBuffer {
     bytes.pointee.fill(from: mark.used)
   }
 
+  /// Removes the values from `count` on. The memory of their texts is reused after the scope.
+  func truncate(to count: Int) { state.count = count }
+
   /// Removes the values from `first` on. Writing the cache key has added the values once, and writing the statement's
   /// text has added the same values again. Throws if the two lists differ, because the statement would then be bound to
   /// wrong values.

@@ -36,10 +36,8 @@ extension Sqlable {
   /// Running the statement throws `.misuse` if the model has no primary key, or a key of several columns.
   @inlinable
   public static func byId(_ key: some SqlValue) -> Statement<Self, Self?> {
-    var query = SelectQuery(of: TableInfo.unchecked(Self.self))
-    query.filter(SqlExpression(key: key) { try TableInfo.of(Self.self) })
-    query.limit = 1
-    return Statement(.select(query))
+    let table = TableInfo.unchecked(Self.self)
+    return Statement(.select(SelectQuery(of: table, filter: SqlExpression(key: key, of: table), limit: 1)))
   }
 
   /// Reads the row with this primary key of several columns; nil if no row has the key. Pass the values in the order of
@@ -54,10 +52,9 @@ extension Sqlable {
   public static func byId(
     _ first: any SqlValue, _ second: any SqlValue, _ others: any SqlValue...
   ) -> Statement<Self, Self?> {
-    var query = SelectQuery(of: TableInfo.unchecked(Self.self))
-    query.filter(SqlExpression(key: [first, second] + others) { try TableInfo.of(Self.self) })
-    query.limit = 1
-    return Statement(.select(query))
+    let table = TableInfo.unchecked(Self.self)
+    let key = SqlExpression(key: [first, second] + others, of: table)
+    return Statement(.select(SelectQuery(of: table, filter: key, limit: 1)))
   }
 
   /// Inserts the struct as a new row and returns its id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
@@ -273,9 +270,9 @@ extension Sqlable {
 extension SqlExpression {
   /// Makes the condition that a row's primary key equals this value.
   @inlinable
-  init(key value: some SqlValue, of table: () throws -> TableInfo) {
+  init(key value: some SqlValue, of table: TableInfo) {
     do {
-      let column = try table().keyColumn
+      let column = try table.keyColumn
       let term = column.expression
       guard let type = term.typeOfValues else {
         self = term.combined(.equal, with: value, for: column)
@@ -294,9 +291,8 @@ extension SqlExpression {
 
   /// Makes the condition that a row's primary key equals these values.
   @usableFromInline
-  init(key values: [any SqlValue], of table: () throws -> TableInfo) {
+  init(key values: [any SqlValue], of table: TableInfo) {
     do {
-      let table = try table()
       try table.checkKey(count: values.count)
       self = .all(
         values.indices.map { index in

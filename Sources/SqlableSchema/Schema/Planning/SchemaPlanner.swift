@@ -40,7 +40,7 @@ struct SchemaPlanner {
   }
 
   private mutating func plan(_ table: TableInfo) throws {
-    if let defect = table.defect { throw defect }
+    try table.checkDeclarations()
     if let view = table.view { return try plan(view, of: table) }
     try renameTable(table)
     let isOwnFullText = table.fullText?.isExternal == false
