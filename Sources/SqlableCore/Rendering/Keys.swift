@@ -48,9 +48,12 @@ extension SqlBuffer {
       case .count: 1
       case .exists: 2
       }
-    append(word: SqlBuffer.shortKey | form << 1 | (limit == nil ? 0 : 1))
+    let key = query.plainKey
+    append(word: SqlBuffer.shortKey | form << 2 | (key == nil ? 0 : 2) | (limit == nil ? 0 : 1))
     append(address: query.table)
-    guard query.filter.map({ append(keyOfCondition: $0, parameters) }) ?? true else {
+    if let key {
+      parameters.append(key)
+    } else if let filter = query.filter, !append(keyOfCondition: filter, parameters) {
       truncate(to: start)
       parameters.truncate(to: values)
       return false
@@ -62,18 +65,17 @@ extension SqlBuffer {
   private func append(keyOfCondition term: SqlExpression, _ parameters: ParameterBuffer) -> Bool {
     guard case .all(let terms) = term.node else { return append(keyOfComparison: term, parameters) }
     // A longer chain has parentheses.
-    return terms.count <= SqlExpression.maximumChain
-      && terms.allSatisfy { append(keyOfComparison: $0, parameters) }
+    return terms.count <= SqlExpression.maximumChain && terms.everyTerm { append(keyOfComparison: $0, parameters) }
   }
 
   /// Writes the key of a column that is compared with a value. Returns false for any other term, after which the
   /// caller truncates the buffers.
   @inline(__always)
   func append(keyOfComparison term: SqlExpression, _ parameters: ParameterBuffer) -> Bool {
-    guard case .binary(let operation, let left, let right) = term.node, operation.isComparison,
-      case .value(let value) = right.node, case .column(.declared(let column)) = left.node, column.isKept
+    guard case .binary(let binary) = term.node, let column = binary.comparedColumn, column.isKept,
+      case .value(let value) = binary.right.node
     else { return false }
-    append(word: SqlBuffer.shortKey | UInt64(UInt(bitPattern: operation.sql.utf8Start)))
+    append(word: SqlBuffer.shortKey | UInt64(UInt(bitPattern: binary.operation.sql.utf8Start)))
     append(address: column)
     parameters.append(value)
     return true

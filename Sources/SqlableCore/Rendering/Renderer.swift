@@ -177,7 +177,8 @@ package struct Renderer {
   }
 
   private func writeBinary(_ expression: SqlExpression, _ precedence: Precedence, stack: Int) throws {
-    guard case .binary(let operation, let left, let right) = expression.node else { return }
+    guard case .binary(let term) = expression.node else { return }
+    let (operation, left, right) = (term.operation, term.left, term.right)
     try write(left, opposite: right, operation.flipped, within: precedence, stack: stack)
     sql.append(operation.sql)
     let strength = Precedence(rawValue: precedence.rawValue + 1) ?? .atom
@@ -281,8 +282,8 @@ package struct Renderer {
     case .isNull, .isNotNull, .between, .isIn, .like: .equality
     case .special(let special): strength(of: special.form)
     case .negative, .collate: .unary
-    case .binary(let operation, _, _):
-      switch operation {
+    case .binary(let term):
+      switch term.operation {
       case .equal, .notEqual, .isSame, .isNotSame, .matchesGlob, .matchesRegexp: .equality
       case .less, .lessOrEqual, .greater, .greaterOrEqual: .comparison
       case .plus, .minus: .sum

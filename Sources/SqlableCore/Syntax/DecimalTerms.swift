@@ -8,7 +8,7 @@ extension SqlExpression {
   private var operands: [SqlExpression] {
     switch node {
     case .negative(let term): [term]
-    case .binary(let operation, let left, let right): operation.takesDecimals ? [left, right] : []
+    case .binary(let term): term.operation.takesDecimals ? [term.left, term.right] : []
     case .call(let call): call.facts?.result == .scaled ? call.arguments : []
     default: []
     }
@@ -40,7 +40,7 @@ extension SqlExpression {
   /// Returns an error if the term would calculate inexactly, or would treat a decimal's units as an ordinary number.
   func decimalDefect(_ lookup: ColumnLookup) -> InvalidTerm? {
     switch node {
-    case .binary(let operation, let left, let right): SqlExpression.defect(of: operation, left, right, lookup)
+    case .binary(let term): SqlExpression.defect(of: term.operation, term.left, term.right, lookup)
     case .between(let term, let low, let high):
       SqlExpression.defect(of: .less, term, low, lookup) ?? SqlExpression.defect(of: .less, term, high, lookup)
     case .isIn(let term, let values): term.defect(in: values, lookup)
@@ -154,8 +154,8 @@ extension SqlExpression {
       let type = definition(lookup)?.type.base
       return type == .integer || type == .boolean
     case .negative(let term), .collate(let term, _): return term.isWhole(lookup)
-    case .binary(let operation, let left, let right):
-      return operation.takesDecimals && left.isWhole(lookup) && right.isWhole(lookup)
+    case .binary(let term):
+      return term.operation.takesDecimals && term.left.isWhole(lookup) && term.right.isWhole(lookup)
     case .call(let call): return call.isWhole { $0.isWhole(lookup) }
     case .special(let special):
       switch special.form {

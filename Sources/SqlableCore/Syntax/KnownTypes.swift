@@ -70,7 +70,7 @@ extension SqlExpression {
       guard let storageClass = reference.definition?.type.storageClass, storageClass != .blob else { return nil }
       return Values(storageClass)
     case .value(let value): return Values(value.storageClass)
-    case .binary(let operation, _, _): return operation.takesNumbers ? .numbers : nil
+    case .binary(let term): return term.operation.takesNumbers ? .numbers : nil
     case .negative: return .numbers
     case .collate(let term, _): return term.values
     case .call(let call): return call.formTerm?.values

@@ -11,8 +11,8 @@ extension SqlExpression {
     case .negative(let operand): return SqlExpression(.negative(try term(operand)))
     case .isNull(let operand): return SqlExpression(.isNull(try term(operand)))
     case .isNotNull(let operand): return SqlExpression(.isNotNull(try term(operand)))
-    case .binary(let operation, let left, let right):
-      return SqlExpression(.binary(operation, try term(left), try term(right)))
+    case .binary(let binary):
+      return SqlExpression(.binary(binary.operation, try term(binary.left), try term(binary.right)))
     case .between(let operand, let low, let high):
       return SqlExpression(.between(try term(operand), try term(low), try term(high)))
     case .isIn(let operand, let values): return SqlExpression(.isIn(try term(operand), values))

@@ -13,8 +13,15 @@ public struct SelectQuery: Sendable, Hashable {
   private var box: Box?
   // A filter and a limit on one table, as in most queries. Inline, because a query is copied at each step.
   unowned(unsafe) private var inlineTable: TableInfo
-  private var inlineFilter: SqlExpression?
+  private var inlineFilter = InlineFilter.none
   private var inlineLimit: Int?
+
+  private enum InlineFilter: Sendable {
+    case none
+    case condition(SqlExpression)
+    /// The table's key equals a value in the column's stored form. The condition is made when it is needed.
+    case key(DatabaseValue)
+  }
 
   @usableFromInline
   package init(_ form: Form = .rows, of table: TableInfo) {
@@ -22,12 +29,13 @@ public struct SelectQuery: Sendable, Hashable {
     inlineTable = table
   }
 
+  /// Creates a query for the row whose key equals a value in the stored form of the table's only key column.
   @usableFromInline
-  init(of table: TableInfo, filter: SqlExpression, limit: Int) {
+  init(of table: TableInfo, storedKey key: DatabaseValue) {
     form = .rows
     inlineTable = table
-    inlineFilter = filter
-    inlineLimit = limit
+    inlineFilter = .key(key)
+    inlineLimit = 1
   }
 
   package init(_ source: Source, results: [Result]) { self.init(Clauses(sources: [source], results: results)) }
@@ -61,7 +69,7 @@ public struct SelectQuery: Sendable, Hashable {
     _modify {
       if box == nil {
         box = Box(inlineClauses)
-        inlineFilter = nil
+        inlineFilter = .none
       } else if !isKnownUniquelyReferenced(&box) {
         box = box.map { Box($0.clauses) }
       }
@@ -71,9 +79,20 @@ public struct SelectQuery: Sendable, Hashable {
 
   private var inlineClauses: Clauses {
     Clauses(
-      sources: [Source(table: inlineTable)], results: SelectQuery.wholeRows, filter: inlineFilter,
+      sources: [Source(table: inlineTable)], results: SelectQuery.wholeRows, filter: inlineCondition,
       limit: inlineLimit.map { .number($0) })
   }
+
+  private var inlineCondition: SqlExpression? {
+    switch inlineFilter {
+    case .none: nil
+    case .condition(let condition): condition
+    case .key(let key): inlineTable.columns[inlineTable.key[0]].expression.combined(.equal, in: key)
+    }
+  }
+
+  /// The key of the only row that a plain query can read, in stored form; nil for a query with another condition.
+  var plainKey: DatabaseValue? { if case .key(let key) = inlineFilter { key } else { nil } }
 
   private static let wholeRows: [Result] = [.model(0)]
 
@@ -109,11 +128,14 @@ extension SelectQuery {
     }
   }
 
-  package var filter: SqlExpression? { box.map(\.clauses.filter) ?? inlineFilter }
+  package var filter: SqlExpression? { box.map(\.clauses.filter) ?? inlineCondition }
 
   @usableFromInline
   package mutating func filter(_ condition: SqlExpression) {
-    if box == nil { inlineFilter.filter(by: condition) } else { clauses.filter.filter(by: condition) }
+    guard box == nil else { return clauses.filter.filter(by: condition) }
+    var filter = inlineCondition
+    filter.filter(by: condition)
+    inlineFilter = filter.map(InlineFilter.condition) ?? .none
   }
 
   /// The limit, if the limit is a number.
@@ -140,34 +162,6 @@ extension SelectQuery {
       clauses.limit = .term(.call(.scalarMin, [term, SqlExpression(number)]))
     } else {
       limit = limit.map { min($0, number) } ?? number
-    }
-  }
-}
-
-extension SelectQuery {
-  package enum RowCount: Sendable, Hashable, ExpressibleByIntegerLiteral {
-    case number(Int)
-    /// A term without columns of the query, such as a parameter. A negative value counts as 0.
-    case term(SqlExpression)
-
-    package init(integerLiteral number: Int) { self = .number(number) }
-
-    /// Creates a number if the term is an integer value, or else a term.
-    package init(_ term: SqlExpression) {
-      if case .value(.integer(let value)) = term.node, let number = Int(exactly: value) {
-        self = .number(number)
-      } else {
-        self = .term(term)
-      }
-    }
-
-    package var number: Int? { if case .number(let number) = self { number } else { nil } }
-    package var term: SqlExpression? { if case .term(let term) = self { term } else { nil } }
-
-    func map(_ term: (SqlExpression) throws -> SqlExpression) rethrows -> RowCount {
-      guard case .term(let original) = self else { return self }
-      let mapped = try term(original)
-      return .term(mapped)
     }
   }
 }

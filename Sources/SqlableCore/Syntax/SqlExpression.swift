@@ -54,7 +54,7 @@ public struct SqlExpression: Sendable, Hashable {
     case any(TermChain)
     indirect case not(SqlExpression)
     indirect case negative(SqlExpression)
-    indirect case binary(BinaryOperator, SqlExpression, SqlExpression)
+    case binary(BinaryTerm)
     indirect case isNull(SqlExpression)
     indirect case isNotNull(SqlExpression)
     indirect case between(SqlExpression, SqlExpression, SqlExpression)
@@ -163,9 +163,18 @@ public struct SqlExpression: Sendable, Hashable {
     self.size = message == nil ? size : Size()
   }
 
-  package init(_ value: DatabaseValue) {
-    node = .value(value)
+  package init(_ value: DatabaseValue) { self.init(leaf: .value(value)) }
+
+  /// Creates a term without subterms, whose size needs no check.
+  init(leaf: Node) {
+    node = leaf
     size = Size()
+  }
+
+  /// Creates a comparison of two terms without subterms.
+  init(comparison: BinaryTerm) {
+    node = .binary(comparison)
+    size = .ofTwo
   }
 
   package init(_ value: any SqlValue) {
@@ -239,7 +248,8 @@ extension SqlExpression.Node: Hashable {
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
       [term]
-    case .binary(_, let left, let right), .like(let left, let right, _): [left, right]
+    case .binary(let term): [term.left, term.right]
+    case .like(let left, let right, _): [left, right]
     case .between(let term, let low, let high): [term, low, high]
     }
   }
@@ -254,7 +264,8 @@ extension SqlExpression.Node: Hashable {
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
       predicate(term)
-    case .binary(_, let left, let right), .like(let left, let right, _): predicate(left) || predicate(right)
+    case .binary(let term): predicate(term.left) || predicate(term.right)
+    case .like(let left, let right, _): predicate(left) || predicate(right)
     case .between(let term, let low, let high): predicate(term) || predicate(low) || predicate(high)
     }
   }
@@ -275,7 +286,7 @@ extension SqlExpression.Node: Hashable {
     case .column(let column): column
     case .value(let value): value
     case .parameter(let name): name
-    case .binary(let operation, _, _): operation
+    case .binary(let term): term.operation
     case .isIn(_, let values): values
     case .like(_, _, let escape): DatabaseValue.text(escape)
     case .collate(_, let collation): collation
@@ -323,7 +334,8 @@ extension SqlExpression.Node {
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
       size = term.size
-    case .binary(_, let left, let right), .like(let left, let right, _): size = left.size.joined(right.size)
+    case .binary(let term): size = term.left.size.joined(term.right.size)
+    case .like(let left, let right, _): size = left.size.joined(right.size)
     case .between(let term, let low, let high): size = term.size.joined(low.size).joined(high.size)
     }
     size.depth += 1

@@ -40,11 +40,12 @@ package struct TermChain: RandomAccessCollection, Sendable {
   func appending(_ term: SqlExpression) -> TermChain {
     switch form {
     case .few(let terms):
-      var longer: [SqlExpression] = []
-      longer.reserveCapacity(terms.count + 1)
-      longer += terms
-      longer.append(term)
-      return TermChain(longer)
+      return TermChain(
+        [SqlExpression](unsafeUninitializedCapacity: terms.count + 1) { longer, count in
+          count = longer.initialize(fromContentsOf: terms)
+          longer.initializeElement(at: count, to: term)
+          count += 1
+        })
     case .many(let storage, let count):
       let slot = Slot(term, after: storage[count - 1], count: count)
       if storage.append(slot, at: count) { return TermChain(.many(storage, count + 1)) }
@@ -69,6 +70,15 @@ package struct TermChain: RandomAccessCollection, Sendable {
     case .many(let storage, let count):
       let last = storage[count - 1]
       return SqlExpression.Size(depth: last.depth + 1, height: last.height)
+    }
+  }
+
+  /// Returns true if the predicate is true for all terms. Unlike `allSatisfy`, this method copies no term.
+  @inline(__always)
+  func everyTerm(_ predicate: (SqlExpression) -> Bool) -> Bool {
+    switch form {
+    case .few(let terms): terms.withUnsafeBufferPointer { terms in terms.indices.allSatisfy { predicate(terms[$0]) } }
+    case .many(let storage, let count): (0..<count).allSatisfy { predicate(storage[$0].term) }
     }
   }
 

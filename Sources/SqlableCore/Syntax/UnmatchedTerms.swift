@@ -111,7 +111,7 @@ private struct UnmatchedRow {
     case .any(let terms): conjunction(terms.map { outcome(of: $0).inverted }).inverted
     case .not(let operand): outcome(of: operand).inverted
     case .negative(let operand), .collate(let operand, _): strict([operand])
-    case .binary(let operation, let left, let right): binary(operation, outcome(of: left), outcome(of: right))
+    case .binary(let term): binary(term.operation, outcome(of: term.left), outcome(of: term.right))
     case .isNull(let operand): isNull(outcome(of: operand))
     case .isNotNull(let operand): isNull(outcome(of: operand)).inverted
     case .between(let operand, let low, let high):

@@ -107,7 +107,8 @@ struct IndexCandidates {
     case .all(let terms):
       for term in terms { add(term, sources) }
       return
-    case .binary(let operation, let left, let right): for term in [left, right] { add(term, as: operation, sources) }
+    case .binary(let binary):
+      for term in [binary.left, binary.right] { add(term, as: binary.operation, sources) }
     case .isIn(let term, _), .isNull(let term): addEqual(term, sources)
     case .between(let term, _, _): addCompared(term, sources)
     case .query(let query): if let needle = query.term { addEqual(needle, sources) }

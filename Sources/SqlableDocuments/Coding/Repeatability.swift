@@ -228,9 +228,10 @@ private struct UngroupedRows {
 
   /// True if a condition restricts a column to one value.
   private func fixes(_ sourceColumn: SourceColumn, _ condition: SqlExpression) -> Bool {
-    guard case .binary(let operation, let left, let right) = condition.node, operation == .equal || operation == .isSame
-    else { return false }
-    return [(left, right), (right, left)].contains { column, value in
+    guard case .binary(let term) = condition.node, term.operation == .equal || term.operation == .isSame else {
+      return false
+    }
+    return [(term.left, term.right), (term.right, term.left)].contains { column, value in
       guard sources.sourceColumn(of: column) == sourceColumn else { return false }
       switch value.node {
       case .value, .parameter: return true

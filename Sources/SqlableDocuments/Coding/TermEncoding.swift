@@ -69,10 +69,10 @@ struct DocumentEncoder {
   }
 
   private func binary(_ term: SqlExpression, _ scope: Scope) throws -> Document {
-    guard case .binary(let operation, let left, let right) = term.node else { throw DocumentEncoder.withoutForm }
-    let first = try self.term(left, scope)
-    let second = operation.takesConstant ? try path(right) : try self.term(right, scope)
-    return object(operation.rawValue, .list([first, second]))
+    guard case .binary(let binary) = term.node else { throw DocumentEncoder.withoutForm }
+    let first = try self.term(binary.left, scope)
+    let second = binary.operation.takesConstant ? try path(binary.right) : try self.term(binary.right, scope)
+    return object(binary.operation.rawValue, .list([first, second]))
   }
 
   private func between(_ term: SqlExpression, _ scope: Scope) throws -> Document {

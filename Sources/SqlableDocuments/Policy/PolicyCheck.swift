@@ -129,13 +129,13 @@ struct PolicyCheck {
     case .negative(let operand):
       try require(.arithmetic)
       try check(operand, use)
-    case .binary(let operation, let left, let right):
-      let use = try self.use(ofOperandsOf: operation, use)
-      if operation == .matchesRegexp, case .value(.text(let pattern)) = right.node {
+    case .binary(let term):
+      let use = try self.use(ofOperandsOf: term.operation, use)
+      if term.operation == .matchesRegexp, case .value(.text(let pattern)) = term.right.node {
         guard pattern.utf8.count <= policy.limits.patternBytes ?? .max else { throw DocumentAccess.refusal }
       }
-      try check(left, use)
-      try check(right, use)
+      try check(term.left, use)
+      try check(term.right, use)
     case .call(let call): try check(call, use)
     case .special(let special): try check(special, use)
     case .query(let query): try check(query, use)

@@ -45,8 +45,9 @@ extension SqlExpression {
   var withoutConstants: SqlExpression {
     switch node {
     case .all(let terms): return SqlExpression(.all(TermChain(terms.map(\.withoutConstants))))
-    case .binary(let operation, let left, let right)
-    where (operation == .equal || operation == .isSame) && (left.isColumn || right.isColumn):
+    case .binary(let term)
+    where (term.operation == .equal || term.operation == .isSame) && (term.left.isColumn || term.right.isColumn):
+      let (operation, left, right) = (term.operation, term.left, term.right)
       // A parameter is encoded in the format of the compared column. In a subquery, the parameter would not be compared
       // with a column.
       if left.hasForm || right.hasForm { return SqlExpression(.any(TermChain([self, self]))) }
@@ -109,8 +110,8 @@ extension SqlExpression {
     switch node {
     case .call(let call):
       call.function != .countRows && call.facts?.has(.neverThrows) != true
-    case .binary(let operation, _, _):
-      switch operation {
+    case .binary(let term):
+      switch term.operation {
       case .json, .jsonValue, .concatenated, .matchesGlob, .matchesRegexp: true
       default: false
       }

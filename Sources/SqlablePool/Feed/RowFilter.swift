@@ -207,8 +207,8 @@ extension SqlExpression {
   fileprivate var demandedValues: [(column: String, value: DatabaseValue)] {
     switch node {
     case .all(let terms): return terms.flatMap(\.demandedValues)
-    case .binary(.equal, let left, let right), .binary(.isSame, let left, let right):
-      guard case .column(let column) = left.node, case .value(let value) = right.node else { return [] }
+    case .binary(let term) where term.operation == .equal || term.operation == .isSame:
+      guard case .column(let column) = term.left.node, case .value(let value) = term.right.node else { return [] }
       return [(column.name, value)]
     default: return []
     }

@@ -11,8 +11,10 @@ import Testing
     let (a, b, c) = (id > x, name == text, owner.isNull)
     return [
       a, b, c, id >= x, id < x, id <= x, id == x, id != x, owner == x, color == text, owner.isNotNull, !c, !a,
-      a && b, a || b, a && b && c, a && (b || c), (a && b) || c, a || b || c, (a || b) && c, !(a && b), !a && b,
-      id.is(x), id.isNot(x), owner.is(x), owner.isNot(x), id.between(x, and: x + 2), owner.between(x, and: x + 2),
+      a && b, b && a, id > x && id > x, id >= x && id < x + 9, id > x && id < x + 9, name == text && color == text,
+      a && b && id < x, a || b, a && b && c, a && (b || c), (a && b) || c, a || b || c, (a || b) && c, !(a && b),
+      !a && b, id.is(x), id.isNot(x), owner.is(x), owner.isNot(x), id.between(x, and: x + 2),
+      owner.between(x, and: x + 2),
       id.in([x]), id.in([x, x + 1]), id.in([x, x + 1, x + 2]), id.in([x, x + 1, x + 2, x + 4]), id.in([Int]()),
       id.in(Array(x..<x + 40)), id.notIn([x]), id.notIn([Int]()), owner.in([x]),
       name.like("%e%"), name.like("%!_%", escape: "!"), color.like("%e%"), name.like("color"),

@@ -36,8 +36,7 @@ extension Sqlable {
   /// Running the statement throws `.misuse` if the model has no primary key, or a key of several columns.
   @inlinable
   public static func byId(_ key: some SqlValue) -> Statement<Self, Self?> {
-    let table = TableInfo.unchecked(Self.self)
-    return Statement(.select(SelectQuery(of: table, filter: SqlExpression(key: key, of: table), limit: 1)))
+    Statement(.select(SelectQuery(of: TableInfo.unchecked(Self.self), key: key)))
   }
 
   /// Reads the row with this primary key of several columns; nil if no row has the key. Pass the values in the order of
@@ -53,8 +52,10 @@ extension Sqlable {
     _ first: any SqlValue, _ second: any SqlValue, _ others: any SqlValue...
   ) -> Statement<Self, Self?> {
     let table = TableInfo.unchecked(Self.self)
-    let key = SqlExpression(key: [first, second] + others, of: table)
-    return Statement(.select(SelectQuery(of: table, filter: key, limit: 1)))
+    var query = SelectQuery(of: table)
+    query.filter(SqlExpression(key: [first, second] + others, of: table))
+    query.limit = 1
+    return Statement(.select(query))
   }
 
   /// Inserts the struct as a new row and returns its id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
@@ -267,25 +268,30 @@ extension Sqlable {
   public static func delete(_ condition: some SqlCondition) -> Statement<Self, Int> { delete().filter(condition) }
 }
 
-extension SqlExpression {
-  /// Makes the condition that a row's primary key equals this value.
+extension SelectQuery {
+  /// Creates a query for the row whose primary key equals a value.
   @inlinable
-  init(key value: some SqlValue, of table: TableInfo) {
-    do {
-      let column = try table.keyColumn
-      let term = column.expression
-      guard let type = term.typeOfValues else {
-        self = term.combined(.equal, with: value, for: column)
-        return
-      }
-      do { self = term.combined(.equal, in: try value.databaseValue(in: type)) } catch {
-        self.init(invalid: error, of: term)
-      }
-    } catch { self.init(invalid: error) }
+  init(of table: TableInfo, key value: some SqlValue) {
+    if let type = table.typeOfKey, let stored = try? value.databaseValue(in: type), type.comparesKey(with: stored) {
+      self.init(of: table, storedKey: stored)
+    } else {
+      self.init(of: table)
+      filter(SqlExpression(key: [value], of: table))
+      limit = 1
+    }
   }
+}
 
+extension ColumnType {
+  /// True if a column of this type can be compared with the value.
   @usableFromInline
-  func combined(_ comparison: BinaryOperator, with value: any SqlValue, for column: Column) -> SqlExpression {
+  func comparesKey(with value: DatabaseValue) -> Bool {
+    (try? value.checked()) != nil && compares(with: value.storageClass)
+  }
+}
+
+extension SqlExpression {
+  private func combined(_ comparison: BinaryOperator, with value: any SqlValue, for column: Column) -> SqlExpression {
     SqlExpression(.binary(comparison, self, SqlExpression(value, for: column, comparison.side)))
   }
 
@@ -306,13 +312,11 @@ extension SqlExpression {
 }
 
 extension TableInfo {
-  /// The single column of the primary key. Throws `.misuse` unless the key has exactly one column.
+  /// The type of the primary key's only column; nil for another key, and for a type that is compared in another form.
   @usableFromInline
-  var keyColumn: Column {
-    get throws {
-      try checkKey(count: 1)
-      return columns[key[0]]
-    }
+  var typeOfKey: ColumnType? {
+    guard key.count == 1, case let type = cells[key[0]].type, !type.comparesInAnotherForm else { return nil }
+    return type
   }
 
   fileprivate func checkKey(count: Int) throws {

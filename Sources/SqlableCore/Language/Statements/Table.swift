@@ -59,7 +59,7 @@ extension Table {
   /// `db.table(_:)` returned the table and the key has exactly one column. Only `db.table(_:)` reads the key from the
   /// database.
   public func byId(_ key: some SqlValue) -> Statement<TableRow, TableRow?> {
-    read().filter(SqlExpression(key: key, of: info)).first()
+    read().filter(SqlExpression(key: [key], of: info)).first()
   }
 
   /// Selects columns and terms, and returns a ``DynamicRow`` for each row.

@@ -18,7 +18,7 @@ extension SqlExpression: SqlTerm {
 
 extension Column: SqlTerm {
   public var expression: SqlExpression {
-    SqlExpression(.column(ColumnReference(self)), size: SqlExpression.Size())
+    SqlExpression(leaf: .column(ColumnReference(self)))
   }
 }
 
@@ -106,7 +106,7 @@ extension SqlExpression {
   @usableFromInline
   consuming func combined(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if let defect = defect(ofComparing: storage) { return SqlExpression(invalid: defect, of: self) }
-    return SqlExpression(.binary(comparison, self, SqlExpression(storage)), size: .ofTwo)
+    return SqlExpression(comparison: SqlExpression.BinaryTerm(comparison, self, SqlExpression(storage)))
   }
 
   /// Returns the error if the column can't be compared with the value.

@@ -1,0 +1,30 @@
+extension SqlExpression {
+  /// An operator with its operands.
+  ///
+  /// A class, because reading the fields of an indirect case copies all of them. Most filters are a comparison of a
+  /// column with a value, and are walked by each run.
+  package final class BinaryTerm: Sendable {
+    package let operation: BinaryOperator
+    package let left: SqlExpression
+    package let right: SqlExpression
+    /// The column of a comparison of a declared column with a value; nil for any other term. `left` retains it.
+    unowned(unsafe) let comparedColumn: ColumnDefinition?
+
+    init(_ operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression) {
+      (self.operation, self.left, self.right) = (operation, left, right)
+      if operation.isComparison, case .column(.declared(let column)) = left.node, case .value = right.node {
+        comparedColumn = column
+      } else {
+        comparedColumn = nil
+      }
+    }
+  }
+}
+
+extension SqlExpression.Node {
+  package static func binary(
+    _ operation: SqlExpression.BinaryOperator, _ left: SqlExpression, _ right: SqlExpression
+  ) -> SqlExpression.Node {
+    .binary(SqlExpression.BinaryTerm(operation, left, right))
+  }
+}
