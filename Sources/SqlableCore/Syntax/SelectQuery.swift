@@ -13,7 +13,7 @@ public struct SelectQuery: Sendable, Hashable {
   private var box: Box?
   // A filter and a limit on one table, as in most queries. Inline, because a query is copied at each step.
   unowned(unsafe) private var inlineTable: TableInfo
-  private var inlineFilter = InlineFilter.none
+  private var inlineFilter: InlineFilter
   private var inlineLimit: Int?
 
   private enum InlineFilter: Sendable {
@@ -27,6 +27,7 @@ public struct SelectQuery: Sendable, Hashable {
   package init(_ form: Form = .rows, of table: TableInfo) {
     self.form = form
     inlineTable = table
+    inlineFilter = .none
   }
 
   /// Creates a query for the row whose key equals a value in the stored form of the table's only key column.
@@ -55,6 +56,7 @@ public struct SelectQuery: Sendable, Hashable {
   private init(_ clauses: Clauses) {
     form = .rows
     inlineTable = .none
+    inlineFilter = .none
     box = Box(clauses)
   }
 
