@@ -11,55 +11,79 @@ struct CorruptionCheck {
   let functions: FunctionRegistry
   let cipher: Cipher?
 
-  /// Checks the database, and calls `body` with a report of the damage. No other connection can write during the check.
-  /// With `exclusively`, no other connection can write during `body` either. If another connection holds its lock for
-  /// more than five seconds, the check runs without a lock.
-  func run<Result>(
-    because error: SqlError?, exclusively: Bool, _ body: (CorruptionReport) throws -> Result
-  ) throws -> Result {
+  /// Checks the database after an error that reported damage, and calls `body` with the report. No other connection can
+  /// write during the check. With `exclusively`, no other connection can write during `body` either. If another
+  /// connection holds its lock for more than five seconds, the check runs without a lock.
+  ///
+  /// If the file can't be checked, the report contains the reason. A changed key is not damage: `body` is not called.
+  func notify(of damage: SqlError, exclusively: Bool, _ body: (CorruptionReport) -> Void) {
     var report = CorruptionReport()
-    report.error = error
-    guard let check = try examine(&report, exclusively: exclusively) else { return try body(report) }
-    defer { check.end() }
-    return try ExclusiveCheck.$current.withValue(check) { try body(report) }
+    var check: ExclusiveCheck?
+    do throws(SqlError) { check = try examine(&report, exclusively: exclusively) } catch {
+      guard error.kind != .wrongKey else { return }
+      report = CorruptionReport()
+      report.checkError = error
+    }
+    report.error = damage
+    defer { check?.end() }
+    ExclusiveCheck.$current.withValue(check) { body(report) }
   }
 
-  /// Fills the report. With `exclusively`, returns the check with its open connection; nil if the file can't be opened.
-  /// Without `exclusively`, returns nil.
-  private func examine(_ report: inout CorruptionReport, exclusively: Bool) throws -> ExclusiveCheck? {
-    let connection = try? Connection(
-      path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
-    guard let connection else { return nil }
-    connection.setBusyTimeout(milliseconds: 5_000)
-    try? functions.apply(to: connection)
-    _ = try? connection.pragma(exclusively ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE")
-    let isLocked = !connection.isAutocommit
-    // Without the lock, a b-tree might change during the check.
-    if isLocked || report.error?.kind == .notADatabase { checkPages(&report) }
-    try checkContent(connection, &report)
-    report.isExclusive = isLocked && exclusively
-    if exclusively { return ExclusiveCheck(of: path, connection) }
-    _ = try? connection.pragma("ROLLBACK")
-    return nil
+  /// Checks the database, and returns a report of the damage. No other connection can write during the check.
+  func report(after damage: SqlError?) throws -> CorruptionReport {
+    var report = CorruptionReport()
+    _ = try examine(&report, exclusively: false)
+    report.error = damage
+    return report
+  }
+
+  /// Fills the report. With `exclusively`, returns the check with its open connection; otherwise nil. Throws if the
+  /// file can't be checked.
+  private func examine(_ report: inout CorruptionReport, exclusively: Bool) throws(SqlError) -> ExclusiveCheck? {
+    do {
+      let connection = try Connection(
+        path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
+      connection.setBusyTimeout(milliseconds: 5_000)
+      try functions.apply(to: connection)
+      var refusal: SqlError?
+      do { _ = try connection.pragma(exclusively ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE") } catch let error as SqlError
+      {
+        refusal = error
+      }
+      // Without the lock, a b-tree might change during the check. SQLite can't lock a file with a damaged header.
+      if refusal?.reportsDamage ?? true { try checkPages(&report) }
+      try checkContent(connection, &report)
+      report.isExclusive = refusal == nil && exclusively
+      if exclusively { return ExclusiveCheck(of: path, connection) }
+      _ = try? connection.pragma("ROLLBACK")
+      return nil
+    } catch {
+      var failure = error as? SqlError ?? SqlError(.other, message: "\(error)", label: label)
+      failure.message = "can't check the file: \(failure.message)"
+      failure.transaction = .none
+      throw failure
+    }
   }
 
   /// Reads the b-trees without SQLite, because SQLite's check names a damaged page but not the page's table or index.
-  private func checkPages(_ report: inout CorruptionReport) {
+  private func checkPages(_ report: inout CorruptionReport) throws {
     // The pages of an encrypted file can't be read as b-trees.
     guard cipher == nil else { return }
-    guard let file = try? DamagedFile(path: path) else {
+    let file: DamagedFile
+    do { file = try DamagedFile(path: path) } catch let error as SqlError
+      where error.reportsDamage || error.kind == Salvage.encrypted.kind
+    {
       report.isSchemaDamaged = true
       return
     }
     let crawler = TreeCrawler(file)
     _ = crawler.marks.markFreelist(of: file)
-    guard let schema = try? SalvagedSchema(of: crawler, completedBy: []) else { return }
+    let schema = try SalvagedSchema(of: crawler, completedBy: [])
     report.isSchemaDamaged = schema.isDamaged || file.header == nil
     for entry in schema.entries where entry.root > 0 {
       let shape = entry.type == "table" ? (try? SchemaReader.table(entry.sql)).map { TableShape($0) } : nil
-      guard let tally = try? crawler.check(entry.root, shape, isIndex: entry.type == "index"), !tally.isComplete else {
-        continue
-      }
+      let tally = try crawler.check(entry.root, shape, isIndex: entry.type == "index")
+      guard !tally.isComplete else { continue }
       if entry.type == "index" { report.indexes.append(entry.name) } else { report.tables.append(entry.name) }
       report.pages += tally.badPages.map(Int.init)
     }
@@ -68,20 +92,30 @@ struct CorruptionCheck {
   private func checkContent(_ connection: Connection, _ report: inout CorruptionReport) throws {
     var tables: [String] = []
     var lines: [String] = []
+    var failure: SqlError?
     do {
       // Rows that were read before an error are kept.
       try connection.eachRow("SELECT name FROM main.sqlite_schema WHERE type = 'table'") { tables.append($0[0]) }
       try connection.eachRow("PRAGMA main.integrity_check") { row in
         lines += row[0].split(separator: "\n").map(String.init)
       }
-    } catch let error as SqlError {
-      // Another process changed the key. Nothing is damaged.
-      if error.kind == .wrongKey { throw error }
-      lines.append(error.message)
-      if tables.isEmpty { report.isSchemaDamaged = true }
-    } catch {}
+    } catch let error as SqlError { failure = error }
     for line in lines where line != "ok" && !line.hasPrefix("*** in database") { report.add(line, tables: tables) }
+    guard let failure else { return }
+    if failure.reportsDamage {
+      report.add(failure.message, tables: tables)
+      if tables.isEmpty { report.isSchemaDamaged = true }
+    } else if report.isSound || failure.kind == .wrongKey {
+      throw failure
+    } else {
+      report.checkError = failure
+    }
   }
+}
+
+extension SqlError {
+  /// True if SQLite found damage. Any other error, such as a lock or a failed read, says nothing about the file.
+  fileprivate var reportsDamage: Bool { kind == .corrupt || kind == .notADatabase }
 }
 
 extension SqliteDatabase {
@@ -99,15 +133,14 @@ extension SqliteDatabase {
   /// `body` is called on a new thread, after a check of the file on a separate connection. The check reads the whole
   /// file, and writers wait meanwhile. With `exclusively`, writers wait until `body` returns or calls `withClosed`.
   /// Readers wait too if the database is not in WAL mode. If damage was detected before this call, `body` is called
-  /// soon. An intact file is never checked.
+  /// soon. An intact file is never checked. If the file can't be opened or is locked, the report contains the reason
+  /// (``CorruptionReport/checkError``) and no damage.
   public func onCorruption(
     exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
   ) {
     guard let check = lockedAnyway({ corruptionCheck }) else { return }
     family.corruption.add { error in
-      startThread {
-        try? check.run(because: error, exclusively: exclusively, body)
-      }
+      startThread { check.notify(of: error, exclusively: exclusively, body) }
     }
   }
 
@@ -125,14 +158,16 @@ extension SqliteDatabase {
   ///
   /// The check runs on a separate connection. Writers wait during the check, which can take long. Throws `.misuse` for
   /// an in-memory database. Also throws `.misuse` inside a transaction, because the check would wait for the
-  /// transaction's lock. Throws `.wrongKey` if another process changed the key of the file.
+  /// transaction's lock. Throws `.wrongKey` if another process changed the key of the file, `.cannotOpen` if the file
+  /// can't be opened, and `.busy` if another connection prevents the check for more than five seconds. An error says
+  /// nothing about damage.
   public func checkForCorruption() throws -> CorruptionReport {
+    guard !isInMemory else { throw misuse("an in-memory database has no file to check") }
     guard transactionLevel == 0 else { throw misuse("can't check the file inside a transaction") }
     guard let check = lockedAnyway({ corruptionCheck }) else {
       throw closed
     }
-    guard !check.path.isEmpty else { throw misuse("an in-memory database has no file to check") }
-    return try check.run(because: corruption, exclusively: false) { $0 }
+    return try check.report(after: corruption)
   }
 
   /// Rebuilds the damaged indexes of a report, checks the file again, and returns the remaining damage. If no damage
@@ -143,7 +178,8 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Throws `.constraint(.unique)` if rows of the table violate a unique index. Throws `.corrupt` if pages of the index
-  /// are lost. In this case, use ``Salvage`` to create a new file.
+  /// are lost. In this case, use ``Salvage`` to create a new file. Throws the errors of ``checkForCorruption()`` if the
+  /// file can't be checked again: the indexes are rebuilt, but writes are not allowed again.
   @discardableResult
   public func reindex(_ report: CorruptionReport) throws -> CorruptionReport {
     try running { connection in

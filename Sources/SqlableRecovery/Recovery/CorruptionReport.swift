@@ -4,7 +4,10 @@ import SqlableCore
 public struct CorruptionReport: Sendable, Hashable {
   /// The error that reported the damage; nil if the check was started without an error.
   public var error: SqlError?
-  /// The lines that `PRAGMA integrity_check` reported, at most a hundred, and the error that ended the check, if any.
+  /// The error that prevented the check, or ended the check early; nil if the whole file was checked. The error itself
+  /// does not report damage.
+  public var checkError: SqlError?
+  /// The lines that `PRAGMA integrity_check` reported, at most a hundred, and the damage that ended the check, if any.
   /// Empty if no damage was found.
   public var messages: [String] = []
   /// The tables with damaged pages, or with rows that violate their definition.
@@ -20,14 +23,16 @@ public struct CorruptionReport: Sendable, Hashable {
 
   public init() {}
 
-  /// True if nothing is damaged.
+  /// True if the whole file was checked, and nothing is damaged.
   public var isSound: Bool {
-    messages.isEmpty && tables.isEmpty && indexes.isEmpty && pages.isEmpty && !isSchemaDamaged
+    checkError == nil && messages.isEmpty && tables.isEmpty && indexes.isEmpty && pages.isEmpty && !isSchemaDamaged
   }
 
   /// True if ``SqliteDatabase/reindex(_:)`` can repair all damage: only indexes do not match their tables, and no page
-  /// is lost.
-  public var isMendedByReindex: Bool { !indexes.isEmpty && tables.isEmpty && pages.isEmpty && !isSchemaDamaged }
+  /// is lost. False if the check ended early.
+  public var isMendedByReindex: Bool {
+    checkError == nil && !indexes.isEmpty && tables.isEmpty && pages.isEmpty && !isSchemaDamaged
+  }
 }
 
 extension CorruptionReport {

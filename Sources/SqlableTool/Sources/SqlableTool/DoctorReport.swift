@@ -58,9 +58,9 @@ struct DoctorReport: Encodable {
 
   /// Examines size, settings and indexes. A read error is recorded as a problem, and the examination continues.
   mutating func examine(_ db: SqliteDatabase) {
-    do { try examineSize(db) } catch { problems.append("damage: \(error)") }
-    do { try examineSettings(db) } catch { problems.append("damage: \(error)") }
-    do { try examineIndexes(db) } catch { problems.append("damage: \(error)") }
+    do { try examineSize(db) } catch { addFailure(error, of: "the size") }
+    do { try examineSettings(db) } catch { addFailure(error, of: "the settings") }
+    do { try examineIndexes(db) } catch { addFailure(error, of: "the indexes") }
     // Some builds of SQLite do not include dbstat.
     let tree: SQL = """
       SELECT name, count(*) AS pages, sum(pgsize) AS bytes, sum(unused) AS unused
@@ -72,6 +72,13 @@ struct DoctorReport: Encodable {
         unusedBytes: try row.get("unused"))
     }
     trees = rows ?? []
+  }
+
+  /// Adds the damage that SQLite reported, or the reason why a part can't be checked, such as a lock.
+  private mutating func addFailure(_ error: any Error, of part: String) {
+    let kind = (error as? SqlError)?.kind
+    let isDamage = kind == .corrupt || kind == .notADatabase
+    problems.append(isDamage ? "damage: \(error)" : "\(part) can't be checked: \(error)")
   }
 
   private mutating func examineSize(_ db: SqliteDatabase) throws {
@@ -138,7 +145,7 @@ struct DoctorReport: Encodable {
     do {
       let problemLines = try db.query("PRAGMA integrity_check(20)", as: String.self)
       if problemLines != ["ok"] { problems += problemLines.map { "damage: \($0)" } }
-    } catch { problems.append("damage: \(error)") }
+    } catch { addFailure(error, of: "the integrity") }
     do {
       var rows: [(text: String, ids: [Int], count: Int)] = []
       for row in try db.query("PRAGMA foreign_key_check", as: DynamicRow.self) {
@@ -154,7 +161,7 @@ struct DoctorReport: Encodable {
         "\(row.count) \(row.text)"
           + (row.ids.isEmpty ? "" : ", such as \(row.ids.map(String.init).joined(separator: ", "))")
       }
-    } catch { problems.append("the foreign keys can't be checked: \(error)") }
+    } catch { addFailure(error, of: "the foreign keys") }
   }
 
   mutating func findUnusedIndexes(_ db: SqliteDatabase, used: Set<String>) throws {

@@ -92,6 +92,21 @@ struct DoctorTests {
     }
   }
 
+  @Test func aFunctionOfTheProgramIsNotDamage() throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
+      let twice = ScalarFunction("twice", isDeterministic: true, isAllowedInSchema: true) { (number: Int) in number * 2
+      }
+      try db.register(twice)
+      try db.execute("CREATE TABLE t(a); CREATE INDEX by_twice ON t(twice(a)); INSERT INTO t VALUES (1)")
+      try db.close()
+      let run = try doctor(directory)
+      #expect(run.exitCode == 1)
+      #expect(run.output.contains("the integrity can't be checked: "), "\(run)")
+      #expect(!run.output.contains("damage: "), "\(run)")
+    }
+  }
+
   @Test(.needsSQLiteProgram) func processesAndTheirLocksAreNamed() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
