@@ -106,13 +106,6 @@ extension WriteLockHolder {
       ?? WriteLockHolder(process: process, label: nil, handle: nil, callSite: nil, age: nil, sql: nil)
   }
 
-  /// True if this thread is inside the closure of the transaction that holds the lock.
-  package static func isThisThread(ofFileAt path: String) -> Bool {
-    guard let lock = mark(ofFileAt: path)?.handle.lock, lock.tryLock() else { return false }
-    defer { lock.unlock() }
-    return lock.depth > 1
-  }
-
   private static func ofThisProcess(_ path: String) -> WriteLockHolder? {
     mark(ofFileAt: path).map { handle, mark in
       WriteLockHolder(
@@ -131,5 +124,28 @@ extension WriteLockHolder {
       if other == path || FileIdentity(other) == file { return (handle, mark) }
     }
     return nil
+  }
+}
+
+extension SqliteDatabase {
+  /// The handles whose closures run on this thread and delay other writers: a transaction that has written or will
+  /// write, or the writer of a pool.
+  package static var writersOfThisThread: [SqliteDatabase] {
+    HandleFamily.allHandles.filter { !$0.isForked && ($0.isInTransactionOfThisThread || $0.isWriterLentHere) }
+  }
+
+  private var isInTransactionOfThisThread: Bool {
+    guard transactions.writeMark.withLock({ $0 != nil }), lock.tryLock() else { return false }
+    defer { lock.unlock() }
+    return lock.depth > 1
+  }
+
+  private var isWriterLentHere: Bool { belongsToPool && !isLentElsewhere && !configuration.isReadOnly }
+
+  /// True if a write by `other` has to wait for this handle, one of ``writersOfThisThread``. Outside a transaction, the
+  /// writer of a pool delays only the writes of other pools.
+  package func delaysWrites(by other: SqliteDatabase) -> Bool {
+    guard other !== self, isInTransactionOfThisThread || other.belongsToPool else { return false }
+    return family === other.family || FileIdentity(family.path).map { $0 == FileIdentity(other.family.path) } ?? false
   }
 }

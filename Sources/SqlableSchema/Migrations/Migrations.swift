@@ -78,9 +78,9 @@ public struct Migrations: Sendable {
   /// While another connection writes, such as a process that runs the same migrations, `apply` waits for up to `limit`.
   /// Without a limit, `apply` waits until the other connection finishes or the task is cancelled. After each busy
   /// timeout, `apply` calls `waiting` with the `.busy` error that names the writing process. Past the limit, `apply`
-  /// throws this error. Inside a closure of the transaction that holds the lock, `apply` throws the error after the
-  /// first busy timeout. A deadline or `waitTimeout` of a pool applies as for other calls. Blocks the thread. In
-  /// `async` code, use the overload for pools with `await`.
+  /// throws this error. Inside a closure that holds the lock with another handle, `apply` throws `.misuse` immediately.
+  /// A deadline or `waitTimeout` of a pool applies as for other calls. Blocks the thread. In `async` code, use the
+  /// overload for pools with `await`.
   ///
   /// `apply` calls `progress` when a migration starts, and after each batch.
   @discardableResult

@@ -28,12 +28,13 @@ extension SqlDatabase {
   /// Runs `body` in a transaction. Waits for other connections that write, even beyond the busy timeout.
   ///
   /// If `body` itself fails, the method does not retry. The method calls `waiting` with SQLite's error before each
-  /// further wait. `limit` applies to the whole wait. Cancelling the task ends the wait early. The method also throws
-  /// if this thread is inside a closure of the transaction that holds the lock.
+  /// further wait. `limit` applies to the whole wait. Cancelling the task ends the wait early. The method throws
+  /// `.misuse` immediately if this thread is inside a closure that holds the lock, because the wait would not end.
   func withTransactionAfterOthers<Value>(
     waitingAtMost limit: Duration?, file: StaticString, line: UInt, _ waiting: (SqlError) -> Void,
     _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
+    try checkIsNotDelayedByThisThread()
     var wait = WaitForOthers(atMost: limit)
     while true {
       var hasBegun = false
@@ -46,16 +47,24 @@ extension SqlDatabase {
       } catch let error as SqlError where error.isWaitable(hasBegun: hasBegun) {
         let pause = try wait.pause(after: error)
         if Task.isCancelled { throw CancellationError() }
-        if isLockedByThisThread { throw error }
         waiting(error)
         usleep(UInt32(pause / .microseconds(1)))
       }
     }
   }
 
-  /// True if this thread is inside the closure of another handle's transaction that holds the file's write lock.
-  private var isLockedByThisThread: Bool {
-    let path = try? withTransaction(.deferred, file: #fileID, line: #line) { $0.family.path }
-    return path.map(WriteLockHolder.isThisThread(ofFileAt:)) ?? false
+  private func checkIsNotDelayedByThisThread() throws {
+    let writers = SqliteDatabase.writersOfThisThread
+    // A pool's own closure gives its handle.
+    guard !writers.isEmpty,
+      let handle = self as? SqliteDatabase ?? (try? withTransaction(.deferred, file: #fileID, line: #line) { $0 }),
+      writers.contains(where: { $0.delaysWrites(by: handle) })
+    else { return }
+    let holder = handle.writeLockHolder.map { "; \($0)" } ?? ""
+    throw handle.misuse(
+      """
+      can't migrate inside a closure that holds the file's write lock with another handle; pass the closure's handle, \
+      or migrate after the closure\(holder)
+      """)
   }
 }

@@ -94,14 +94,72 @@ import Testing
 
   @Test func migrationDoesNotWaitForALockOfTheSameThread() throws {
     try withDirectory { directory in
-      let configuration = Configuration(busyTimeout: 0.05)
+      let configuration = Configuration(busyTimeout: 60)
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: configuration)
-      let pool = try SqlitePool(filepath: directory + "/a.sqlite", configuration: .init(handles: configuration))
-      try db.transaction { (_: SqliteDatabase) throws -> Void in
-        expectError(.busy) { try Migrations(all).apply(pool) }
+      let child = try db.createChild()
+      let (pool, other) = (try newPool(directory, configuration), try newPool(directory, configuration))
+      let begin = ContinuousClock.now
+      func expectRefusal(_ line: UInt = #line, _ apply: () throws -> Void) {
+        let error = sqlError(apply)
+        #expect(error?.kind == .misuse(error?.message ?? ""), "\(line)")
+        #expect(error?.message.hasPrefix("can't migrate inside a closure that holds the file's write lock") == true)
       }
-      #expect(try Migrations(all).apply(pool) == ["bicycles", "color", "the rest"])
+      let plan = try Schema(Person.self, Bicycle.self).plan(db)
+      try db.transaction { (_: SqliteDatabase) throws -> Void in
+        expectRefusal { try Migrations(all).apply(pool) }
+        expectRefusal { try Migrations(all).apply(child) }
+        expectRefusal { try plan.apply(child) }
+      }
+      try pool.transaction { (_: SqliteDatabase) throws -> Void in
+        expectRefusal { try Migrations(all).apply(other) }
+        expectRefusal { try Migrations(all).apply(db) }
+      }
+      // Without a transaction, the writer delays only other pools.
+      try pool.withWriter { (_: SqliteDatabase) throws -> Void in
+        expectRefusal { try Migrations(all).apply(other) }
+        #expect(try Migrations([first]).apply(db) == ["bicycles"])
+      }
+      #expect(begin.duration(to: .now) < .seconds(50))
+      // The closure's own handle and pool do not wait.
+      let steps = try pool.transaction { (db: SqliteDatabase) in try Migrations(all).apply(db) }
+      #expect(steps == ["color", "the rest"])
+      try pool.transaction { (_: SqliteDatabase) throws -> Void in
+        #expect(try Migrations(all).apply(pool) == [])
+      }
       try pool.close()
+      try other.close()
+    }
+  }
+
+  private func newPool(_ directory: String, _ configuration: Configuration) throws -> SqlitePool {
+    try SqlitePool(filepath: directory + "/a.sqlite", configuration: .init(handles: configuration))
+  }
+
+  @Test func migrationDoesNotWaitForItsThreadInMemory() throws {
+    let db = try SqliteDatabase.inMemory(configuration: Configuration(busyTimeout: 60))
+    let child = try db.createChild()
+    try db.transaction { (_: SqliteDatabase) throws -> Void in
+      let error = sqlError { try Migrations(all).apply(child) }
+      #expect(error?.message.contains("inside a closure that holds the file's write lock") == true)
+    }
+  }
+
+  @Test func migrationWaitsForAnotherThreadOfTheSameFamily() throws {
+    try withDatabase(Configuration(busyTimeout: 0.02)) { db in
+      let child = try db.createChild()
+      let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      Thread.detachNewThread {
+        try? child.transaction { _ in
+          isHeld.signal()
+          mayEnd.wait()
+        }
+      }
+      isHeld.wait()
+      let run = try Migrations(all).apply(db) { _ in
+      } waiting: { _ in
+        mayEnd.signal()
+      }
+      #expect(run == ["bicycles", "color", "the rest"])
     }
   }
 

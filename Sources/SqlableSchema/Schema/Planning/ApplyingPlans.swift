@@ -75,9 +75,9 @@ extension SchemaPlan {
   ///
   /// While another connection writes, `apply` waits for up to `limit`. Without a limit, `apply` waits until the other
   /// connection finishes or the task is cancelled. After each busy timeout, `apply` calls `waiting` with the error that
-  /// names the writing process. Past the limit, `apply` throws this error. Inside a closure of the transaction that
-  /// holds the lock, `apply` throws the error after the first busy timeout. Blocks the thread. In `async` code, use the
-  /// overload for pools with `await`.
+  /// names the writing process. Past the limit, `apply` throws this error. Inside a closure that holds the lock with
+  /// another handle, `apply` throws `.misuse` immediately. Blocks the thread. In `async` code, use the overload for
+  /// pools with `await`.
   ///
   /// `apply` calls `progress` before each step, and after about every hundred thousand rows of a rebuild.
   public func apply(
