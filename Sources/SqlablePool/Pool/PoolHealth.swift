@@ -18,7 +18,7 @@ extension SqlitePool {
       case largeWal(bytes: Int)
       /// A read has run for too long; the WAL can't be reset until the read ends.
       case longRead(Statistics.ActiveCall)
-      /// A write has run for too long; other writes wait until it ends.
+      /// A write has run for too long, and other writes wait until it ends.
       case longWrite(Statistics.ActiveCall)
       /// A statement has found damaged pages, with this error. With `stopsWritesWhenDamaged`, writes throw the error.
       case damaged(SqlError)
@@ -54,7 +54,7 @@ extension SqlitePool {
     public var walSize: Int
     /// The maximum duration of a read. Default: 60 seconds.
     public var read: Duration
-    /// The maximum duration of a write. Default: 10 seconds.
+    /// The maximum duration of a write for which other writes wait. Default: 10 seconds.
     public var write: Duration
     /// The maximum time during which an archive can miss commits, in addition to its interval. Default: 10 minutes.
     public var archiveLag: Duration
@@ -76,7 +76,8 @@ extension SqlitePool {
   /// ```
   ///
   /// The check ends within the deadline and never throws. If calls hold all readers, the check does not wait for a
-  /// reader: `areReadersBusy` is true and `answer` is nil.
+  /// reader: `areReadersBusy` is true and `answer` is nil. A long write is a problem only if it delays other writes: of
+  /// this pool, of other pools and handles, also in other processes. The check does not notice waits of other programs.
   public func health(within deadline: Duration = .seconds(1), limits: HealthLimits = .init()) async -> Health {
     if areReadersBusy { return health(limits, answer: nil, error: nil, areReadersBusy: true) }
     let begin = ContinuousClock.now
@@ -119,7 +120,11 @@ extension SqlitePool {
     if let free, free < limits.freeBytes { problems.append(.littleSpace(bytes: free)) }
     if statistics.walSize > limits.walSize { problems.append(.largeWal(bytes: statistics.walSize)) }
     if let read = statistics.oldestRead, read.age > limits.read { problems.append(.longRead(read)) }
-    if let write = statistics.write, write.age > limits.write { problems.append(.longWrite(write)) }
+    if let write = statistics.write, write.age > limits.write,
+      statistics.waitingWrites > 0 || gate.delaysOthers
+    {
+      problems.append(.longWrite(write))
+    }
     if let damage = root.family.corruption.first { problems.append(.damaged(damage)) }
     problems += allFileUsers.compactMap { $0.problem(limits) }
     return Health(

@@ -69,6 +69,50 @@ import Testing
     }
   }
 
+  @Test func aLongWriteIsAProblemOnlyIfAnotherWriteWaits() throws {
+    try withDirectory { directory in
+      let path = directory + "/test.sqlite"
+      let (pool, other) = (try SqlitePool(filepath: path, readers: 2), try SqlitePool(filepath: path, readers: 1))
+      let db = try SqliteDatabase(filepath: path)
+      try db.createTables(Person.self, Bicycle.self)
+      try whileWriting(pool) {
+        // A new lock file counts as a wait for a second.
+        usleep(1_200_000)
+        let health = health(pool)
+        #expect(health.problems == [])
+        #expect(health.write?.callSite.contains("PoolHealthTests.swift") == true)
+      }
+      try expectLongWrite(pool) { try pool.deleteAll() }
+      try expectLongWrite(pool) { try other.deleteAll() }
+      try expectLongWrite(pool) { try Bicycle.deleteAll().run(db) }
+      #expect(health(pool).problems == [])
+      try pool.close()
+      try other.close()
+    }
+  }
+
+  private func whileWriting(_ pool: SqlitePool, _ body: () throws -> Void) throws {
+    try whileHeld({ held in try pool.transaction { _ in held() } }, body)
+  }
+
+  private func health(_ pool: SqlitePool) -> Health {
+    pool.health(within: .seconds(60), limits: .init(freeBytes: 0, write: .zero))
+  }
+
+  /// Expects that a write that waits for a long write of the pool makes the long write a problem.
+  private func expectLongWrite(_ pool: SqlitePool, while write: @escaping @Sendable () throws -> Void) throws {
+    let ended = DispatchSemaphore(value: 0)
+    try whileWriting(pool) {
+      Thread.detachNewThread {
+        try? write()
+        ended.signal()
+      }
+      waitUntil { health(pool).problems.count == 1 }
+      #expect("\(health(pool).problems)".contains("a long write delays other writes: the call at"))
+    }
+    ended.wait()
+  }
+
   @Test func missingFileAndExceededLimitsAreProblems() async throws {
     try await withPool { pool, path in
       let strict = SqlitePool.HealthLimits(freeBytes: .max, walSize: 0)
@@ -81,4 +125,8 @@ import Testing
       try FileManager.default.moveItem(atPath: path + "-away", toPath: path)
     }
   }
+}
+
+extension SqlitePool {
+  fileprivate func deleteAll() throws { try Bicycle.deleteAll().run(self) }
 }

@@ -128,6 +128,15 @@ final class FairWriterLock: Sendable {
   /// True if this pool's turn is over its time limit and a handle waits for SQLite's lock.
   var isHandleWaiting: Bool { mustYield { file, lastWait in file.lastWait != lastWait } }
 
+  /// True if another pool waits for this pool's turn, or a handle for SQLite's lock.
+  var delaysOthers: Bool {
+    guard !isForked else { return false }
+    return state.withLock { state in
+      guard state.hasTurn, let file = state.file else { return false }
+      return file.isLockedByOthers(.queue) || file.hasRecentWait
+    }
+  }
+
   private func mustYield(_ isAwaited: (GateFile, _ lastWait: Int64?) -> Bool) -> Bool {
     guard !isForked else { return false }
     let now = ContinuousClock.now

@@ -79,6 +79,15 @@ final class GateFile: Sendable {
     return Int64(info.st_atim.tv_sec) * 1_000_000_000 + Int64(info.st_atim.tv_nsec)
   }
 
+  /// True if a connection that takes no turns has waited in the last second. Such a connection touches the file every
+  /// few milliseconds.
+  var hasRecentWait: Bool {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    guard let lastWait else { return false }
+    return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) - lastWait <= 1_000_000_000
+  }
+
   /// Replaces the contents. If writing fails, other processes only miss the record of the turn's holder.
   func write(_ bytes: [UInt8]) {
     guard !isForked, ftruncate(descriptor, 0) == 0, !bytes.isEmpty else { return }
