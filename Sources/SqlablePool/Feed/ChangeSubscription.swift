@@ -45,14 +45,10 @@ package final class ChangeSubscription: Sendable {
     self.limit = limit
     state = LockedValue(beginsWithMissed ? State(commits: [[.missed]], count: 1) : State())
     number = feed.newNumber()
-    feed.loopBegins()
     feed.add(self, number)
   }
 
-  deinit {
-    feed.remove(number)
-    feed.loopEnds()
-  }
+  deinit { feed.remove(number) }
 
   /// Buffers the events of a commit. Call this method in commit order.
   func take(_ events: [ChangeEvent<RowChange>], isMissed: Bool, _ matches: inout Matches) {

@@ -84,7 +84,8 @@ package final class PoolFeed: CommitSink {
 
   func newNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
 
-  var count: Int { loops.load(ordering: .relaxed) }
+  /// The number of running loops over changes and over live results.
+  var loopCount: Int { loops.load(ordering: .relaxed) }
 
   func loopBegins() { loops.add(1, ordering: .relaxed) }
 

@@ -140,9 +140,11 @@ private final class ChangeLoop<Row: Sendable> {
     self.subscription = subscription
     self.idle = idle
     self.make = make
+    subscription.feed.loopBegins()
   }
 
   deinit {
+    subscription.feed.loopEnds()
     if deliveredCount < commit.count { subscription.putBack(Array(commit[deliveredCount...])) }
     idle.putBack(subscription)
   }

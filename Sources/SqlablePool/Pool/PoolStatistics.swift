@@ -32,7 +32,7 @@ extension SqlitePool {
     public let longestUse: Duration
     /// The use of the statement caches of all handles.
     public let statementCache: StatementCacheUse
-    /// The number of sequences of changes, also without a running loop, and of loops over live results.
+    /// The number of running loops over changes and over live results. A loop runs as long as its iterator exists.
     public let loops: Int
     /// The size of the WAL, in bytes.
     public let walSize: Int
@@ -88,7 +88,7 @@ extension SqlitePool {
   public var statistics: Statistics {
     let now = ContinuousClock.now
     let walSize = currentWALSize
-    let loops = feed.count
+    let loops = feed.loopCount
     return withState { state in
       let handles = state.readers + [state.writer]
       let oldest = state.readers.filter { $0.call != nil }.min { ($0.since ?? now) < ($1.since ?? now) }

@@ -182,7 +182,7 @@ struct ChangesTests {
         if commits.count == 2 { break }
       }
       #expect(commits == [["insert 2", "insert 3"], ["insert 4"]])
-      #expect(pool.statistics.loops == 1)
+      #expect(pool.statistics.loops == 0)
     }
   }
 

@@ -262,7 +262,14 @@ struct LiveResultTests {
         var count = Member.count().updates(in: pool).makeAsyncIterator()
         let changes = pool.changes(on: Member.self)
         _ = try await count.next()
-        #expect(pool.statistics.loops == 2)
+        // A sequence without a loop buffers changes, but does not count.
+        #expect(pool.statistics.loops == 1)
+        do {
+          let (rows, commits) = (changes.makeAsyncIterator(), changes.commits.makeAsyncIterator())
+          #expect(pool.statistics.loops == 3)
+          withExtendedLifetime((rows, commits)) {}
+        }
+        #expect(pool.statistics.loops == 1)
         withExtendedLifetime(changes) {}
       }
       #expect(pool.statistics.loops == 0)
