@@ -11,10 +11,11 @@ final class LongReads: @unchecked Sendable {
   init(_ duration: Duration, check: @escaping @Sendable () -> Void) {
     timer = DispatchSource.makeTimerSource(queue: LongReads.queue)
     timer.setEventHandler(handler: check)
-    // One timer for all reads, because a timer per read would slow each read. A report is late by at most half the
-    // limit, and by at most one second.
-    let interval = min(duration / 4, .milliseconds(500)).dispatched
-    timer.schedule(deadline: .now() + interval, repeating: interval, leeway: interval)
+    // One timer for all reads, because a timer per read would slow each read. A report is late by at most the interval
+    // and the leeway: half the limit, and at most 0.6 seconds.
+    let interval = min(duration / 4, .milliseconds(500))
+    timer.schedule(
+      deadline: .now() + interval.dispatched, repeating: interval.dispatched, leeway: (interval / 5).dispatched)
     timer.resume()
   }
 
