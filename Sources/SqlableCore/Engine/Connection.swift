@@ -329,8 +329,15 @@ package final class Connection {
   /// The number of rows that the latest INSERT, UPDATE or DELETE changed directly, without triggers and cascades.
   package var changes: Int { Int(Library.changes(handle)) }
 
-  /// The number of rows changed since opening, with triggers and cascades. The number can overflow.
-  package var totalChanges: Int32 { sqlite3_total_changes(handle) }
+  /// The number of rows changed since opening, with triggers and cascades.
+  package var totalChanges: Int { Int(Library.totalChanges(handle)) }
+
+  /// Returns the number of rows changed since an earlier `totalChanges`.
+  package func rowsChanged(since before: Int) -> Int {
+    let count = totalChanges - before
+    // Before SQLite 3.37, the total restarts at 0 after 2^32 rows.
+    return count < 0 ? count + (1 << 32) : count
+  }
 
   package var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }
 

@@ -12,7 +12,7 @@ struct ConnectionStatus {
       sqlite3_db_status(connection.handle, kind, &current, &highest, 0)
       return Int(current)
     }
-    changes = Int(sqlite3_total_changes(connection.handle))
+    changes = connection.totalChanges
     (pageHits, pageMisses) = (status(SQLITE_DBSTATUS_CACHE_HIT), status(SQLITE_DBSTATUS_CACHE_MISS))
     pageWrites = status(SQLITE_DBSTATUS_CACHE_WRITE)
     (pageBytes, schemaBytes) = (status(SQLITE_DBSTATUS_CACHE_USED), status(SQLITE_DBSTATUS_SCHEMA_USED))

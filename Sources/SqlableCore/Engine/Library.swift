@@ -59,9 +59,15 @@ package enum Library {
     unsafeBitCast($0, to: sqlable_error_offset.self)
   }
 
-  /// The function that counts changed rows. Before SQLite 3.37 the count has only 32 bits.
+  /// The function that counts the rows that the latest statement changed. Before SQLite 3.37 the count has 32 bits.
   static let changes: sqlable_count =
-    symbol("sqlite3_changes64").map { unsafeBitCast($0, to: sqlable_count.self) } ?? { Int64(sqlite3_changes($0)) }
+    symbol("sqlite3_changes64").map { unsafeBitCast($0, to: sqlable_count.self) }
+    ?? { Int64(UInt32(bitPattern: sqlite3_changes($0))) }
+
+  /// The function that counts the rows changed since opening. Before SQLite 3.37 the count has 32 bits.
+  static let totalChanges: sqlable_count =
+    symbol("sqlite3_total_changes64").map { unsafeBitCast($0, to: sqlable_count.self) }
+    ?? { Int64(UInt32(bitPattern: sqlite3_total_changes($0))) }
 
   /// The function that returns whether a transaction has read or written; nil before 3.34.
   static let transactionState: sqlable_transaction_state? = symbol("sqlite3_txn_state").map {

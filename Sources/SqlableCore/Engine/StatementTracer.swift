@@ -85,7 +85,7 @@ final class StatementTracer {
   private var running: [OpaquePointer: Running] = [:]
   private var compiled: (statement: OpaquePointer, time: Duration)?
   private var commitBegan: ContinuousClock.Instant?
-  private var transaction: (since: ContinuousClock.Instant, statements: Int, changesAtBegin: Int32, sql: String?)?
+  private var transaction: (since: ContinuousClock.Instant, statements: Int, changesAtBegin: Int, sql: String?)?
   private let measured = LockedValue(Measured())
   /// A closure that is called when the first run is stored after `take()`.
   private let didMeasure: () -> Void
@@ -109,7 +109,7 @@ final class StatementTracer {
   private struct Running {
     let begin: ContinuousClock.Instant
     let waited: Duration
-    let changes: Int32
+    let changes: Int
     let counts: Counts
     let site: CallSite?
     var compiling: Duration?
@@ -271,7 +271,7 @@ final class StatementTracer {
     run.rowsRead = running.rows
     // If the statement had already returned its last row, the error did not end the statement.
     if sqlite3_stmt_busy(statement) != 0 { run.error = running.error }
-    run.rowsChanged = run.isReadOnly ? 0 : Int(connection.totalChanges &- running.changes)
+    run.rowsChanged = run.isReadOnly ? 0 : connection.rowsChanged(since: running.changes)
     (run.caller, run.site) = (caller, running.site ?? caller?.site)
     let counts = Counts(statement)
     run.rowsScanned = Int(counts.scanned &- running.counts.scanned)
@@ -300,7 +300,7 @@ final class StatementTracer {
     let commits = [UInt8](run.sql.utf8)[...].firstKeywords(1).contains { ["COMMIT", "END", "RELEASE"].contains($0) }
     run.ended = MeasuredRun.EndedTransaction(
       outcome: commits ? .committed : .rolledBack, since: ended.since, statements: ended.statements - 1,
-      rowsChanged: Int(connection.totalChanges &- ended.changesAtBegin), beginning: ended.sql)
+      rowsChanged: connection.rowsChanged(since: ended.changesAtBegin), beginning: ended.sql)
   }
 
   private func keep(_ run: MeasuredRun) {

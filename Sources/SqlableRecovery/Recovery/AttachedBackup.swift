@@ -90,7 +90,7 @@ extension SalvageRun {
     do { try connection.pragma(sql) } catch let error as SqlError where !error.endsSalvage || error.kind == .corrupt {
       report.problems.append("rows of \(table.entry.name) were not restored from the backup: \(error.message)")
     }
-    table.rowsFromBackup += Int(connection.totalChanges &- before)
+    table.rowsFromBackup += connection.rowsChanged(since: before)
   }
 
   /// True if ids refer to the same rows in the backup. VACUUM can change rowids that are not in a declared column.

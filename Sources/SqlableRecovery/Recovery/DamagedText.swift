@@ -45,7 +45,7 @@ extension SalvageRun {
     do {
       try bind(key, record, to: statement) { _ = try statement.step() }
     } catch let error as SqlError where !error.endsSalvage || error.kind == .corrupt { return false }
-    guard connection.totalChanges > before else { return false }
+    guard connection.rowsChanged(since: before) > 0 else { return false }
     table.rowsFromBackup += 1
     try output.setAside(
       row, of: table.entry.name, rowid: !table.isWithoutRowid,

@@ -1,3 +1,4 @@
+import Foundation
 import Sqlable
 import Testing
 
@@ -42,5 +43,29 @@ import Testing
       try child.close()
       expectError(.closed) { _ = try child.statistics }
     }
+  }
+
+  /// Deletes and restores a million rows 2,150 times, which takes about a minute:
+  /// `SQLABLE_SWEEP=all swift test --filter countsOfChangedRowsExceed32Bits`.
+  @Test(
+    .enabled(
+      if: ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all" && SQLiteLibrary.isAtLeast(37),
+      "takes a minute"))
+  func countsOfChangedRowsExceed32Bits() throws {
+    let db = try SqliteDatabase.inMemory()
+    try db.execute(
+      """
+      CREATE TABLE a (b);
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000) INSERT INTO a SELECT NULL FROM n
+      """)
+    for _ in 1...2_150 {
+      try db.transaction { db in
+        try db.execute("DELETE FROM a")
+        return .rollback
+      }
+    }
+    #expect(try db.statistics.rowsChanged == 2_151_000_000)
+    try db.execute("DELETE FROM a")
+    #expect(try db.statistics.rowsChanged == 2_152_000_000)
   }
 }
