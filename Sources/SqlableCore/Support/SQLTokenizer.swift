@@ -53,9 +53,13 @@ package struct SQLToken {
 
 /// An iterator over the tokens of SQL text, without whitespace and comments.
 ///
-/// The tokenizer matches `sqlite3GetToken` of SQLite 3.40, because a difference could hide a statement from a check.
-/// For example, a vertical tab is whitespace only after other whitespace, and `$name(…)` is one parameter. After a
-/// token that SQLite refuses, the tokenizer continues. SQLite 3.46 and later accept `1_000`, which is illegal here.
+/// The tokenizer matches SQLite's `sqlite3GetToken`, because a difference could hide a statement from a check. For
+/// example, a vertical tab is whitespace only after other whitespace, and `$name(…)` is one parameter. After a token
+/// that SQLite refuses, the tokenizer continues.
+///
+/// The tokenizer does not depend on SQLite's version. `1_000` and `0x1_F` are numbers, as in SQLite 3.46. An older
+/// SQLite refuses `1_000`, and reads `0x1_F` as `0x1` with the alias `_F`. `0x1G` is the number `0x1` and a word, which
+/// SQLite 3.46 refuses.
 package struct SQLTokenizer: Sequence, IteratorProtocol {
   private let bytes: UnsafeBufferPointer<UInt8>
   private var position: Int
@@ -176,7 +180,7 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
   private mutating func takeNumber() -> SQLToken.Kind {
     if byte() == UInt8(ascii: "0"), byte(1).foldedLetter == UInt8(ascii: "x"), byte(2).isHexDigit {
       position += 3
-      while byte().isHexDigit { position += 1 }
+      while byte().isHexDigit || byte() == SQLTokenizer.digitSeparator { position += 1 }
       return .number
     }
     skipDigits()
@@ -196,7 +200,12 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
     return .illegal
   }
 
-  private mutating func skipDigits() { while byte().isDigit { position += 1 } }
+  /// Skips digits and digit separators. The parser of SQLite refuses a separator that is not between two digits.
+  private mutating func skipDigits() {
+    while byte().isDigit || byte() == SQLTokenizer.digitSeparator { position += 1 }
+  }
+
+  private static let digitSeparator = UInt8(ascii: "_")
 
   /// Reads `:a`, `@a`, `$a`, or Tcl's `$a::b(c)`.
   private mutating func takeParameter() -> SQLToken.Kind {

@@ -68,6 +68,7 @@ extension SchemaText {
 
   private static func number(_ text: String) -> DatabaseValue? {
     guard text.first(where: { $0 != "-" })?.isNumber == true || text.contains(".") else { return nil }
+    let text = text.filter { $0 != "_" }  // SQLite's digit separator
     return text.contains("X") ? nil : Int64(text).map { .integer($0) } ?? Double(text).map { .real($0) }
   }
 

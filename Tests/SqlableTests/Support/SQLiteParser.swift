@@ -156,10 +156,17 @@ enum SQLTexts {
     let quotes = ["'", "\"", "`", "[", "]", "''", "'a'", "x'", "X'ab'", "x'1'", "\"b\"", "[c]"]
     let comments = ["--", "\n", "/*", "*/", "/", "*"]
     let blanks = [" ", "\t", "\u{0B}", "\u{0C}", "\r", "\u{FEFF}", "\u{A0}", "\u{1}", "  "]
-    let numbers = ["1", "0", "0x", "0xF", "12", "e+", "e-1", ".5", "1e"]
+    let numbers = ["1", "0", "0x", "0xF", "12", "e+", "e-1", ".5", "1e", "_", "_1"]
     let parameters = ["?", "?1", "$", "$a", ":", "::", "@", "#", "@a(", "$a(b)", ":a"]
     return words + signs + quotes + comments + blanks + numbers + parameters
   }()
+
+  /// A hexadecimal number with letters behind the digits. Only SQLite 3.46 and later refuse it.
+  private static var joinedHex: Regex<Substring> {
+    /0[xX][0-9a-fA-F][0-9a-fA-F_]*[g-zG-Z$\u{80}-\u{10FFFF}]/.matchingSemantics(.unicodeScalar)
+  }
+  /// A number with a digit separator. Only SQLite 3.46 and later accept it.
+  private static var separatedDigits: Regex<Substring> { /[0-9a-fA-F.]_/ }
 
   /// Pieces of tokens in any order.
   static func soup(_ generator: inout SeededGenerator) -> String {
@@ -168,7 +175,7 @@ enum SQLTexts {
       let text = (0..<count).map { _ in generator.pick(pieces) }.joined()
       // Versions of SQLite read these tokens differently.
       if !SQLiteLibrary.isAtLeast(38), text.contains("->") { continue }
-      if SQLiteLibrary.isAtLeast(46), text.lowercased().contains("0x") { continue }
+      if SQLiteLibrary.isAtLeast(46) ? text.contains(joinedHex) : text.contains(separatedDigits) { continue }
       return text
     }
   }

@@ -5,7 +5,7 @@ import Testing
 /// The SQL and the table of an event, without values.
 @Suite struct EventShapeTests {
   @Test(arguments: [
-    ("SELECT 1, 'it''s', x'00', 1.5e-3, 0xFF", "SELECT ?…"),
+    ("SELECT 1, 'it''s', x'00', 1.5e-3, 0xFF", "SELECT ?…"), ("SELECT 0x1_F", "SELECT ?"),
     ("select  *\n from\tperson -- 'all' of them\n where id=5", "select * from person where id = ?"),
     (
       "SELECT id FROM person WHERE id IN (1, 2,3) /* no \" here */ AND name='x'",
@@ -28,6 +28,16 @@ import Testing
     try withTraced { db, log in
       try db.execute(SQL(verbatim: sql))
       #expect(log.take().first { $0.kind == .read || $0.kind == .write }?.sql == shape)
+    }
+  }
+
+  /// SQLite before 3.46 refuses the digit separators.
+  @Test func aNumberWithDigitSeparatorsIsOneValue() throws {
+    try withTraced { db, log in
+      for sql in ["SELECT 1_0.5_5", "SELECT .5e1_0", "SELECT 1_a.b"] {
+        try? db.execute(SQL(verbatim: sql))
+        #expect(log.take().last?.sql == (sql.hasSuffix("b") ? "SELECT ?.b" : "SELECT ?"))
+      }
     }
   }
 
