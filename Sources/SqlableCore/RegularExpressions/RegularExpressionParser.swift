@@ -5,6 +5,11 @@ indirect enum RegularExpressionTree {
   /// A repetition with a minimum and a maximum count; a nil maximum means no limit.
   case repeated(RegularExpressionTree, Int, Int?)
 
+  /// A part that adds no steps, such as `()` and `a{0}`.
+  static var empty: RegularExpressionTree { .sequence([]) }
+
+  var isEmpty: Bool { if case .sequence(let parts) = self { parts.isEmpty } else { false } }
+
   /// True if every alternative starts with `^`.
   var isAnchored: Bool {
     switch self {
@@ -21,6 +26,8 @@ struct RegularExpressionParser {
   private let scalars: [Unicode.Scalar]
   private var position = 0
   private var depth = 0
+  /// The number of steps that match a character or a position. The program has at least as many.
+  private var steps = 0
   private(set) var ignoresCase = false
 
   init(_ text: String) { scalars = Array(text.unicodeScalars) }
@@ -45,8 +52,6 @@ struct RegularExpressionParser {
   }
 
   mutating func expression() throws(SqlError) -> RegularExpressionTree {
-    // Limits the work of parsing. A longer expression is refused even if it would have few steps.
-    guard scalars.count <= 4 * RegularExpression.maximumSteps else { throw RegularExpression.tooLarge }
     ignoresCase = take("(?i)")
     let tree = try choice()
     guard next == nil else { throw failure("the ) has no matching (") }
@@ -62,9 +67,10 @@ struct RegularExpressionParser {
   private mutating func sequence() throws(SqlError) -> RegularExpressionTree {
     var parts: [RegularExpressionTree] = []
     while let scalar = next, scalar != "|", scalar != ")" {
-      let start = position
-      let part = try part()
-      parts.append(try repeated(part, from: start))
+      let (start, stepsBefore) = (position, steps)
+      let part = try repeated(try part(), from: start)
+      // The program would visit empty parts in each repetition, without reaching the limit of steps.
+      if part.isEmpty { steps = stepsBefore } else { parts.append(part) }
     }
     return parts.count == 1 ? parts[0] : .sequence(parts)
   }
@@ -73,11 +79,13 @@ struct RegularExpressionParser {
     let start = position
     guard let scalar = next else { throw failure("unexpected end") }
     position += 1
+    if scalar == "(" { return try group(from: start) }
+    steps += 1
+    guard steps < RegularExpression.maximumSteps else { throw RegularExpression.tooLarge }
     switch scalar {
     case ".": return .step(.any)
     case "^": return .step(.start)
     case "$": return .step(.end)
-    case "(": return try group(from: start)
     case "[": return .step(.set(try set(from: start)))
     case "\\": return try escape(from: start)
     case "*", "+", "?", "{": throw failure("nothing to repeat before \(scalar)", at: start)
@@ -127,7 +135,7 @@ struct RegularExpressionParser {
     if let again = next, again == "*" || again == "+" || again == "?" || again == "{" {
       throw failure("nothing to repeat before \(again)")
     }
-    return .repeated(part, least, greatest)
+    return part.isEmpty || greatest == 0 ? .empty : .repeated(part, least, greatest)
   }
 
   /// Parses `2}`, `2,}` or `2,5}`, including the brace.
@@ -223,7 +231,7 @@ struct RegularExpressionParser {
       let memberStart = position
       if scalar == "[" { throw failure("a [ in a set needs a backslash") }
       if take("\\"), let part = classBehindBackslash() {
-        set.classes.append(part)
+        if !set.classes.contains(where: { $0 == part }) { set.classes.append(part) }
         continue
       }
       position = memberStart
@@ -239,6 +247,7 @@ struct RegularExpressionParser {
     }
     guard take("]") else { throw failure("the [ has no matching ]", at: start) }
     guard !set.ranges.isEmpty || !set.classes.isEmpty else { throw failure("the set has no characters", at: start) }
+    set.mergeRanges()
     return set
   }
 

@@ -1,17 +1,14 @@
 /// A builder of the steps of a regular expression.
 struct RegularExpressionProgram {
   private(set) var steps: [RegularExpression.Step] = []
-  /// The number of parts added. Empty parts add no steps, so the limit of steps would not limit the parts.
-  private var count = 0
 
   mutating func append(_ step: RegularExpression.Step) throws(SqlError) {
     guard steps.count < RegularExpression.maximumSteps else { throw RegularExpression.tooLarge }
     steps.append(step)
   }
 
+  /// Adds a part. The limit of steps also limits the work, because the parser leaves out parts without steps.
   mutating func add(_ tree: RegularExpressionTree) throws(SqlError) {
-    count += 1
-    guard count <= 4 * RegularExpression.maximumSteps else { throw RegularExpression.tooLarge }
     switch tree {
     case .step(let step): try append(step)
     case .sequence(let parts): for part in parts { try add(part) }

@@ -11,6 +11,7 @@ package struct ScalarSet: Sendable {
     }
   }
 
+  /// Call `mergeRanges` after the last change.
   var ranges: [ClosedRange<Unicode.Scalar>] = []
   var classes: [(class: Class, isNegated: Bool)] = []
   var isNegated = false
@@ -20,8 +21,27 @@ package struct ScalarSet: Sendable {
 
   func contains(_ scalar: Unicode.Scalar) -> Bool { has(scalar) != isNegated }
 
+  /// Sorts the ranges and merges those that overlap or adjoin. A lookup takes a binary search, because a set can have
+  /// as many ranges as the expression has characters.
+  mutating func mergeRanges() {
+    var merged: [ClosedRange<Unicode.Scalar>] = []
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = merged.last, range.lowerBound.value <= last.upperBound.value + 1 {
+        merged[merged.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+      } else {
+        merged.append(range)
+      }
+    }
+    ranges = merged
+  }
+
   private func has(_ scalar: Unicode.Scalar) -> Bool {
-    for range in ranges where range.contains(scalar) { return true }
+    var (first, end) = (0, ranges.count)
+    while first < end {
+      let middle = (first + end) / 2
+      if ranges[middle].upperBound < scalar { first = middle + 1 } else { end = middle }
+    }
+    if first < ranges.count, ranges[first].contains(scalar) { return true }
     for (characterClass, isNegated) in classes where characterClass.contains(scalar) != isNegated { return true }
     return false
   }

@@ -108,7 +108,7 @@ import Testing
     let deep = String(repeating: "(", count: 51) + String(repeating: ")", count: 51)
     for pattern in [
       "(a{1000}){1000}",
-      "(((()){1000}){1000}){1000}",
+      "(((|){1000}){1000}){1000}",
       "(a?){900}{3}",
       String(repeating: "a", count: 2_001),
       String(repeating: "(", count: 100_000),
@@ -119,8 +119,34 @@ import Testing
       let time = ContinuousClock().measure { expectInvalidStatement { _ = try RegularExpression(pattern) } }
       #expect(time < .seconds(1), "\(pattern.prefix(30))")
     }
-    _ = try RegularExpression(String(repeating: "a", count: 1_999))
-    _ = try RegularExpression("a{1000}")
+  }
+
+  @Test(arguments: [
+    (String(repeating: "a", count: 1_999), 2_000),
+    (String(repeating: "\\x{1f600}", count: 1_999), 2_000),
+    ("(" + String(repeating: "\\x{1f600}", count: 900) + "){2}", 1_801),
+    ("a{1000}", 1_001),
+    ("[" + String(repeating: "a-zé", count: 10_000) + "]", 2),
+    ("(((()){1000}){1000}){1000}(a{0}b{0}){1000}(){9,}()*", 1),
+    (String(repeating: "a{0}(|b){0}", count: 5_000) + "c", 2),
+    ("(" + String(repeating: "()", count: 100_000) + "a){1000}", 1_001),
+  ])
+  func onlyTheStepsOfAnExpressionAreLimited(_ pattern: String, _ steps: Int) throws {
+    let begin = ContinuousClock.now
+    #expect(try RegularExpression(pattern).steps.count == steps)
+    #expect(.now - begin < .seconds(1))
+  }
+
+  /// A search through all ranges of the set for each step would take minutes.
+  @Test func matchingTimeIsIndependentOfTheLengthOfASet() throws {
+    let ranges = (0..<20_000).map { "\\x{\(String(0x10000 + 2 * $0, radix: 16))}" }.shuffled().joined()
+    let expression = try RegularExpression("^([\(ranges)]?){900}$")
+    let text = String(repeating: "\u{10000}\u{19C3E}", count: 400)
+    let time = ContinuousClock().measure {
+      #expect(expression.matches(in: text))
+      #expect(!expression.matches(in: text + "\u{10001}"))
+    }
+    #expect(time < .seconds(10), "\(time)")
   }
 
   /// Backtracking engines, Swift's among them, take time that doubles with each character.
