@@ -59,7 +59,7 @@ extension DatabaseValue: Hashable {
 }
 
 /// Encoded as `{"integer":3}`, `{"text":"red"}`, `{"blob":"AQI="}` or `{"null":true}`. JSON has no infinity, so
-/// infinity is encoded as `{"real":"inf"}`.
+/// infinity is encoded as `{"real":"inf"}`. Encoding NaN throws `.encoding`, as binding NaN does.
 extension DatabaseValue: Codable {
   private enum Key: String, CodingKey {
     case null, integer, real, text, blob
@@ -67,7 +67,7 @@ extension DatabaseValue: Codable {
 
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
-    switch self {
+    switch try checked() {
     case .null: try container.encode(true, forKey: .null)
     case .integer(let integer): try container.encode(integer, forKey: .integer)
     case .real(let real):
@@ -94,7 +94,7 @@ extension DatabaseValue: Codable {
       switch try? container.decode(String.self, forKey: key) {
       case "inf": self = .real(.infinity)
       case "-inf": self = .real(-.infinity)
-      default: self = .real(try container.decode(Double.self, forKey: key))
+      default: self = try DatabaseValue.real(container.decode(Double.self, forKey: key)).checked()
       }
     case .text: self = .text(try container.decode(String.self, forKey: key))
     case .blob: self = .blob(try container.decode(Data.self, forKey: key))

@@ -49,6 +49,19 @@ import Testing
     }
   }
 
+  /// JSON has no NaN. A column and a parameter refuse NaN too.
+  @Test func encodedValuesAreDecodedAndNotANumberIsRefused() throws {
+    for real in Self.doubles + [-0.0] {
+      let data = try JSONEncoder().encode(DatabaseValue.real(real))
+      #expect(try JSONDecoder().decode(DatabaseValue.self, from: data) == .real(real))
+    }
+    let error = sqlError { _ = try JSONEncoder().encode([DatabaseValue.real(.nan)]) }
+    #expect(error?.mismatch?.found == "NaN, which SQLite can't store")
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode(DatabaseValue.self, from: Data(#"{"real":"nan"}"#.utf8))
+    }
+  }
+
   @Test func notANumberIsRefusedInFiltersAssignmentsAndRawSQL() throws {
     try withDatabase { db in
       try db.createTable(Car.self)
