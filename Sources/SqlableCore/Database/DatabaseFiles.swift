@@ -104,61 +104,37 @@ public struct DatabaseFiles: Sendable, Hashable {
   /// Like ``move(to:)``, the copy first copies the WAL into the database file. An exclusive lock keeps other processes
   /// from reading and writing during the copy. Call this method inside `withClosed` of a handle or pool. To copy a
   /// database in use, call ``SqliteDatabase/backup(to:_:)-(String,_)``. A crash leaves at most a file named
-  /// `….sqlable-copy`.
+  /// `….sqlable-copy`, which the next copy to the path removes.
   ///
-  /// Throws `.misuse` if a file exists at the path, and `.cannotOpen` if there is no database. Throws `.busy` like
-  /// `move`, and if another copy to the path is running. Also throws `.full` and other errors of the file system.
+  /// Throws `.misuse` if a file exists at the path, or if another program's file has the temporary name. Throws
+  /// `.cannotOpen` if there is no database. Throws `.busy` like `move`, and if another copy to the path is running.
+  /// Also throws `.full` and other errors of the file system.
   public func copy(to path: String) throws {
     try checkTarget(path)
     try exclusively { try copyFile(to: path) }
   }
 
   private func copyFile(to path: String) throws {
-    let partial = path + ".sqlable-copy"
     let source = open(filepath, O_RDONLY | O_CLOEXEC)
     guard source >= 0 else { throw SqlError.system("open", filepath, errno, isRead: true) }
     defer { close(source) }
-    let target = open(partial, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard target >= 0 else { throw SqlError.system("create", partial, errno) }
-    defer { close(target) }
-    try takePartial(partial, target, from: source)
-    var isNamed = false
-    // After the rename, the partial name can belong to another copy.
-    defer { if !isNamed { unlink(partial) } }
+    let copy = try PartialFile.make(at: path + ".sqlable-copy", mode: 0o600, for: "copy")
     var (bytes, offset) = ([UInt8](repeating: 0, count: 1 << 20), 0)
     while true {
       let count = read(source, &bytes, bytes.count)
       guard count >= 0 else { throw SqlError.system("read", filepath, errno) }
       if count == 0 { break }
       try bytes.withUnsafeBytes { bytes in
-        try writeAll(UnsafeRawBufferPointer(rebasing: bytes[..<count]), to: target, at: offset, path)
+        try writeAll(UnsafeRawBufferPointer(rebasing: bytes[..<count]), to: copy.descriptor, at: offset, path)
       }
       offset += count
     }
     var info = stat()
-    guard fstat(source, &info) == 0, fchmod(target, info.st_mode & 0o777) == 0, fsync(target) == 0 else {
-      throw SqlError.system("sync", partial, errno)
-    }
-    guard sqlable_rename_to_new(partial, path) == 0 else { throw SqlError.system("rename a file to", path, errno) }
-    isNamed = true
+    guard fstat(source, &info) == 0 else { throw SqlError.system("read", filepath, errno) }
+    try copy.setMode(info.st_mode)
+    try copy.sync()
+    try copy.rename(to: path, replaces: false)
     try syncDirectory(DatabaseFiles.directory(of: path))
-  }
-
-  /// Truncates the partial file. Throws `.busy` if another copy uses the file, `.misuse` if it is the source or a link.
-  private func takePartial(_ partial: String, _ target: Int32, from source: Int32) throws {
-    guard flock(target, LOCK_EX | LOCK_NB) == 0 else {
-      throw SqlError(.busy, message: "another copy to the same path is running: \(partial)")
-    }
-    var (info, other) = (stat(), stat())
-    guard fstat(target, &info) == 0, fstat(source, &other) == 0 else { throw SqlError.system("read", partial, errno) }
-    guard FileIdentity(info) != FileIdentity(other), info.isRegular, info.st_nlink <= 1 else {
-      throw SqlError.misuse("can't create the temporary file of the copy: another file has the name: \(partial)")
-    }
-    // Another copy might have ended a moment ago. Then this file is that copy, already renamed to its final name.
-    guard FileIdentity.linkInfo(partial).map({ FileIdentity($0) }) == FileIdentity(info) else {
-      throw SqlError(.busy, message: "another copy to the same path has just ended: \(partial)")
-    }
-    guard ftruncate(target, 0) == 0 else { throw SqlError.system("write to", partial, errno) }
   }
 
   /// Throws unless the database exists and the target is free. Only the lock file of pools can exist there.

@@ -111,8 +111,7 @@ struct ArchiveFiles {
   /// Creates a generation. `body` fills the directory, which then gets its final name.
   func makeGeneration(_ number: Int, _ body: (_ directory: String) throws -> Void) throws {
     let partial = path + "/" + ArchiveFiles.partialName
-    // A killed process might have left a partial generation.
-    try? FileManager.default.removeItem(atPath: partial)
+    try removePartial()
     do {
       guard mkdir(partial, 0o700) == 0 else { throw SqlError.system("create", partial, errno) }
       try body(partial)
@@ -130,11 +129,25 @@ struct ArchiveFiles {
   /// Deletes a generation. The directory is renamed first, so that no partial generation is visible.
   func removeGeneration(_ number: Int) throws {
     let old = path + "/" + ArchiveFiles.partialName
-    try? FileManager.default.removeItem(atPath: old)
+    try removePartial()
     guard rename(directory(ofGeneration: number), old) == 0 else {
       throw SqlError.system("rename", directory(ofGeneration: number), errno)
     }
     try? FileManager.default.removeItem(atPath: old)
+  }
+
+  /// Deletes the incomplete generation of a killed process. Throws `.misuse` if anything else has the name.
+  private func removePartial() throws {
+    let partial = path + "/" + ArchiveFiles.partialName
+    guard let info = FileIdentity.linkInfo(partial) else { return }
+    let ownPrefixes = [ArchiveFiles.baseName, GenerationDescription.fileName, "log-"]
+    guard info.st_mode & S_IFMT == S_IFDIR,
+      try ArchiveFiles.names(in: partial).allSatisfy({ name in ownPrefixes.contains { name.hasPrefix($0) } })
+    else {
+      throw SqlError.misuse(
+        "the archive can't create its temporary directory: another file has the name; move or delete \(partial)")
+    }
+    try? FileManager.default.removeItem(atPath: partial)
   }
 
   /// Creates the directory if it is missing, and locks it.

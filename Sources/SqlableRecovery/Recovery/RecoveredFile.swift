@@ -1,21 +1,22 @@
 import CSqlableSQLite
 import FoundationEssentials
 import Glibc
+import SqlableBackup
 import SqlableCore
 import SqlableSchema
 
 /// The new file for the recovered rows. The file has a temporary name until it is complete.
 final class RecoveredFile {
   let connection: Connection
+  private let file: PartialFile
   private let path: String
   private let encoding: TextEncoding
-  private var temporary: String { path + "-partial" }
   /// The number of inserted rows. The transaction is committed after every 5,000 rows.
   private var pendingRows = 0
   private var aside: (table: String, columns: Int)?
   private(set) var rowsSetAside = 0
 
-  /// Throws `.misuse` if the file exists.
+  /// Throws `.misuse` if the file exists, and `.busy` if another salvage into the file is running.
   ///
   /// - Parameters:
   ///   - encoding: The text encoding of the damaged file.
@@ -33,9 +34,9 @@ final class RecoveredFile {
     }
     self.path = path.begins(with: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     self.encoding = encoding
-    try SqliteDatabase.deleteDatabase(at: self.path + "-partial")
+    file = try PartialFile.make(beside: self.path, mode: 0o644, for: "salvage")
     connection = try Connection(
-      path: self.path + "-partial", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, label: path,
+      path: file.path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, label: path,
       cacheCapacity: 0)
     try functions?.apply(to: connection)
     // If the process dies, the file is incomplete in any case. The journal is needed only to undo a failed statement.
@@ -45,7 +46,7 @@ final class RecoveredFile {
     ] { try connection.pragma("PRAGMA " + pragma) }
   }
 
-  /// Runs `body` in a transaction, and commits. Deletes the file if `body` or the commit throws.
+  /// Runs `body` in a transaction, and commits. If `body` or the commit throws, the file is deleted with this object.
   func making<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       try connection.pragma("BEGIN")
@@ -54,19 +55,14 @@ final class RecoveredFile {
       return result
     } catch {
       connection.finalizeStatements()
-      try? SqliteDatabase.deleteDatabase(at: temporary)
       throw error
     }
   }
 
   /// Syncs the file to the disk, and gives the file its final name. Call `finish` after the last use of the connection.
   func finish() throws {
-    let descriptor = open(temporary, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0, fsync(descriptor) == 0 else { throw SqlError(.io, message: "can't sync the recovered file") }
-    close(descriptor)
-    guard link(temporary, path) == 0, unlink(temporary) == 0 else {
-      throw SqlError(.io, message: "can't rename the recovered file to \(path)")
-    }
+    try file.sync()
+    try file.rename(to: path, replaces: false)
   }
 
   // MARK: Rows

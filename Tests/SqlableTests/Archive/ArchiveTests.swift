@@ -285,6 +285,23 @@ import Testing
     }
   }
 
+  @Test func anotherProgramsPartialDirectoryIsKept() throws {
+    try withDirectory { directory in
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite")
+      let (path, partial) = (directory + "/archive", directory + "/archive/partial")
+      try FileManager.default.createDirectory(atPath: partial, withIntermediateDirectories: true)
+      try Data("mine".utf8).write(to: URL(filePath: partial + "/notes"))
+      let error = expectMisuse { _ = try pool.archive(to: path) }
+      #expect(error?.message.hasSuffix("another file has the name; move or delete \(partial)") == true)
+      #expect(try String(contentsOfFile: partial + "/notes", encoding: .utf8) == "mine")
+      // The files of a killed archive are removed.
+      unlink(partial + "/notes")
+      try Data("half".utf8).write(to: URL(filePath: partial + "/base.sqlite"))
+      try pool.archive(to: path).stop()
+      #expect(!FileManager.default.fileExists(atPath: partial))
+    }
+  }
+
   @Test func oldCommitsAreDeletedAndTheOthersRestored() throws {
     let options = ArchiveOptions(
       interval: .seconds(3_600), baseInterval: .milliseconds(1), keep: .milliseconds(100))

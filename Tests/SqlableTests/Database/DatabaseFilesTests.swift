@@ -99,6 +99,7 @@ import Testing
       #expect(try Bicycle.count().run(SqliteDatabase(filepath: path)) == 100)
       // A copy replaces the leftover of a killed copy, but not the file of a copy that still runs.
       try Data(count: 1 << 20).write(to: URL(filePath: partial))
+      chmod(partial, 0o1600)
       let other = open(partial, O_RDWR | O_CLOEXEC)
       #expect(flock(other, LOCK_EX) == 0)
       expectError(.busy) { try DatabaseFiles(of: path).copy(to: copy) }
@@ -106,6 +107,27 @@ import Testing
       try DatabaseFiles(of: path).copy(to: copy)
       #expect(!FileManager.default.fileExists(atPath: partial))
       #expect(try Bicycle.count().run(SqliteDatabase(filepath: copy)) == 100)
+      #expect(FileIdentity.info(copy)?.st_mode == FileIdentity.info(path)?.st_mode)
+    }
+  }
+
+  @Test(arguments: ["", "-journal", "-wal"])
+  func fileWithTheTemporaryNameOfACopyIsKept(_ suffix: String) throws {
+    try withFile { path, directory in
+      let copy = directory + "/copy.sqlite"
+      let other = copy + ".sqlable-copy" + suffix
+      for contents in ["mine", ""] {
+        try Data(contents.utf8).write(to: URL(filePath: other))
+        let error = expectMisuse { try DatabaseFiles(of: path).copy(to: copy) }
+        #expect(
+          error?.message
+            == "can't create the temporary file of the copy: another file has the name; move or delete \(other)")
+        #expect(try String(contentsOfFile: other, encoding: .utf8) == contents)
+        #expect(
+          Set(files(in: directory)) == ["copy.sqlite.sqlable-copy\(suffix)", (path as NSString).lastPathComponent])
+      }
+      unlink(other)
+      try DatabaseFiles(of: path).copy(to: copy)
     }
   }
 
