@@ -90,13 +90,25 @@ private struct RowSource {
 
   @inline(__always)
   func optionalInteger(at column: Int) throws -> Int? {
-    if let integer = predicted(column)?.integer { return Int(integer) }
+    if let value = predicted(column) {
+      if let integer = value.integer { return Int(integer) }
+      if value.isNull { return nil }
+    }
     return try value(at: column)
   }
 
   @inline(__always)
   func real(at column: Int) throws -> Double {
     if let real = predicted(column)?.real { return real }
+    return try value(at: column)
+  }
+
+  @inline(__always)
+  func optionalReal(at column: Int) throws -> Double? {
+    if let value = predicted(column) {
+      if let real = value.real { return real }
+      if value.isNull { return nil }
+    }
     return try value(at: column)
   }
 
@@ -171,8 +183,17 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// Returns nil for a key without a column.
   @inline(__always)
   private func optional<Value: SqlValue>(_ key: Key) throws -> Value? {
-    let column = try map.pointee.position(of: key)
-    return column >= 0 ? try source.value(at: column) : nil
+    guard let column = try optionalColumn(of: key), try !source.isNull(at: column) else { return nil }
+    return try source.value(at: column)
+  }
+
+  /// Returns the column of a key; nil for a key without a column.
+  @inline(__always)
+  private func optionalColumn(of key: Key) throws -> Int? {
+    let column = map.pointee.knownPosition(of: key)
+    if column >= 0 { return column }
+    let searched = try map.pointee.position(of: key)
+    return searched >= 0 ? searched : nil
   }
 
   func decodeNil(forKey key: Key) throws -> Bool { try source.isNull(at: column(of: key)) }
@@ -195,17 +216,19 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    let column = try map.pointee.position(of: key)
-    if column >= 0 {
-      // A fast path for dates: `Date` is the most frequent type without its own method in the protocol.
-      if type == Date.self { return unsafeBitCast(try source.date(at: column), to: type) }
-      if let stored = try map.pointee.form(of: type, under: key).value {
-        return try row.get(stored, as: type, column: column, of: table)
-      }
-      return try cell(column, key).decode(type)
-    }
+    if let column = try optionalColumn(of: key) { return try decode(type, at: column, key) }
     guard let columns = try map.pointee.form(of: type, under: key).embedded else { throw missing(key) }
     return try row.get(columns.type, as: type, columns)
+  }
+
+  @inline(__always)
+  private func decode<Value: Decodable>(_ type: Value.Type, at column: Int, _ key: Key) throws -> Value {
+    // A fast path for dates: `Date` is the most frequent type without its own method in the protocol.
+    if type == Date.self { return unsafeBitCast(try source.date(at: column), to: type) }
+    if let stored = try map.pointee.form(of: type, under: key).value {
+      return try row.get(stored, as: type, column: column, of: table)
+    }
+    return try cell(column, key).decode(type)
   }
 
   private func cell(_ column: Int, _ key: Key) throws -> CodedCell {
@@ -215,8 +238,9 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-    let column = try map.pointee.position(of: key)
-    if column >= 0 { return try source.isNull(at: column) ? nil : try decode(type, forKey: key) }
+    if let column = try optionalColumn(of: key) {
+      return try source.isNull(at: column) ? nil : try decode(type, at: column, key)
+    }
     guard let columns = try map.pointee.form(of: type, under: key).embedded else { return nil }
     return try row.areNull(columns.columns) ? nil : try row.get(columns.type, as: type, columns)
   }
@@ -224,17 +248,18 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   // One method for each type, because the protocol's default implementations call three methods for each value.
 
   func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
-    let column = try map.pointee.position(of: key)
-    return column >= 0 ? try source.optionalInteger(at: column) : nil
+    try optionalColumn(of: key).flatMap { try source.optionalInteger(at: $0) }
   }
 
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-    let column = try map.pointee.position(of: key)
-    return column >= 0 ? try source.optionalText(at: column) : nil
+    try optionalColumn(of: key).flatMap { try source.optionalText(at: $0) }
   }
 
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try optional(key) }
-  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try optional(key) }
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+    try optionalColumn(of: key).flatMap { try source.optionalReal(at: $0) }
+  }
+
   func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try optional(key) }
   func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try optional(key) }
   func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try optional(key) }
