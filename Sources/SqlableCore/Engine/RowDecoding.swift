@@ -9,7 +9,7 @@ extension RowState {
     @usableFromInline let current = Atomic<UInt64>(Decoding.none)
     /// The stamp of the reused containers. No generation is as large.
     private var stamp: UInt64 = 1 << 63
-    /// The address of the `KeyedColumns` of the model that is decoded.
+    /// The address of the `KeyedColumns` of the model that is or was last decoded.
     private(set) var model: UnsafeRawPointer?
     /// SQLite's value of the model's first column if the row's values are in the order of the model's table; otherwise
     /// nil.
@@ -37,6 +37,7 @@ extension RowState {
   /// Begins to decode a model.
   ///
   /// - Parameter columns: The identities of the columns of the model's table.
+  @inline(__always)
   mutating func beginDecoding(
     _ model: UnsafeRawPointer, columns: UnsafePointer<UnsafeRawPointer>, count: Int
   ) {

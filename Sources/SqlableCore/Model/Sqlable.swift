@@ -107,6 +107,7 @@ extension Sqlable {
   public func write(to row: inout RowWriter) throws { try writeValues(to: &row) }
 
   /// Writes the values that `valueForColumn(_:)` returns.
+  @usableFromInline
   func writeValues(to row: inout RowWriter) throws {
     try row.table.checkIsNoView()
     for (position, column) in row.table.columns.enumerated() where !row.isGenerated(position) {

@@ -8,13 +8,21 @@ class ReusedContainer {
   fileprivate let keys: UnsafeRawPointer
   /// A container with other keys, retained.
   fileprivate let next: Unmanaged<ReusedContainer>?
+  /// The memory of the container, which consists of one reference.
+  fileprivate let memory: UnsafeMutablePointer<AnyObject>
 
-  fileprivate init(keys: UnsafeRawPointer, next: Unmanaged<ReusedContainer>?) { (self.keys, self.next) = (keys, next) }
+  fileprivate init(
+    keys: UnsafeRawPointer, next: Unmanaged<ReusedContainer>?, memory: UnsafeMutablePointer<AnyObject>
+  ) { (self.keys, self.next, self.memory) = (keys, next, memory) }
 
-  deinit { next?.release() }
+  deinit {
+    memory.deinitialize(count: 1)
+    memory.deallocate()
+    next?.release()
+  }
 
   /// True if the model has kept a copy of the container.
-  fileprivate func isShared() -> Bool { true }
+  fileprivate var isShared: Bool { !isKnownUniquelyReferenced(&memory.pointee) }
 }
 
 /// A reused container of one type.
@@ -22,25 +30,20 @@ class ReusedContainer {
 /// The class is generic over the container instead of over the keys, so that its methods find the container's metadata
 /// in the object. A function that is generic over the keys looks up the metadata, which takes 280 instructions.
 final class ReusedContainerOf<Container>: ReusedContainer {
-  @exclusivity(unchecked) private var container: Container
-
   /// Returns nil unless the container consists of one reference. Otherwise the library can't find out whether copies of
   /// the container exist.
   fileprivate init?(_ container: Container, keys: UnsafeRawPointer, next: Unmanaged<ReusedContainer>?) {
     guard MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size, !_isPOD(Container.self) else { return nil }
-    self.container = container
-    super.init(keys: keys, next: next)
+    let memory = UnsafeMutablePointer<AnyObject>.allocate(capacity: 1)
+    UnsafeMutableRawPointer(memory).initializeMemory(as: Container.self, to: container)
+    super.init(keys: keys, next: next, memory: memory)
   }
 
   /// Returns a copy of the container. Not inlined, because callers don't have the container's metadata.
   @inline(never)
-  func copy() -> Container { container }
-
-  /// Sound: `init` checks that the container is one reference.
-  fileprivate override func isShared() -> Bool {
-    withUnsafeMutablePointer(to: &container) { container in
-      !isKnownUniquelyReferenced(&UnsafeMutableRawPointer(container).assumingMemoryBound(to: AnyObject.self).pointee)
-    }
+  func copy() -> Container {
+    // Sound: only `init` sets the memory.
+    UnsafeMutableRawPointer(memory).assumingMemoryBound(to: Container.self).pointee
   }
 }
 
@@ -71,7 +74,7 @@ struct ReusedContainers {
   mutating func abandonShared() -> Bool {
     var container = first
     while let current = container {
-      if current._withUnsafeGuaranteedRef({ $0.isShared() }) { return abandon() }
+      if current._withUnsafeGuaranteedRef({ $0.isShared }) { return abandon() }
       container = current._withUnsafeGuaranteedRef { $0.next }
     }
     return false

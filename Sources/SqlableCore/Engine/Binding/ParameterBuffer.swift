@@ -8,8 +8,9 @@ final class ParameterSlots {
   let memory: UnsafeMutableBufferPointer<BoundValue>
   /// True if the writer was used after `write(to:)` returned, or if another statement ran inside `write(to:)`.
   @exclusivity(unchecked) var isStale = false
-  /// The encoder of the last row that `Codable` wrote, which is reused for the next row.
-  @exclusivity(unchecked) var encoder: AnyObject?
+  /// The encoder of the last row that `Codable` wrote, which is reused for the next row. In separate memory, because a
+  /// class property is retained for each row.
+  let encoder = UnsafeMutablePointer<AnyObject?>.allocate(capacity: 1)
   #if DEBUG
   /// The positions of the columns that `write(to:)` deliberately skipped.
   var skipped: Set<Int> = []
@@ -18,9 +19,12 @@ final class ParameterSlots {
   init(count: Int) {
     memory = .allocate(capacity: count)
     memory.initialize(repeating: .unset)
+    encoder.initialize(to: nil)
   }
 
   deinit {
+    encoder.deinitialize(count: 1)
+    encoder.deallocate()
     memory.deallocate()
   }
 }

@@ -3,6 +3,10 @@ import Synchronization
 /// The columns of a model's coding keys, looked up once per process and never freed.
 final class KeyedColumns: Sendable {
   let table: TableInfo
+  let model: ObjectIdentifier
+  // Copies of properties of `table`. Without the copies, each row would retain the table.
+  nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
+  let count: Int
   /// The first map. Most models have only one map. Sound: the map is never freed.
   nonisolated(unsafe) private let first = Atomic<UnsafePointer<KeyMap>?>(nil)
   private let cache = LockedValue(Cache())
@@ -19,7 +23,10 @@ final class KeyedColumns: Sendable {
     case unknown, encoding, values
   }
 
-  private init(_ table: TableInfo) { self.table = table }
+  private init(_ table: TableInfo) {
+    (self.table, model) = (table, ObjectIdentifier(table.modelType))
+    (identities, count) = (table.identities, table.count)
+  }
 
   var address: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
 
@@ -166,8 +173,10 @@ struct KeyMap {
   unowned(unsafe) let columns: KeyedColumns
   let identities: UnsafePointer<UnsafeRawPointer>
   let cells: UnsafePointer<TableInfo.Cell>
-  /// The slots, indexed by the key's byte; nil if the key type has more than one byte. Each slot is atomic.
+  /// The slots, indexed by the key's byte; nil unless the key type has one byte. Each slot is atomic.
   private let slots: UnsafeMutablePointer<Slot>?
+  /// The slot of an enum with a single key, which has no byte; otherwise nil.
+  private let onlySlot: UnsafeMutablePointer<Slot>?
 
   private struct Slot: ~Copyable {
     let position = Atomic(KeyMap.unknown)
@@ -183,41 +192,47 @@ struct KeyMap {
     self.keys = ObjectIdentifier(keys)
     self.columns = columns
     (identities, cells) = (columns.table.identities, columns.table.cells)
-    guard MemoryLayout<Key>.size <= 1, _isPOD(keys) else {
-      slots = nil
-      return
-    }
-    let count = 1 << (8 * MemoryLayout<Key>.size)
+    let size = MemoryLayout<Key>.size
+    slots = size == 1 && _isPOD(keys) ? KeyMap.makeSlots(1 << 8) : nil
+    onlySlot = size == 0 ? KeyMap.makeSlots(1) : nil
+  }
+
+  private static func makeSlots(_ count: Int) -> UnsafeMutablePointer<Slot> {
     let slots = UnsafeMutablePointer<Slot>.allocate(capacity: count)
     for index in 0..<count { (slots + index).initialize(to: Slot()) }
-    self.slots = slots
+    return slots
   }
 
   /// Returns the position of a key's column; `none` if the key has no column.
   @inline(__always)
   func position<Key: CodingKey>(of key: Key) throws -> Int {
-    let position = knownPosition(of: key)
+    let position = slot(of: key)?.pointee.position.load(ordering: .relaxed) ?? KeyMap.unknown
     return position == KeyMap.unknown ? try search(for: key) : position
   }
 
-  /// Returns the cached position of a key's column; negative if there is none or it is not cached.
+  /// Returns the cached position of a key's column; negative if there is none, or if it is not cached for this type
+  /// of keys.
   @inline(__always)
   func knownPosition<Key: CodingKey>(of key: Key) -> Int {
-    slots.map { $0[KeyMap.byte(of: key)].position.load(ordering: .relaxed) } ?? KeyMap.unknown
+    guard let slots else { return KeyMap.unknown }
+    return slots[KeyMap.byte(of: key)].position.load(ordering: .relaxed)
+  }
+
+  @inline(__always)
+  private func slot<Key: CodingKey>(of key: Key) -> UnsafeMutablePointer<Slot>? {
+    slots.map { $0 + KeyMap.byte(of: key) } ?? onlySlot
   }
 
   @inline(never)
   private func search<Key: CodingKey>(for key: Key) throws -> Int {
     let position = try columns.position(of: key.stringValue) ?? KeyMap.none
-    if let slots { slots[KeyMap.byte(of: key)].position.store(position, ordering: .relaxed) }
+    slot(of: key)?.pointee.position.store(position, ordering: .relaxed)
     return position
   }
 
   @inline(__always)
   func form<Key: CodingKey>(of type: Any.Type, under key: Key) throws -> CodedForm {
-    if let slots, let form = slots[KeyMap.byte(of: key)].form.load(ordering: .acquiring),
-      form.pointee.type == ObjectIdentifier(type)
-    {
+    if let form = slot(of: key)?.pointee.form.load(ordering: .acquiring), form.pointee.type == ObjectIdentifier(type) {
       return form.pointee
     }
     return try makeForm(of: type, under: key)
@@ -227,13 +242,11 @@ struct KeyMap {
   private func makeForm<Key: CodingKey>(of type: Any.Type, under key: Key) throws -> CodedForm {
     let hasColumn = try position(of: key) != KeyMap.none
     let form = CodedForm(of: type, under: key.stringValue, in: columns.table, hasColumn: hasColumn)
-    guard let slots else { return form }
-    let slot = KeyMap.byte(of: key)
     // If a key's values have several types, the slot caches only the form of the first type.
-    guard slots[slot].form.load(ordering: .relaxed) == nil else { return form }
+    guard let slot = slot(of: key), slot.pointee.form.load(ordering: .relaxed) == nil else { return form }
     let kept = UnsafeMutablePointer<CodedForm>.allocate(capacity: 1)
     kept.initialize(to: form)
-    let (isKept, _) = slots[slot].form.compareExchange(
+    let (isKept, _) = slot.pointee.form.compareExchange(
       expected: nil, desired: UnsafePointer(kept), ordering: .releasing)
     if !isKept {
       kept.deinitialize(count: 1)
@@ -242,9 +255,9 @@ struct KeyMap {
     return form
   }
 
-  /// Returns the byte of a key. An enum with a single key has no bytes; the result is 0.
+  /// Returns the byte of a key that has one byte.
   @inline(__always)
   private static func byte<Key: CodingKey>(of key: Key) -> Int {
-    MemoryLayout<Key>.size == 0 ? 0 : Int(unsafeBitCast(key, to: UInt8.self))
+    Int(unsafeBitCast(key, to: UInt8.self))
   }
 }

@@ -1,14 +1,16 @@
 import FoundationEssentials
 
 /// A decoder that reads a model from the columns of a row.
+@usableFromInline
 struct RowDecoder: Decoder {
   let row: ReadRow
   /// Never freed.
   unowned(unsafe) let columns: KeyedColumns
 
-  var codingPath: [any CodingKey] { [] }
-  var userInfo: [CodingUserInfoKey: Any] { [:] }
+  @usableFromInline var codingPath: [any CodingKey] { [] }
+  @usableFromInline var userInfo: [CodingUserInfoKey: Any] { [:] }
 
+  @usableFromInline
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     let map = columns.map(of: type)
     guard row.isDecoding(columns) else {
@@ -29,10 +31,12 @@ struct RowDecoder: Decoder {
     return container
   }
 
+  @usableFromInline
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     throw row.labelled(columns.refused("decodes an unkeyed container; a row needs a keyed container"))
   }
 
+  @usableFromInline
   func singleValueContainer() throws -> any SingleValueDecodingContainer {
     throw row.labelled(columns.refused("decodes a single-value container; a row needs a keyed container"))
   }
@@ -48,9 +52,6 @@ extension ReadRow {
 }
 
 /// The columns of a row, by their positions in the model's table.
-///
-/// The functions of the most frequent types read a value by its distance from the row's first value. If the value has
-/// another storage class, or if the row has other columns than the table, `value(at:)` reads it or reports the error.
 ///
 /// The struct contains no references, because `KeyedDecodingContainer` copies its container for each value.
 private struct RowSource {
@@ -69,8 +70,10 @@ private struct RowSource {
   /// The row that is decoded. If the container is stale, reading the row throws.
   var row: ReadRow { ReadRow(state: state, generation: isCurrent ? state.pointee.current : stamp) }
 
+  /// Returns SQLite's value of a column by its distance from the row's first value; nil if the row has other columns
+  /// than the table.
   @inline(__always)
-  private func predicted(_ column: Int) -> SqliteValue? {
+  func predicted(_ column: Int) -> SqliteValue? {
     guard isCurrent, let values = state.pointee.decoding.values else { return nil }
     return SqliteValue(OpaquePointer(values + column &* state.pointee.valueStride))
   }
@@ -80,57 +83,6 @@ private struct RowSource {
   @inline(__always)
   func isNull(at column: Int) throws -> Bool {
     try predicted(column)?.isNull ?? row.isNull(column: column, of: table)
-  }
-
-  @inline(__always)
-  func integer(at column: Int) throws -> Int {
-    if let integer = predicted(column)?.integer { return Int(integer) }
-    return try value(at: column)
-  }
-
-  @inline(__always)
-  func optionalInteger(at column: Int) throws -> Int? {
-    if let value = predicted(column) {
-      if let integer = value.integer { return Int(integer) }
-      if value.isNull { return nil }
-    }
-    return try value(at: column)
-  }
-
-  @inline(__always)
-  func real(at column: Int) throws -> Double {
-    if let real = predicted(column)?.real { return real }
-    return try value(at: column)
-  }
-
-  @inline(__always)
-  func optionalReal(at column: Int) throws -> Double? {
-    if let value = predicted(column) {
-      if let real = value.real { return real }
-      if value.isNull { return nil }
-    }
-    return try value(at: column)
-  }
-
-  @inline(__always)
-  func flag(at column: Int) throws -> Bool {
-    if let integer = predicted(column)?.integer, integer & ~1 == 0 { return integer == 1 }
-    return try value(at: column)
-  }
-
-  @inline(__always)
-  func text(at column: Int) throws -> String {
-    if let text = predicted(column)?.validText { return text }
-    return try value(at: column)
-  }
-
-  @inline(__always)
-  func optionalText(at column: Int) throws -> String? {
-    if let value = predicted(column) {
-      if value.isNull { return nil }
-      if let text = value.validText { return text }
-    }
-    return try value(at: column)
   }
 
   @inline(__always)
@@ -145,6 +97,9 @@ private struct RowSource {
 }
 
 /// The keyed container that decodes a model's keys from the columns of a row.
+///
+/// The methods of the most frequent types read a value that has the expected storage class themselves, because the
+/// functions for all other cases need more instructions to call than these methods have.
 private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let source: RowSource
 
@@ -165,55 +120,68 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool { ((try? map.pointee.position(of: key)) ?? KeyMap.none) >= 0 }
 
+  /// Returns SQLite's value of a key; nil if the key's column is not known yet, or if the row has other columns than
+  /// the table.
   @inline(__always)
-  private func column(of key: Key) throws -> Int {
-    let column = map.pointee.knownPosition(of: key)
-    return column >= 0 ? column : try searched(key)
+  private func predicted(_ key: Key) -> SqliteValue? {
+    let column = source.map.pointee.knownPosition(of: key)
+    return column >= 0 ? source.predicted(column) : nil
   }
 
-  @inline(never)
-  private func searched(_ key: Key) throws -> Int {
-    let column = try map.pointee.position(of: key)
-    guard column >= 0 else { throw missing(key) }
+  private func column(of key: Key) throws -> Int {
+    guard let column = try optionalColumn(of: key) else { throw missing(key) }
     return column
   }
 
   private func missing(_ key: Key) -> any Error { row.labelled(map.pointee.columns.missing(key)) }
 
-  /// Returns nil for a key without a column.
-  @inline(__always)
-  private func optional<Value: SqlValue>(_ key: Key) throws -> Value? {
-    guard let column = try optionalColumn(of: key), try !source.isNull(at: column) else { return nil }
-    return try source.value(at: column)
-  }
-
   /// Returns the column of a key; nil for a key without a column.
   @inline(__always)
   private func optionalColumn(of key: Key) throws -> Int? {
-    let column = map.pointee.knownPosition(of: key)
+    let column = source.map.pointee.knownPosition(of: key)
     if column >= 0 { return column }
     let searched = try map.pointee.position(of: key)
     return searched >= 0 ? searched : nil
   }
 
+  @inline(never)
+  private func value<Value: SqlValue>(_ key: Key) throws -> Value { try source.value(at: column(of: key)) }
+
+  /// Returns nil for NULL, and for a key without a column.
+  @inline(never)
+  private func optional<Value: SqlValue>(_ key: Key) throws -> Value? {
+    guard let column = try optionalColumn(of: key), try !source.isNull(at: column) else { return nil }
+    return try source.value(at: column)
+  }
+
   func decodeNil(forKey key: Key) throws -> Bool { try source.isNull(at: column(of: key)) }
 
   @inline(__always)
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try source.integer(at: column(of: key)) }
-
-  @inline(__always)
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try source.real(at: column(of: key)) }
-
-  @inline(__always)
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try source.flag(at: column(of: key)) }
-
-  @inline(__always)
-  func decode(_ type: String.Type, forKey key: Key) throws -> String { try source.text(at: column(of: key)) }
-
-  @inline(__always)
-  func decode<Value: SqlValue & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    try source.value(at: column(of: key))
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+    if let integer = predicted(key)?.integer { return Int(integer) }
+    return try value(key)
   }
+
+  @inline(__always)
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+    if let real = predicted(key)?.real { return real }
+    return try value(key)
+  }
+
+  @inline(__always)
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+    if let integer = predicted(key)?.integer, integer & ~1 == 0 { return integer == 1 }
+    return try value(key)
+  }
+
+  @inline(__always)
+  func decode(_ type: String.Type, forKey key: Key) throws -> String {
+    if let text = predicted(key)?.validText { return text }
+    return try value(key)
+  }
+
+  @inline(__always)
+  func decode<Value: SqlValue & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value { try value(key) }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
     if let column = try optionalColumn(of: key) { return try decode(type, at: column, key) }
@@ -247,17 +215,40 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   // One method for each type, because the protocol's default implementations call three methods for each value.
 
+  @inline(__always)
   func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
-    try optionalColumn(of: key).flatMap { try source.optionalInteger(at: $0) }
+    if let value = predicted(key) {
+      if let integer = value.integer { return Int(integer) }
+      if value.isNull { return nil }
+    }
+    return try optional(key)
   }
 
-  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-    try optionalColumn(of: key).flatMap { try source.optionalText(at: $0) }
-  }
-
-  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try optional(key) }
+  @inline(__always)
   func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-    try optionalColumn(of: key).flatMap { try source.optionalReal(at: $0) }
+    if let value = predicted(key) {
+      if let real = value.real { return real }
+      if value.isNull { return nil }
+    }
+    return try optional(key)
+  }
+
+  @inline(__always)
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+    if let value = predicted(key) {
+      if let integer = value.integer, integer & ~1 == 0 { return integer == 1 }
+      if value.isNull { return nil }
+    }
+    return try optional(key)
+  }
+
+  @inline(__always)
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+    if let value = predicted(key) {
+      if let text = value.validText { return text }
+      if value.isNull { return nil }
+    }
+    return try optional(key)
   }
 
   func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try optional(key) }

@@ -1,32 +1,50 @@
 import FoundationEssentials
 
 /// An encoder that writes a model to the columns of a row. The encoder and its containers are reused for later rows.
+@usableFromInline
 final class RowEncoder: Encoder {
   let row: EncodedRow
+  // Copies of properties of `row`. Without the copies, each row of the table would retain that object.
+  let writer: UnsafeMutablePointer<UnsafeMutablePointer<RowWriter>?>
+  unowned(unsafe) let columns: KeyedColumns
   @exclusivity(unchecked) private var containers = ReusedContainers()
 
-  private init(_ columns: KeyedColumns) { row = EncodedRow(columns) }
+  private init(_ columns: KeyedColumns) {
+    row = EncodedRow(columns)
+    (writer, self.columns) = (row.writer, columns)
+  }
 
   deinit { containers.abandon() }
 
   /// Returns the encoder of the last row, unless that row had another model, or the model has kept the encoder or a
-  /// container.
-  static func reused(for columns: KeyedColumns, in storage: ParameterSlots) -> RowEncoder {
-    if isKnownUniquelyReferenced(&storage.encoder), let last = storage.encoder {
-      // Sound: `encoder` is only set below.
-      let encoder = unsafeDowncast(last, to: RowEncoder.self)
-      if encoder.row.columns === columns, !encoder.containers.abandonShared() { return encoder }
+  /// container. Returns nil if the model is written by `valueForColumn(_:)`.
+  ///
+  /// - Parameter last: The memory of the encoder of the last row.
+  @inline(__always)
+  static func reused<Model: Sqlable>(for model: Model, _ last: UnsafeMutablePointer<AnyObject?>) -> RowEncoder? {
+    if isKnownUniquelyReferenced(&last.pointee), let encoder = last.pointee {
+      // Sound: only `make` sets the memory.
+      let encoder = unsafeDowncast(encoder, to: RowEncoder.self)
+      if encoder.columns.model == ObjectIdentifier(Model.self), !encoder.containers.abandonShared() { return encoder }
     }
+    return make(for: model, last)
+  }
+
+  @inline(never)
+  private static func make<Model: Sqlable>(for model: Model, _ last: UnsafeMutablePointer<AnyObject?>) -> RowEncoder? {
+    let columns = KeyedColumns.of(Model.self)
+    guard !columns.hasValueForColumn(model) else { return nil }
     let encoder = RowEncoder(columns)
-    storage.encoder = encoder
+    last.pointee = encoder
     return encoder
   }
 
-  var codingPath: [any CodingKey] { [] }
-  var userInfo: [CodingUserInfoKey: Any] { [:] }
+  @usableFromInline var codingPath: [any CodingKey] { [] }
+  @usableFromInline var userInfo: [CodingUserInfoKey: Any] { [:] }
 
+  @usableFromInline
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    let map = row.columns.map(of: type)
+    let map = columns.map(of: type)
     guard let reused = containers.container(keys: map) else { return addContainer(map) }
     // Sound: only `addContainer` adds containers, and a map has one key type.
     return reused._withUnsafeGuaranteedRef {
@@ -41,10 +59,12 @@ final class RowEncoder: Encoder {
     return container
   }
 
+  @usableFromInline
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
     row.refuse("encodes an unkeyed container; a row needs a keyed container")
   }
 
+  @usableFromInline
   func singleValueContainer() -> any SingleValueEncodingContainer {
     row.refuse("encodes a single-value container; a row needs a keyed container")
   }

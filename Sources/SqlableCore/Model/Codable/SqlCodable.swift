@@ -27,48 +27,68 @@
 public protocol SqlCodable: Sqlable, Codable {}
 
 extension SqlCodable {
+  @inlinable
   public init(row: ReadRow) throws {
-    let columns = KeyedColumns.of(Self.self)
-    // A model can read another model of the same row in `init(from:)`. Only the outer model reuses containers.
-    let isOuter = row.beginDecoding(columns)
-    defer { if isOuter { row.state.pointee.endDecoding() } }
-    do {
-      try self.init(from: RowDecoder(row: row, columns: columns))
-    } catch let error as DecodingError {
-      throw row.located(error, of: Self.self, columns)
-    }
-    row.noteDecoded(columns.table)
+    let (decoder, isOuter) = RowDecoder.begin(row, Self.self)
+    do { try self.init(from: decoder) } catch { throw decoder.failed(error, Self.self, isOuter) }
+    decoder.end(isOuter)
   }
 
+  @inlinable
   public func write(to row: inout RowWriter) throws {
-    let columns = KeyedColumns.of(Self.self)
-    if columns.hasValueForColumn(self) { return try writeValues(to: &row) }
-    let encoder = RowEncoder.reused(for: columns, in: row.storage)
-    do {
-      try withUnsafeMutablePointer(to: &row) { row in
-        encoder.row.writer.pointee = row
-        defer { encoder.row.writer.pointee = nil }
-        try encode(to: encoder)
-      }
-    } catch {
-      // After this call the statement throws the first error, `row.failure`.
-      guard row.failure == nil else { return }
-      if let error = error as? EncodingError { return row.fail(error, of: Self.self, columns) }
-      throw error
+    try withUnsafeMutablePointer(to: &row) { row in
+      guard let encoder = RowEncoder.begin(row, self) else { return try writeValues(to: &row.pointee) }
+      do { try encode(to: encoder) } catch { return try encoder.fail(error, Self.self) }
+      encoder.end()
     }
-    row.noteEncoded()
+  }
+}
+
+extension RowDecoder {
+  /// Begins to decode a model. A model can read another model of the same row in `init(from:)`; then `isOuter` is
+  /// false. Only the outer model reuses containers.
+  @usableFromInline
+  static func begin<Model: Sqlable>(_ row: ReadRow, _ model: Model.Type) -> (decoder: RowDecoder, isOuter: Bool) {
+    guard row.state.pointee.isCurrent(row.generation) else {
+      return (RowDecoder(row: row, columns: KeyedColumns.of(model)), false)
+    }
+    // Most rows have the same model as the row before.
+    let last = row.state.pointee.decoding.model.map { Unmanaged<KeyedColumns>.fromOpaque($0) }
+    guard let last, last._withUnsafeGuaranteedRef({ $0.model == ObjectIdentifier(model) }) else {
+      return begin(row, Unmanaged.passUnretained(KeyedColumns.of(model)))
+    }
+    return begin(row, last)
+  }
+
+  @inline(__always)
+  private static func begin(_ row: ReadRow, _ columns: Unmanaged<KeyedColumns>) -> (RowDecoder, Bool) {
+    columns._withUnsafeGuaranteedRef { columns in
+      let isOuter = !row.state.pointee.isDecoding
+      if isOuter {
+        row.state.pointee.beginDecoding(columns.address, columns: columns.identities, count: columns.count)
+      }
+      return (RowDecoder(row: row, columns: columns), isOuter)
+    }
+  }
+
+  @usableFromInline
+  func end(_ isOuter: Bool) {
+    if isOuter { row.state.pointee.endDecoding() }
+    #if DEBUG
+    // Decoding deliberately does not read columns without a key.
+    for column in columns.table.columns { row.skip(column) }
+    #endif
+  }
+
+  /// Ends decoding, and returns the error with table, column and row.
+  @usableFromInline
+  func failed(_ error: any Error, _ model: Any.Type, _ isOuter: Bool) -> any Error {
+    if isOuter { row.state.pointee.endDecoding() }
+    return (error as? DecodingError).map { row.located($0, of: model, columns) } ?? error
   }
 }
 
 extension ReadRow {
-  /// Begins to decode a model. Returns false if the row is stale, or if another model of the row is being decoded.
-  fileprivate func beginDecoding(_ columns: KeyedColumns) -> Bool {
-    guard state.pointee.isCurrent(generation), !state.pointee.isDecoding else { return false }
-    let table = columns.table
-    state.pointee.beginDecoding(columns.address, columns: table.identities, count: table.count)
-    return true
-  }
-
   /// Adds table, column and row to an error of `init(from:)`. Drops its description, which could contain the value.
   fileprivate func located(_ error: DecodingError, of model: Any.Type, _ columns: KeyedColumns) -> any Error {
     let refused = SqlError.decoding(expected: "\(model)", found: "a value that init(from:) refuses")
@@ -76,13 +96,6 @@ extension ReadRow {
       let position = try? self.position(ofColumn: column, in: columns.table)
     else { return labelled(refused.at(table: columns.table.name)) }
     return located(refused, column: columns.table.columns[column].definition, position: position)
-  }
-
-  /// Marks all columns as read or skipped. Decoding deliberately does not read columns without a key.
-  fileprivate func noteDecoded(_ table: TableInfo) {
-    #if DEBUG
-    for column in table.columns { skip(column) }
-    #endif
   }
 }
 
@@ -94,6 +107,34 @@ extension DecodingError {
       context.codingPath
     @unknown default: []
     }
+  }
+}
+
+extension RowEncoder {
+  /// Begins to encode a model. Returns nil if `valueForColumn(_:)` writes the model.
+  @usableFromInline
+  static func begin<Model: Sqlable>(_ writer: UnsafeMutablePointer<RowWriter>, _ model: Model) -> RowEncoder? {
+    let encoder = reused(for: model, writer.pointee.storage.encoder)
+    encoder?.writer.pointee = writer
+    return encoder
+  }
+
+  @usableFromInline
+  func end() {
+    #if DEBUG
+    writer.pointee?.pointee.noteEncoded()
+    #endif
+    writer.pointee = nil
+  }
+
+  /// Ends encoding because of an error. After this call the statement throws the first error, `RowWriter.failure`.
+  @usableFromInline
+  func fail(_ error: any Error, _ model: Any.Type) throws {
+    guard let row = writer.pointee else { throw error }
+    writer.pointee = nil
+    guard row.pointee.failure == nil else { return }
+    guard let refused = error as? EncodingError else { throw error }
+    row.pointee.fail(refused, of: model, columns)
   }
 }
 
@@ -111,10 +152,10 @@ extension RowWriter {
     }
   }
 
+  #if DEBUG
   /// Marks the columns without a value as skipped. Encoding deliberately leaves out columns without a key.
   fileprivate func noteEncoded() {
-    #if DEBUG
     for position in table.columns.indices where !values[position].isSet { noteSkipped(position) }
-    #endif
   }
+  #endif
 }
