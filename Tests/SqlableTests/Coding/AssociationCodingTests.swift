@@ -11,7 +11,7 @@ import Testing
   /// Returns the read's document and checks it against the schema.
   private func text<Root, each Part>(_ read: AssociatedQuery<Root, repeat each Part>) throws -> String {
     let json = try read.json()
-    #expect(try StatementSchemaTests.schema().allows(JSONSerialization.jsonObject(with: json)))
+    #expect(try JSONSchema.ofStatements().allows(JSONSerialization.jsonObject(with: json)))
     return text(json)
   }
 

@@ -91,3 +91,6 @@ struct CorpusStatement {
     (self.json, self.sql, self.bindings) = (json, sql, bindings)
   }
 }
+
+/// The models that the documents of these tests name.
+let documentModels: [any Sqlable.Type] = [Person.self, Bicycle.self, Car.self, Seat.self, Worker.self]

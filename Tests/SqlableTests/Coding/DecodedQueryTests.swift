@@ -79,12 +79,12 @@ import Testing
   }
 
   @Test(.needsFullText) func aSecondTableCanBeSearched() throws {
-    try withEssays { asked throws in
+    try withEssays { db throws in
       let body =
         #""read":{"from":[{"table":"essay","as":"e"},{"table":"essay","join":"inner","search":true,"#
         + #""on":{"=":[{"column":"id","of":"e"},{"column":"id","of":"essay"}]}}],"select":[{"function":"countRows"}]}"#
-      guard case .rows(let rows) = try statement(body).run(asked.db) else { throw CancellationError() }
-      let count = try Essay.count().run(asked.db)
+      guard case .rows(let rows) = try statement(body).run(db) else { throw CancellationError() }
+      let count = try Essay.count().run(db)
       #expect(rows.map { $0.values } == [[.integer(Int64(count))]])
       let left = body.replacingOccurrences(of: "inner", with: "left")
       #expect(

@@ -29,7 +29,7 @@ import Testing
 
   /// Compares the file's lines from `start` up to `end` with `lines`, or replaces them.
   private func check(_ name: String, _ lines: [String], from start: String, to end: String) throws {
-    let file = GuidesTests.root.appending(path: "Docs/\(name)")
+    let file = Repository.root.appending(path: "Docs/\(name)")
     var text = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
     let first = try #require(text.firstIndex(of: start))
     let last = try #require(text[first...].firstIndex(of: end))

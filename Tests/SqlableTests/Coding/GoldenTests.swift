@@ -7,7 +7,7 @@ import Testing
 /// `SQLABLE_GOLDEN=write swift test --filter GoldenTests` writes the missing files of the corpus. An existing file
 /// never changes: a change in the meaning of a document requires a new version of the format.
 @Suite struct GoldenTests {
-  static let directory = GuidesTests.root.appending(path: "Tests/SqlableTests/Coding/Golden/v1")
+  static let directory = Repository.root.appending(path: "Tests/SqlableTests/Coding/Golden/v1")
 
   static func names() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".json") }

@@ -304,6 +304,3 @@ import Testing
     }
   }
 }
-
-/// The models that the documents of these tests name.
-let documentModels: [any Sqlable.Type] = [Person.self, Bicycle.self, Car.self, Seat.self, Worker.self]

@@ -4,16 +4,12 @@ import Testing
 
 /// `Docs/StatementFormat.schema.json`: the schema allows every document of the library and refuses unknown keys.
 @Suite struct StatementSchemaTests {
-  static let file = GuidesTests.root.appending(path: "Docs/StatementFormat.schema.json")
-
-  static func schema() throws -> JSONSchema { try JSONSchema(Data(contentsOf: file)) }
-
   private func object(_ json: Data) throws -> Any {
     try JSONSerialization.jsonObject(with: json, options: .fragmentsAllowed)
   }
 
   @Test func everyFormIsAllowed() throws {
-    let schema = try StatementSchemaTests.schema()
+    let schema = try JSONSchema.ofStatements()
     for document in try StatementCorpus.all() {
       let isAllowed = try schema.allows(object(document.json))
       #expect(isAllowed, "\(document.name): \(String(decoding: document.json, as: UTF8.self))")
@@ -21,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: [false, true]) func randomQueriesAreAllowed(isHostile: Bool) throws {
-    let schema = try StatementSchemaTests.schema()
+    let schema = try JSONSchema.ofStatements()
     let world = isHostile ? QueryWorld.hostile : .harmless
     let seed = SeededGenerator.seed
     var generator = QueryGenerator(seed: seed &+ 11)
@@ -43,7 +39,7 @@ import Testing
   }
 
   @Test func unknownKeysAreRefusedEverywhere() throws {
-    let schema = try StatementSchemaTests.schema()
+    let schema = try JSONSchema.ofStatements()
     for document in try StatementCorpus.all() {
       let object = try object(document.json)
       for place in 0..<places(object) {
@@ -55,7 +51,7 @@ import Testing
   }
 
   @Test func invalidStatementsAreRefused() throws {
-    let schema = try StatementSchemaTests.schema()
+    let schema = try JSONSchema.ofStatements()
     for text in [
       "{}", "[]", "1", #"{"sqlable":1}"#, #"{"read":{"from":"bicycle"}}"#, #"{"read":{"from":"bicycle"},"sqlable":2}"#,
       #"{"count":{"from":"bicycle"},"read":{"from":"bicycle"},"sqlable":1}"#, #"{"read":{},"sqlable":1}"#,
@@ -99,7 +95,7 @@ import Testing
     for name in try GoldenTests.names() {
       collect(try object(Data(contentsOf: GoldenTests.directory.appending(path: name + ".json"))))
     }
-    let known = try StatementSchemaTests.schema().words
+    let known = try JSONSchema.ofStatements().words
     #expect(known.subtracting(words).sorted() == [])
     for name in ["TermForm", "DocumentOperation", "DocumentKey"] {
       let cases = try cases(of: name)
@@ -111,7 +107,7 @@ import Testing
 
   /// Returns the cases of one of the library's enums of document keys.
   private func cases(of name: String) throws -> Set<String> {
-    let folder = GuidesTests.root.appending(path: "Sources/SqlableDocuments/Coding")
+    let folder = Repository.root.appending(path: "Sources/SqlableDocuments/Coding")
     for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
       let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
       guard let start = text.range(of: "enum \(name): ") else { continue }

@@ -270,10 +270,3 @@ import Testing
     }
   }
 }
-
-/// The paths of the files that this process has open.
-func openFiles() -> [String] {
-  files(in: "/proc/self/fd").compactMap {
-    try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
-  }
-}

@@ -201,7 +201,3 @@ import Testing
   }
   #endif
 }
-
-extension SqlError {
-  var kindIsMisuse: Bool { if case .misuse = kind { true } else { false } }
-}

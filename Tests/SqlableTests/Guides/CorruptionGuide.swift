@@ -8,7 +8,7 @@ import Testing
       let (path, yesterday) = (directory + "/bikes.sqlite", directory + "/yesterday.sqlite")
       let recovered = directory + "/recovered.sqlite"
       _ = try DamagedDatabase(path) { db in
-        try SalvageTests.bicycles(db, 100)
+        try DamagedDatabase.bicycles(db, 100)
         try db.execute("VACUUM INTO \(yesterday)")
       }
       let salvage = Salvage(damaged: path, backup: yesterday)
@@ -25,7 +25,7 @@ import Testing
     try withDirectory { directory in
       let path = directory + "/bikes.sqlite"
       let alert = { @Sendable (_: Any...) in }
-      _ = try DamagedDatabase(path) { try SalvageTests.bicycles($0, 100) }
+      _ = try DamagedDatabase(path) { try DamagedDatabase.bicycles($0, 100) }
       let db = try SqliteDatabase(filepath: path, configuration: .init(stopsWritesWhenDamaged: true))
       db.onCorruption { report in alert(report.tables, report.indexes, report.pages) }
       let report = try db.checkForCorruption()

@@ -32,7 +32,7 @@ import Testing
   @Test(arguments: GuidesTests.guides) func everyTableRowOfSwiftAndSQLHasAnExpectation(_ guide: String) throws {
     let sources = try GuidesTests.sources().map(\.words)
     var isTable = false
-    for line in try GuidesTests.text(of: guide).components(separatedBy: "\n") {
+    for line in try Repository.text(of: guide).components(separatedBy: "\n") {
       if line == "| Swift | SQL |" {
         isTable = true
       } else if !line.hasPrefix("|") {
@@ -51,7 +51,7 @@ import Testing
   @Test func everyEquivalentIsCompiled() throws {
     let sources = try GuidesTests.sources().map(\.words)
     var rows = 0
-    for line in try GuidesTests.text(of: "Docs/ComingFromGRDB.md").components(separatedBy: "\n")
+    for line in try Repository.text(of: "Docs/ComingFromGRDB.md").components(separatedBy: "\n")
     where line.hasPrefix("| `") {
       let cells = line.components(separatedBy: "` | `")
       try #require(cells.count == 2, "\(line)")
@@ -63,8 +63,8 @@ import Testing
   }
 
   @Test(arguments: GuidesTests.guides) func everyLinkLeadsToAFile(_ guide: String) throws {
-    let directory = GuidesTests.root.appending(path: guide).deletingLastPathComponent()
-    for link in try GuidesTests.text(of: guide).matches(of: /\]\(([^)#]+)(#[^)]*)?\)/) {
+    let directory = Repository.root.appending(path: guide).deletingLastPathComponent()
+    for link in try Repository.text(of: guide).matches(of: /\]\(([^)#]+)(#[^)]*)?\)/) {
       let target = String(link.1)
       guard !target.hasPrefix("http") else { continue }
       #expect(
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func everyGuideIsInTheIndex() throws {
-    let index = try GuidesTests.text(of: "Docs/README.md")
+    let index = try Repository.text(of: "Docs/README.md")
     for guide in GuidesTests.guides where guide.hasPrefix("Docs/") && guide != "Docs/README.md" {
       #expect(index.contains("(\(guide.dropFirst("Docs/".count)))"), "Docs/README.md does not name \(guide)")
     }
@@ -81,20 +81,15 @@ import Testing
 }
 
 extension GuidesTests {
-  static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
-
   /// README.md and every Markdown file in Docs, as paths from the package's directory.
   static let guides: [String] = {
-    let files = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Docs").path)) ?? []
+    let files =
+      (try? FileManager.default.contentsOfDirectory(atPath: Repository.root.appending(path: "Docs").path)) ?? []
     return ["README.md"] + files.filter { $0.hasSuffix(".md") }.sorted().map { "Docs/\($0)" }
   }()
 
   /// The guide whose statements are JSON; `StatementFormatGuide` tests its blocks.
   static let format = "Docs/StatementFormat.md"
-
-  static func text(of guide: String) throws -> String {
-    try String(contentsOf: root.appending(path: guide), encoding: .utf8)
-  }
 
   struct Block {
     let line: Int
@@ -120,7 +115,7 @@ extension GuidesTests {
   static func blocks(of language: String, in guide: String) throws -> [Block] {
     var blocks: [Block] = []
     var open: (language: String, line: Int, lines: [String])?
-    for (index, line) in try text(of: guide).components(separatedBy: "\n").enumerated() {
+    for (index, line) in try Repository.text(of: guide).components(separatedBy: "\n").enumerated() {
       if !line.hasPrefix("```") {
         open?.lines.append(line)
       } else if let block = open {
@@ -165,7 +160,7 @@ extension GuidesTests {
       "Docs/Examples/Flights/Tests/FlightsTests",
     ]
     return try folders.flatMap { folder in
-      let directory = root.appending(path: folder)
+      let directory = Repository.root.appending(path: folder)
       return try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".swift") }
         .map { Source(try String(contentsOf: directory.appending(path: $0), encoding: .utf8)) }
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests that the clients in Docs/Examples/Clients write the same bytes as the library.
 @Suite struct StatementClientGuide {
-  private static let clients = GuidesTests.root.appending(path: "Docs/Examples/Clients")
+  private static let clients = Repository.root.appending(path: "Docs/Examples/Clients")
   private static let hasPython = Administrator.run("python3", "--version")
   private static let hasNode = Administrator.run("node", "--version")
   /// The TypeScript compiler of Debian's package `node-typescript`.

@@ -18,7 +18,7 @@ import Testing
   @Test(.needs(35, "RETURNING")) func everyStatementIsCanonicalAndHasItsSQL() throws {
     let statements = try GuidesTests.blocks(of: "json", in: GuidesTests.format)
     let sql = try GuidesTests.blocks(of: "sql", in: GuidesTests.format)
-    let schema = try StatementSchemaTests.schema()
+    let schema = try JSONSchema.ofStatements()
     #expect(statements.count >= 13)
     #expect(sql.count >= 12)
     for (index, block) in statements.enumerated() {
@@ -38,7 +38,7 @@ import Testing
 
   @Test func everyTermIsCanonicalAndHasItsSQL() throws {
     var (model, count) = (String?.none, 0)
-    for line in try GuidesTests.text(of: GuidesTests.format).components(separatedBy: "\n") {
+    for line in try Repository.text(of: GuidesTests.format).components(separatedBy: "\n") {
       if let header = line.firstMatch(of: /^\| term of ([a-z]+) \| SQL \|$/) {
         model = String(header.1)
       } else if !line.hasPrefix("|") {
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func everyValueIsCanonical() throws {
-    let lines = try GuidesTests.text(of: GuidesTests.format).components(separatedBy: "\n")
+    let lines = try Repository.text(of: GuidesTests.format).components(separatedBy: "\n")
     let start = try #require(lines.firstIndex(of: "| value | class |"))
     for line in lines[(start + 2)...].prefix(while: { $0.hasPrefix("|") }) {
       let cells = cells(line)
@@ -79,8 +79,8 @@ import Testing
 
   /// The guide lists every function and type of the schema.
   @Test func everyWordOfTheSchemaIsInTheGuide() throws {
-    let text = try GuidesTests.text(of: GuidesTests.format)
-    let words = try StatementSchemaTests.schema().words
+    let text = try Repository.text(of: GuidesTests.format)
+    let words = try JSONSchema.ofStatements().words
     let missing = words.filter { !$0.hasSuffix("?") && !text.replacing("\\|", with: "|").contains($0) }
     #expect(missing.isEmpty)
   }

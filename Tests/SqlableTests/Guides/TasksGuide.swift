@@ -44,10 +44,10 @@ import Testing
 
   @Test func eachNameOfATaskStandsInItsAnswer() throws {
     let example = try GuidesTests.blocks(of: "swift", in: "Docs/Tasks.md").flatMap(\.rawLines).joined()
-    for line in try GuidesTests.text(of: "Docs/Tasks.md").components(separatedBy: "\n") where line.hasPrefix("| ") {
+    for line in try Repository.text(of: "Docs/Tasks.md").components(separatedBy: "\n") where line.hasPrefix("| ") {
       let cells = line.split(separator: "|").map(String.init)
       try #require(cells.count == 3, "\(line)")
-      let answers = try cells[2].matches(of: /\]\(([A-Za-z]+\.md)/).map { try GuidesTests.text(of: "Docs/\($0.1)") }
+      let answers = try cells[2].matches(of: /\]\(([A-Za-z]+\.md)/).map { try Repository.text(of: "Docs/\($0.1)") }
       for name in cells[1].matches(of: /`([^`]+)`/).map({ String($0.1) }) {
         let isAnswered = answers.contains { $0.contains(name) }
         #expect(isAnswered || example.contains(name), "no answer has \(name): \(line)")
@@ -56,10 +56,10 @@ import Testing
   }
 
   @Test(arguments: GuidesTests.guides) func everyAnchorLeadsToAHeading(_ guide: String) throws {
-    let directory = GuidesTests.root.appending(path: guide).deletingLastPathComponent()
-    for link in try GuidesTests.text(of: guide).matches(of: /\]\(([^)#]*)#([^)]+)\)/) {
+    let directory = Repository.root.appending(path: guide).deletingLastPathComponent()
+    for link in try Repository.text(of: guide).matches(of: /\]\(([^)#]*)#([^)]+)\)/) {
       guard !link.1.hasPrefix("http") else { continue }
-      let file = link.1.isEmpty ? GuidesTests.root.appending(path: guide) : directory.appending(path: String(link.1))
+      let file = link.1.isEmpty ? Repository.root.appending(path: guide) : directory.appending(path: String(link.1))
       let anchors = try GuidesTests.anchors(of: String(contentsOf: file, encoding: .utf8))
       #expect(anchors.contains(String(link.2)), "\(guide) links to \(link.1)#\(link.2)")
     }

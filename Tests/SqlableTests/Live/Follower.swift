@@ -20,15 +20,3 @@ final class Follower<Value: Sendable>: Sendable {
     return latest
   }
 }
-
-/// Waits until the condition holds. After ten minutes the test records an issue and continues.
-func until(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
-  let end = ContinuousClock.now + .seconds(600)
-  while !condition() {
-    guard ContinuousClock.now < end else {
-      Issue.record("the condition did not come to hold", sourceLocation: sourceLocation)
-      return
-    }
-    try await Task.sleep(for: .milliseconds(1))
-  }
-}

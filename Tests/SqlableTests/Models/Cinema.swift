@@ -226,8 +226,8 @@ struct FilmScreenings: Sqlable, Equatable {
   }
 }
 
-/// Calls `body` with the questions of a new database with the models and rows above.
-func withCinema(_ body: (PeerQuestions) throws -> Void) throws {
+/// Calls `body` with a new database with the models and rows above.
+func withCinema(_ body: (SqliteDatabase) throws -> Void) throws {
   try withDatabase { db in
     try db.createTables(
       Studio.self, Film.self, Artist.self, Credit.self, Screening.self, Review.self, FilmScreenings.self)
@@ -272,15 +272,15 @@ func withCinema(_ body: (PeerQuestions) throws -> Void) throws {
       Review(1, 1, "A harbour at night, and the lights of ships"), Review(2, 3, "A train that runs all night"),
       Review(3, 4, "Copper wires and running feet"),
     ]).run(db)
-    try body(PeerQuestions(db: db))
+    try body(db)
   }
 }
 
 /// Calls `body` with a database that also has essays, which require FTS5.
-func withEssays(_ body: (PeerQuestions) throws -> Void) throws {
-  try withCinema { asked in
-    try asked.db.createTable(Essay.self)
-    try Essay.insert(Review.read().run(asked.db).map { Essay($0.id, $0.filmId, $0.text) }).run(asked.db)
-    try body(asked)
+func withEssays(_ body: (SqliteDatabase) throws -> Void) throws {
+  try withCinema { db in
+    try db.createTable(Essay.self)
+    try Essay.insert(Review.read().run(db).map { Essay($0.id, $0.filmId, $0.text) }).run(db)
+    try body(db)
   }
 }

@@ -5,7 +5,7 @@ import Testing
 /// Questions of Docs/PeerQuestions.md: associations, windows.
 @Suite struct PeerAssociationsTests {
   @Test func questionsAboutAssociationsHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       try asked.typed(
         "Films, each with its studio or nothing",
         try Film.read().including(Film.studio).run(asked.db).map { "\($0.title) \($1?.name ?? "-")" },
@@ -189,7 +189,7 @@ import Testing
   }
 
   @Test func questionsAboutWindowsHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       try asked.typed(
         "Numbered rows", Film.select(Film.title, rowNumber().over(orderBy: Film.year.desc, Film.id.asc)),
         #"SELECT "title", row_number() OVER (ORDER BY "year" DESC, "id") FROM "film""#,

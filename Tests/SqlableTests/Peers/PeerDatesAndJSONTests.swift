@@ -5,7 +5,7 @@ import Testing
 /// Questions of Docs/PeerQuestions.md: dates and JSON, full-text search, views, triggers and raw SQL.
 @Suite struct PeerDatesAndJSONTests {
   @Test(.needs(38, "->")) func questionsAboutDatesAndJSONHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       try asked.typed(
         "Films of a month of their premiere", Film.select(Film.title).filter(Film.premiere.month() == 10),
         #"SELECT "title" FROM "film" WHERE CAST(strftime('%m', "premiere", 'unixepoch') AS INTEGER) = ?"#,
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(.needsFullText) func questionsAboutFullTextHaveTheirSQLAndRows() throws {
-    try withEssays { asked in
+    try PeerQuestions.ofEssays { asked in
       try asked.typed(
         "Texts with all words, the best first", Essay.search(.words("night run")),
         """
@@ -151,7 +151,7 @@ import Testing
   }
 
   @Test func questionsAboutSchemasHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       try asked.typed(
         "A view, read like a table", FilmScreenings.read().filter(FilmScreenings.count > 1),
         #"SELECT "film_id", "count" FROM "film_screenings" WHERE "count" > ?"#,

@@ -5,7 +5,7 @@ import Testing
 /// Questions of Docs/PeerQuestions.md: filters.
 @Suite struct PeerFiltersTests {
   @Test func questionsAboutFiltersHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       try asked.typed(
         "Not equal to a value, and NULL is neither", Film.read().filter(Film.minutes != 92),
         """

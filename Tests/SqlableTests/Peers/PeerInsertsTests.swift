@@ -5,7 +5,7 @@ import Testing
 /// Questions of Docs/PeerQuestions.md: inserts, updates and deletes.
 @Suite struct PeerInsertsTests {
   @Test(.needs(35, "RETURNING")) func questionsAboutInsertsHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       try asked.typed(
         "A struct", changing: Artist(name: "Fay").insert(),
         #"INSERT INTO "artist" ("name", "mentor_id") VALUES (?, ?)"#, byHand: "INSERT INTO artist (name) VALUES ('Fay')"
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test(.needs(35, "RETURNING")) func questionsAboutUpdatesHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       var copper = try Film.read().filter(Film.id == 4).only().run(asked.db)
       copper.year = 2000
       try asked.typed(

@@ -5,7 +5,7 @@ import Testing
 /// Questions of Docs/PeerQuestions.md: joins, subqueries and named queries, combined queries.
 @Suite struct PeerJoinsTests {
   @Test(.needs(39, "a RIGHT JOIN")) func questionsAboutJoinsHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       try asked.typed(
         "Films with their studio", Film.join(Studio.self, on: Film.studioId == Studio.id),
         """
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test func questionsAboutSubqueriesHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       try asked.typed(
         "Above the average", Credit.read().filter(Credit.fee > scalar(Credit.select(Credit.fee.average()))),
         """
@@ -370,7 +370,7 @@ import Testing
   }
 
   @Test func questionsAboutCompoundsHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       try asked.typed(
         "The rows of two queries, each once", Film.select(Film.title).union(Artist.select(Artist.name)),
         #"SELECT "title" FROM "film" UNION SELECT "name" FROM "artist""#,

@@ -5,7 +5,7 @@ import Testing
 /// Questions of Docs/PeerQuestions.md: orders, groups and aggregates.
 @Suite struct PeerOrdersTests {
   @Test func questionsAboutOrdersHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       try asked.typed(
         "Downwards, then by another column", Film.read().orderBy(Film.year.desc, Film.title.asc),
         """
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test func questionsAboutGroupsHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       try asked.typed(
         "The number of films of each genre", Film.select(Film.genre, countAll()).groupBy(Film.genre),
         #"SELECT "genre", count(*) FROM "film" GROUP BY "genre""#,

@@ -11,6 +11,16 @@ struct PeerQuestions {
     Studio.self, Film.self, Artist.self, Credit.self, Screening.self, Review.self, Essay.self, FilmScreenings.self,
   ])
 
+  /// Calls `body` with the questions of a new database of films.
+  static func ofCinema(_ body: (PeerQuestions) throws -> Void) throws {
+    try withCinema { db in try body(PeerQuestions(db: db)) }
+  }
+
+  /// Calls `body` with the questions of a database that also has essays, which require FTS5.
+  static func ofEssays(_ body: (PeerQuestions) throws -> Void) throws {
+    try withEssays { db in try body(PeerQuestions(db: db)) }
+  }
+
   /// Checks a question that a typed query answers. The query also survives encoding as data.
   func typed(
     _ question: String, _ query: some SelectStatement, _ sql: String, byHand: SQL,

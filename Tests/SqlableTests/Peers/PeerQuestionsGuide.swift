@@ -9,7 +9,7 @@ import Testing
 
   @Test func guideTableListsTheQuestionsOfTheTests() throws {
     let asked = try PeerQuestionsGuide.files.flatMap { file in
-      let text = try GuidesTests.text(of: "Tests/SqlableTests/Peers/Peer\(file)Tests.swift")
+      let text = try Repository.text(of: "Tests/SqlableTests/Peers/Peer\(file)Tests.swift")
       return text.matches(of: /asked\.(typed|withSQL)\(\s*"([^"\n]*)",/).map { "\($0.2): \($0.1)" }
     }
     let rows = try PeerQuestionsGuide.rows()
@@ -20,7 +20,7 @@ import Testing
 
   @Test func everyExpressionOfTheGuideTableIsRun() throws {
     let tests = try PeerQuestionsGuide.files.map { file in
-      try GuidesTests.text(of: "Tests/SqlableTests/Peers/Peer\(file)Tests.swift").filter { !$0.isWhitespace }
+      try Repository.text(of: "Tests/SqlableTests/Peers/Peer\(file)Tests.swift").filter { !$0.isWhitespace }
     }.joined()
     for row in try PeerQuestionsGuide.rows() {
       // Swift's default word boundaries treat db.table as one word.
@@ -34,7 +34,7 @@ import Testing
     let rows = try PeerQuestionsGuide.rows()
     let typed = rows.count { $0.isTyped }
     let figures = "| \(rows.count) | \(typed) | \(rows.count - typed) | 0 |"
-    #expect(try GuidesTests.text(of: PeerQuestionsGuide.guide).contains(figures), "the guide should say \(figures)")
+    #expect(try Repository.text(of: PeerQuestionsGuide.guide).contains(figures), "the guide should say \(figures)")
   }
 
   private struct Row {
@@ -44,7 +44,7 @@ import Testing
   }
 
   private static func rows() throws -> [Row] {
-    try GuidesTests.text(of: guide).components(separatedBy: "\n").compactMap { line -> Row? in
+    try Repository.text(of: guide).components(separatedBy: "\n").compactMap { line -> Row? in
       guard let row = line.firstMatch(of: /^\| (.+) \| (typed|with SQL) \| `(.+)` \|$/) else { return nil }
       let swift = String(row.3).replacing("\\|", with: "|")
       return Row(question: String(row.1), isTyped: row.2 == "typed", swift: swift)

@@ -5,7 +5,7 @@ import Testing
 /// Questions of Docs/PeerQuestions.md: reading rows.
 @Suite struct PeerReadingTests {
   @Test func questionsAboutReadingHaveTheirSQLAndRows() throws {
-    try withCinema { asked in
+    try PeerQuestions.ofCinema { asked in
       try asked.typed(
         "All films, as structs", Film.read(),
         """

@@ -168,7 +168,7 @@ import Testing
 
   /// A new limit needs a name in policies and a line in the guide.
   @Test func everyLimitHasANameAndStandsInTheGuide() throws {
-    let guide = try GuidesTests.text(of: "Docs/Policies.md")
+    let guide = try Repository.text(of: "Docs/Policies.md")
     for child in Mirror(reflecting: StatementPolicy.Limits()).children {
       let label = try #require(child.label)
       let name = label == "time" ? "milliseconds" : label

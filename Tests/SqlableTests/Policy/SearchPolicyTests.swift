@@ -15,8 +15,7 @@ import Testing
   }
 
   @Test(.needsFullText) func aSearchFindsTheRowsOfThePolicyOnly() throws {
-    try withEssays { asked throws in
-      let db = asked.db
+    try withEssays { db throws in
       let night = Essay.search(.words("night"))
       #expect(try night.run(db).map(\.id).count == 2)
       #expect(try found(night, in: db) == [2])
@@ -31,7 +30,7 @@ import Testing
 
   /// After a left join without a match, `matches` is `NULL IN (SELECT …)`: NULL only if some row matches.
   @Test(.needsFullText) func matchesRevealsNoWordsOfHiddenRows() throws {
-    try withEssays { asked throws in
+    try withEssays { db throws in
       let policy = StatementPolicy(
         .table(Essay.self).readingAll().filtering(Essay.id, Essay.filmId, by: .equality)
           .filtering(Essay.text, by: .pattern).rows(where: Essay.filmId == 3), features: [.fullText, .joins])
@@ -40,7 +39,7 @@ import Testing
           #"{"sqlable":1,"read":{"from":[{"table":"essay","as":"a"},{"table":"essay","as":"b","join":"left","on":0}],"#
           + #""select":[{"column":"id","of":"a"}],"where":{"isNull":{"matches":"essay","of":"b","for":"\#(word)"}}}}"#
         let statement = try policy.statement(AnyStatement.self, json: Data(read.utf8))
-        guard case .rows(let rows) = try statement.limited(by: policy).run(asked.db) else { throw CancellationError() }
+        guard case .rows(let rows) = try statement.limited(by: policy).run(db) else { throw CancellationError() }
         return rows.map { $0.values }
       }
       // "harbour" occurs in hidden rows only, "zebra" in no row.
@@ -51,7 +50,7 @@ import Testing
   }
 
   @Test(.needsFullText) func otherConditionsOfASearchSeeOnlyThePolicysRows() throws {
-    try withEssays { asked throws in
+    try withEssays { db throws in
       let policy = StatementPolicy(
         .table(Essay.self).readingAll().filtering(Essay.text, by: .pattern, .equality).rows(where: Essay.filmId == 3),
         features: [.fullText, .json])

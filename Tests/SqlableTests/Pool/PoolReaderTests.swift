@@ -52,23 +52,6 @@ import Testing
     }
   }
 
-  /// With an observer, the library reads the schema in every call, by PRAGMA statements.
-  @Test func librarySchemaQueriesKeepTheReaderOpen() throws {
-    try withMembers(PoolConfiguration(readers: 1)) { pool in
-      let reader = try pool.read { $0 }
-      let token = pool.observe(on: Member.self) { _ in }
-      for id in 1...3 {
-        try Member(id: id, name: "Anna").insert().run(pool)
-        #expect(try Member.count().run(pool) == id)
-        #expect(try pool.read { try $0.query("SELECT count(*) FROM member", as: Int.self) } == [id])
-        expectSqlError { try pool.read { try $0.execute("SELECT 'PRAGMA' FROM nosuch") } }
-        _ = try pool.read { try Member.byId(id).explain($0) }
-      }
-      pool.removeObserver(token)
-      #expect(reader.isOpen)
-    }
-  }
-
   @Test(.needs(35, "RETURNING")) func noSQLMakesAReaderWrite() throws {
     try withMembers { pool in
       try Member(id: 1, name: "Anna").insert().run(pool)

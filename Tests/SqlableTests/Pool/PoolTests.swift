@@ -161,47 +161,6 @@ import Testing
     }
   }
 
-  @Test func keptHandleIsRefusedOutsideItsClosure() throws {
-    try withMembers { pool in
-      let writer = try pool.transaction { db in
-        try Member(id: 1, name: "Ann").insert().run(db)
-        return db
-      }
-      let reader = try pool.read { db in db }
-      let uses: [(SqliteDatabase) throws -> Void] = [
-        { try Member(id: 2, name: "late").insert().run($0) },
-        { _ = try Member.read().run($0) },
-        { try $0.execute("DELETE FROM member") },
-        { try $0.transaction { _ in } },
-        { try $0.beginTransaction() },
-        { _ = try $0.prepare(Member.read()) },
-        { _ = try Member.read().cursor($0) },
-        { _ = try $0.createChild() },
-        { _ = try Member.read().explain($0) },
-        { try $0.createTable(Person.self) },
-      ]
-      for handle in [writer, reader] {
-        #expect(handle.transactionLevel == 0)
-        expectMisuse { try handle.close() }
-        for use in uses {
-          let error = expectMisuse { try use(handle) }
-          #expect(error?.message.contains("valid only inside its closure") == true)
-        }
-      }
-      // While another call uses the handle, a kept handle would join that call's transaction.
-      try pool.transaction { db in
-        #expect(db === writer)
-        let errors = Collected<SqlError?>()
-        onThreads(1) { _ in errors.append(sqlError { try Member(id: 3, name: "mixed in").insert().run(writer) }) }
-        #expect(errors.values.first??.message.contains("valid only inside its closure") == true)
-        // A kept reader is refused inside the call, too.
-        expectMisuse { _ = try Member.read().run(reader) }
-      }
-      let ids = try Member.read().run(pool).map(\.id)
-      #expect(ids == [1])
-    }
-  }
-
   /// A cursor holds its snapshot, so its handle could serve no other call.
   @Test func keptCursorReleasesItsHandle() throws {
     try withMembers(PoolConfiguration(readers: 1)) { pool in

@@ -24,7 +24,7 @@ struct CorruptionTests {
   }
 
   private func damagedDatabase(_ directory: String) throws -> DamagedDatabase {
-    let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 3_000) }
+    let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 3_000) }
     let leaves = try damaged.pages(ofType: 13)
     try damaged.zero(page: leaves[leaves.count / 2])
     return damaged
@@ -88,7 +88,7 @@ struct CorruptionTests {
   @Test func restoreClearsTheCorruptionMark() throws {
     try withDirectory { directory in
       let whole = try SqliteDatabase(filepath: directory + "/whole.sqlite")
-      try SalvageTests.bicycles(whole, 10)
+      try DamagedDatabase.bicycles(whole, 10)
       try whole.backup(to: directory + "/backup.sqlite")
       let damaged = try damagedDatabase(directory)
       let db = try SqliteDatabase(
@@ -182,7 +182,7 @@ struct CorruptionTests {
 
   @Test func anIndexThatContradictsItsTableIsBuiltAgain() throws {
     try withDirectory { directory in
-      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 100) }
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 100) }
       // Overwrites the value of one key in the index.
       let root = try damaged.root(of: "by_color")
       let leaf = try damaged.bytes(ofPage: root)[0] == 10 ? root : try damaged.pages(ofType: 10)[0]
@@ -202,7 +202,7 @@ struct CorruptionTests {
 
   @Test func aPoolRebuildsAnIndexInAsyncCode() async throws {
     try await withDirectoryAsync { directory in
-      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 100) }
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 100) }
       let root = try damaged.root(of: "by_color")
       let leaf = try damaged.bytes(ofPage: root)[0] == 10 ? root : try damaged.pages(ofType: 10)[0]
       let bytes = try damaged.bytes(ofPage: leaf)
@@ -225,7 +225,7 @@ struct CorruptionTests {
 
   @Test func anIntactFileIsSound() throws {
     try withDirectory { directory in
-      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 1_000) }
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 1_000) }
       let db = try SqliteDatabase(filepath: damaged.path)
       let report = try db.checkForCorruption()
       #expect(report.isSound, "\(report)")
@@ -235,7 +235,7 @@ struct CorruptionTests {
 
   @Test func fileReplacedByAnotherFormatIsDetected() throws {
     try withDirectory { directory in
-      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 1_000) }
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 1_000) }
       let db = try SqliteDatabase(filepath: damaged.path, configuration: Configuration(journalMode: .delete))
       let reports = Reports()
       db.onCorruption { reports.receive($0) }

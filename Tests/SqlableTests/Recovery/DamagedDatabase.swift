@@ -80,3 +80,17 @@ func integrity(_ path: String) throws -> [String] {
   defer { try? db.close() }
   return try db.query("PRAGMA integrity_check", as: String.self)
 }
+
+extension DamagedDatabase {
+  /// Fills an indexed table of bicycles whose b-tree has three levels.
+  static func bicycles(_ db: SqliteDatabase, _ count: Int) throws {
+    try db.execute("CREATE TABLE bicycle(id INTEGER PRIMARY KEY, name TEXT NOT NULL, color TEXT, price REAL)")
+    try db.transaction { _ in
+      for id in 1...count {
+        let color = id % 3 == 0 ? nil as String? : "red"
+        try db.execute("INSERT INTO bicycle VALUES (\(id), \("bicycle \(id)"), \(color), \(Double(id) / 2))")
+      }
+    }
+    try db.execute("CREATE INDEX by_color ON bicycle(color)")
+  }
+}

@@ -109,7 +109,7 @@ struct DepositTests {
 
   @Test func aMergeIntoAPoolInsideItsTransactionIsRefused() throws {
     try withDirectory { directory in
-      _ = try DamagedDatabase(directory + "/old.sqlite") { try SalvageTests.bicycles($0, 10) }
+      _ = try DamagedDatabase(directory + "/old.sqlite") { try DamagedDatabase.bicycles($0, 10) }
       let pool = try SqlitePool(filepath: directory + "/a.sqlite")
       try pool.withWriter { try $0.createTables(of: Schema(Person.self, Bicycle.self)) }
       expectMisuse {
@@ -123,7 +123,7 @@ struct DepositTests {
   /// The recovery runs to its end; the merge waits for the writer and is cancelled.
   @Test(.timeLimit(.minutes(10))) func aCancelledMergeAddsNothing() async throws {
     try await withDirectoryAsync { directory in
-      _ = try DamagedDatabase(directory + "/old.sqlite") { try SalvageTests.bicycles($0, 10) }
+      _ = try DamagedDatabase(directory + "/old.sqlite") { try DamagedDatabase.bicycles($0, 10) }
       let pool = try SqlitePool(filepath: directory + "/a.sqlite", configuration: .init(waitTimeout: nil))
       try await pool.withWriter { try $0.createTables(of: Schema(Person.self, Bicycle.self)) }
       let isHeld = DispatchSemaphore(value: 0)
@@ -188,7 +188,7 @@ struct DepositTests {
     try withDirectory { directory in
       try FileManager.default.createDirectory(atPath: directory + "/real", withIntermediateDirectories: true)
       let path = directory + "/a.sqlite"
-      let damaged = try DamagedDatabase(directory + "/real/a.sqlite") { try SalvageTests.bicycles($0, 10) }
+      let damaged = try DamagedDatabase(directory + "/real/a.sqlite") { try DamagedDatabase.bicycles($0, 10) }
       _ = damaged
       try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "real/a.sqlite")
       try Data("a log".utf8).write(to: URL(fileURLWithPath: directory + "/real/a.sqlite-wal"))
@@ -225,7 +225,7 @@ struct DepositTests {
       try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "a.sqlite")
       try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: "link.sqlite")
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
-      try SalvageTests.bicycles(db, 10)
+      try DamagedDatabase.bicycles(db, 10)
       try Data().write(to: URL(filePath: directory + "/none.sqlite"))
       // All rows are still in the WAL.
       for link in [path, other] {

@@ -9,7 +9,7 @@ struct SalvageBackupTests {
     try withDirectory { directory in
       let (path, backup) = (directory + "/a.sqlite", directory + "/it's a backup.sqlite")
       let damaged = try DamagedDatabase(path) { db in
-        try SalvageTests.bicycles(db, 5_000)
+        try DamagedDatabase.bicycles(db, 5_000)
         try db.execute("VACUUM INTO \(backup)")
         try db.execute("UPDATE bicycle SET color = 'blue' WHERE id % 10 = 0")
         try db.execute("DELETE FROM bicycle WHERE id BETWEEN 100 AND 120")

@@ -32,7 +32,7 @@ struct SalvageDamageTests {
     try withDirectory { directory in
       let text = "CREATE TABLE w(key TEXT PRIMARY KEY, number INTEGER, word TEXT) WITHOUT ROWID"
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
-        try SalvageTests.bicycles(db, 500)
+        try DamagedDatabase.bicycles(db, 500)
         try db.execute(SQL(verbatim: text))
         try db.transaction { _ in
           for id in 1...1_000 { try db.execute("INSERT INTO w VALUES (\("key \(id)"), \(-id), \("word \(id)"))") }
@@ -56,7 +56,7 @@ struct SalvageDamageTests {
   @Test func keysOfALostIndexAreNotSalvagedAsRows() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
-        try SalvageTests.bicycles(db, 2_000)
+        try DamagedDatabase.bicycles(db, 2_000)
         try db.execute("CREATE INDEX by_name ON bicycle(name)")
       }
       let page = try damaged.bytes(ofPage: 1)
@@ -126,7 +126,7 @@ struct SalvageDamageTests {
           try db.execute(SQL(verbatim: "CREATE TABLE e\(number)(id INTEGER PRIMARY KEY, name TEXT)"))
         }
         try db.execute("CREATE TABLE n(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)")
-        try SalvageTests.bicycles(db, 100)
+        try DamagedDatabase.bicycles(db, 100)
       }
       let backup = directory + "/backup.sqlite"
       try FileManager.default.copyItem(atPath: damaged.path, toPath: backup)
@@ -144,7 +144,7 @@ struct SalvageDamageTests {
   func rowsAreMergedIntoADatabaseOfAnyTextEncoding(damagedEncoding: String, encoding: String) throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite", encoding: damagedEncoding) {
-        try SalvageTests.bicycles($0, 300)
+        try DamagedDatabase.bicycles($0, 300)
       }
       let all = try literals(damaged.path, SalvageTests.columns, from: "bicycle")
       let backup = directory + "/backup.sqlite"
@@ -152,7 +152,7 @@ struct SalvageDamageTests {
       for backup in [nil, backup] {
         let path = directory + "/new.sqlite"
         let new = try DamagedDatabase(path, encoding: encoding) { db in
-          try SalvageTests.bicycles(db, 1)
+          try DamagedDatabase.bicycles(db, 1)
           try db.execute("DELETE FROM bicycle")
         }
         let db = try SqliteDatabase(filepath: new.path)

@@ -132,7 +132,7 @@ struct SalvageFormTests {
   @Test(.needsSQLiteProgram)
   func anUnfinishedTransactionIsRolledBack() throws {
     try withDirectory { directory in
-      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 3_000) }
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 3_000) }
       let all = try literals(damaged.path, SalvageTests.columns, from: "bicycle")
       let process = try SQLiteProcess(damaged.path)
       // A small page cache makes SQLite write pages before the commit.

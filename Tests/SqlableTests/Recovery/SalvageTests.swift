@@ -5,25 +5,13 @@ import Testing
 
 @Suite("Salvage: what comes back from damaged pages", .needsPlainFiles("it damages pages by their contents"))
 struct SalvageTests {
-  /// Fills an indexed table of bicycles whose b-tree has three levels.
-  static func bicycles(_ db: SqliteDatabase, _ count: Int) throws {
-    try db.execute("CREATE TABLE bicycle(id INTEGER PRIMARY KEY, name TEXT NOT NULL, color TEXT, price REAL)")
-    try db.transaction { _ in
-      for id in 1...count {
-        let color = id % 3 == 0 ? nil as String? : "red"
-        try db.execute("INSERT INTO bicycle VALUES (\(id), \("bicycle \(id)"), \(color), \(Double(id) / 2))")
-      }
-    }
-    try db.execute("CREATE INDEX by_color ON bicycle(color)")
-  }
-
   static let columns = ["id", "name", "color", "price"]
 
   @Test(arguments: [512, 1_024, 4_096, 65_536])
   func anIntactFileComesBackWholeWithEveryPageSize(pageSize: Int) throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite", pageSize: pageSize) { db in
-        try SalvageTests.bicycles(db, 2_000)
+        try DamagedDatabase.bicycles(db, 2_000)
         try db.execute("CREATE TABLE blob(data BLOB, text TEXT)")
         for size in [0, 100, 5_000, 300_000] {
           try db.execute("INSERT INTO blob VALUES (randomblob(\(size)), \(String(repeating: "é", count: size)))")
@@ -49,7 +37,7 @@ struct SalvageTests {
 
   @Test func asyncCodeAwaitsASalvage() async throws {
     try await withDirectoryAsync { directory in
-      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 100) }
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 100) }
       let report = try await Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")
       #expect(report[table: "bicycle"]?.rowsFromPages == 100)
     }
@@ -60,7 +48,7 @@ struct SalvageTests {
   func aTableKeepsItsNameIfOneOfThreePlacesIsDamaged(place: Int) throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
-        try SalvageTests.bicycles(db, 2_000)
+        try DamagedDatabase.bicycles(db, 2_000)
         try db.execute("CREATE TABLE vicycle(id INTEGER PRIMARY KEY); INSERT INTO vicycle VALUES (1)")
       }
       let all = try literals(damaged.path, SalvageTests.columns, from: "bicycle")
@@ -78,7 +66,7 @@ struct SalvageTests {
 
   @Test func aLostLeafCostsItsRowsOnlyAndTheReportSaysHowMany() throws {
     try withDirectory { directory in
-      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 5_000) }
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 5_000) }
       let all = try literals(damaged.path, SalvageTests.columns, from: "bicycle")
       let leaves = try damaged.pages(ofType: 13)
       for leaf in [leaves[10], leaves[20], leaves[21]] { try damaged.zero(page: leaf) }
@@ -101,7 +89,7 @@ struct SalvageTests {
   @Test func leavesBelowALostRootAreFoundByTheirRows() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
-        try SalvageTests.bicycles(db, 5_000)
+        try DamagedDatabase.bicycles(db, 5_000)
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, bicycle INTEGER, text TEXT)")
         try db.transaction { _ in
           for id in 1...3_000 { try db.execute("INSERT INTO note VALUES (\(id), \(id * 2), \("a note of \(id)"))") }
@@ -138,7 +126,7 @@ struct SalvageTests {
 
   @Test func lossOfAllInteriorPagesLosesNoRow() throws {
     try withDirectory { directory in
-      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 20_000) }
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 20_000) }
       let all = try literals(damaged.path, SalvageTests.columns, from: "bicycle")
       for page in try damaged.pages(ofType: 5) { try damaged.zero(page: page) }
       let report = try Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")
@@ -151,7 +139,7 @@ struct SalvageTests {
     try withDirectory { directory in
       for (place, bytes) in [(0, [UInt8](repeating: 0, count: 100)), (16, [0x80, 0]), (56, [9, 9, 9, 9]), (20, [77])] {
         let damaged = try DamagedDatabase(directory + "/a\(place).sqlite", pageSize: 2_048, encoding: "UTF-16le") {
-          try SalvageTests.bicycles($0, 3_000)
+          try DamagedDatabase.bicycles($0, 3_000)
         }
         let all = try literals(damaged.path, SalvageTests.columns, from: "bicycle")
         try damaged.overwrite(page: 1, at: place, with: bytes)
@@ -202,7 +190,7 @@ struct SalvageTests {
   @Test func rowsOnFreePagesDoNotComeBack() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite", pragmas: ["secure_delete = 0"]) { db in
-        try SalvageTests.bicycles(db, 4_000)
+        try DamagedDatabase.bicycles(db, 4_000)
         try db.execute("DELETE FROM bicycle WHERE id > 1000")
       }
       let kept = try literals(damaged.path, ["id"], from: "bicycle")
@@ -251,7 +239,7 @@ struct SalvageTests {
 
   @Test func aCutFileKeepsItsBeginning() throws {
     try withDirectory { directory in
-      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 5_000) }
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 5_000) }
       let size = try damaged.size
       try FileHandle(forUpdating: URL(fileURLWithPath: damaged.path)).truncate(atOffset: UInt64(size / 2 + 77))
       let report = try Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")
@@ -268,7 +256,7 @@ struct SalvageTests {
         #expect(sqlError { try Salvage(damaged: path).recover(into: directory + "/b.sqlite") }?.kind == .notADatabase)
       }
       #expect(sqlError { try Salvage(damaged: path + "x").recover(into: directory + "/b.sqlite") }?.kind == .cannotOpen)
-      let damaged = try DamagedDatabase(directory + "/c.sqlite") { try SalvageTests.bicycles($0, 10) }
+      let damaged = try DamagedDatabase(directory + "/c.sqlite") { try DamagedDatabase.bicycles($0, 10) }
       let refused = sqlError { try Salvage(damaged: damaged.path).recover(into: path) }
       guard case .misuse = refused?.kind else {
         Issue.record("\(String(describing: refused))")

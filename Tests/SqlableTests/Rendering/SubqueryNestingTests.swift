@@ -4,31 +4,31 @@ import Testing
 /// Queries within terms: they nest nearly as deep as SQLite's parser allows, and the library refuses deeper ones.
 @Suite struct SubqueryNestingTests {
   @Test func conditionsByAssociationsNest() throws {
-    try withCinema { asked throws in
+    try withCinema { db throws in
       let peers = Film.artists.filter(exists(Artist.films.filter(Film.title == "the small hours")))
       let studios = Studio.read().whereAny(Studio.films.filter(exists(peers)))
-      #expect(try studios.run(asked.db).map(\.name) == ["Blue Door"])
+      #expect(try studios.run(db).map(\.name) == ["Blue Door"])
     }
   }
 
   @Test func sevenSubqueriesNestInFilters() throws {
-    try withCinema { asked throws in
+    try withCinema { db throws in
       func nested(_ count: Int) -> SqlExpression {
         (0..<count).reduce(Film.id == 1) { condition, index in
           let film = Alias(Film.self, "film\(index)")
           return exists(film.read().filter(condition && film[Film.id] == 1))
         }
       }
-      #expect(try Film.count(nested(7)).run(asked.db) == 1)
-      #expect(try Film.delete(nested(7)).orderBy(Film.id).limit(0).run(asked.db) == 0)
-      expectInvalidStatement { try Film.count(nested(12)).run(asked.db) }
+      #expect(try Film.count(nested(7)).run(db) == 1)
+      #expect(try Film.delete(nested(7)).orderBy(Film.id).limit(0).run(db) == 0)
+      expectInvalidStatement { try Film.count(nested(12)).run(db) }
     }
   }
 
   @Test func everyClauseNestsOrIsRefusedBeforeSQLiteSeesIt() throws {
     let seed = SeededGenerator.seed
     var random = SeededGenerator(seed: seed)
-    try withCinema { asked throws in
+    try withCinema { db throws in
       var (worked, refused) = (0, 0)
       for _ in 0..<times(60) {
         let favourites = (0..<random.pick([1, 2, 4])).map { _ in random.pick(Clause.allCases) }
@@ -40,11 +40,11 @@ import Testing
           if Int.random(in: 0..<4, using: &random) == 0 { condition = !(condition || TypedExpression(1) == 2) }
         }
         let places: [() throws -> Void] = [
-          { _ = try Film.read().filter(condition).explain(asked.db) },
-          { _ = try Film.delete(condition).orderBy(Film.id).limit(1).explain(asked.db) },
-          { _ = try Film.select(condition.typed(as: Bool.self)).orderBy(Film.id).explain(asked.db) },
-          { _ = try Film.update(Film.title.set(to: Studio.name)).from(Studio.self, on: condition).explain(asked.db) },
-          { _ = try Film.read().orderBy(condition).explain(asked.db) },
+          { _ = try Film.read().filter(condition).explain(db) },
+          { _ = try Film.delete(condition).orderBy(Film.id).limit(1).explain(db) },
+          { _ = try Film.select(condition.typed(as: Bool.self)).orderBy(Film.id).explain(db) },
+          { _ = try Film.update(Film.title.set(to: Studio.name)).from(Studio.self, on: condition).explain(db) },
+          { _ = try Film.read().orderBy(condition).explain(db) },
         ]
         for place in places {
           switch sqlError(place) {

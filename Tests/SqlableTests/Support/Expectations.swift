@@ -56,3 +56,7 @@ func expectInvalidStatement(
   #expect(isInvalid, comment ?? "\(String(describing: error))", sourceLocation: sourceLocation)
   return error
 }
+
+extension SqlError {
+  var kindIsMisuse: Bool { if case .misuse = kind { true } else { false } }
+}

@@ -54,3 +54,10 @@ func withUnwritable(_ path: String, _ body: () throws -> Void) rethrows -> Bool 
 func files(in directory: String) -> [String] {
   ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
 }
+
+/// The paths of the files that this process has open.
+func openFiles() -> [String] {
+  files(in: "/proc/self/fd").compactMap {
+    try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+  }
+}

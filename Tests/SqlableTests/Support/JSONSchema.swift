@@ -4,6 +4,11 @@ import Foundation
 struct JSONSchema {
   private let root: [String: Any]
 
+  /// The schema of statements as data.
+  static let file = Repository.root.appending(path: "Docs/StatementFormat.schema.json")
+
+  static func ofStatements() throws -> JSONSchema { try JSONSchema(Data(contentsOf: file)) }
+
   struct Unknown: Error {
     let keyword: String
   }

@@ -6,7 +6,7 @@ import Testing
 /// The call sites in events and errors.
 @Suite struct CallSiteTests {
   @Test func everyModuleOfTheLibraryIsKnown() throws {
-    let sources = GuidesTests.root.appending(path: "Sources").path
+    let sources = Repository.root.appending(path: "Sources").path
     let modules = try FileManager.default.contentsOfDirectory(atPath: sources).filter { $0.hasPrefix("Sqlable") }
     #expect(CallSite.modules == Set(modules).subtracting(["SqlableMacros", "SqlableTool"]))
   }

@@ -2,17 +2,6 @@ import Foundation
 import Sqlable
 import Testing
 
-enum Gender: Int, SqlValue {
-  case female, male
-  case other = -7
-}
-
-enum Size: String, SqlValue {
-  case small
-  case large = "l'arge \"🚲\""
-  case empty = ""
-}
-
 enum Priority: UInt64, SqlValue {
   case low = 1
   case unstorable = 0xFFFF_FFFF_FFFF_FFFF

@@ -3,7 +3,7 @@ import Testing
 
 /// The corpus of the fuzzer (`Tests/Fuzzing`), with the fuzzer's trial.
 @Suite struct FuzzCorpusTests {
-  private static let file = GuidesTests.root.appending(path: "Tests/Fuzzing/corpus.txt").path
+  private static let file = Repository.root.appending(path: "Tests/Fuzzing/corpus.txt").path
 
   @Test(.needs(35, "RETURNING")) func everyDocumentOfTheCorpusPassesTheTrial() throws {
     let trial = try DocumentTrial()

@@ -1,6 +1,5 @@
 import Foundation
 import Sqlable
-import Synchronization
 import Testing
 
 /// Code that is generic over statements and executors.
@@ -65,7 +64,7 @@ import Testing
 
   /// A wrapper that records the SQL of any work.
   private final class Journal: Sendable {
-    let lines = Synchronization.Mutex<[String]>([])
+    let lines = Mutex<[String]>([])
 
     func timed<Work: Runnable>(_ work: Work, on db: some SqlExecutor) throws -> Work.Output {
       defer { lines.withLock { $0.append("\(work.isReadOnly ? "read" : "write") \(work.sql)") } }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct FunctionFormTests {
   /// Returns the lines of the Swift files in every source folder of this name.
   private func lines(of folder: String) throws -> [Substring] {
-    let sources = GuidesTests.root.appending(path: "Sources")
+    let sources = Repository.root.appending(path: "Sources")
     let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
     var lines: [Substring] = []
     while let file = files?.nextObject() as? URL {

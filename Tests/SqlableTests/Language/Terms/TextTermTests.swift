@@ -24,8 +24,8 @@ import Testing
   }
 
   @Test func anEmptyFormatMakesEmptyText() throws {
-    try withCinema { asked throws in
-      #expect(try Film.select(format("", Film.title)).first(asked.db) == "")
+    try withCinema { db throws in
+      #expect(try Film.select(format("", Film.title)).first(db) == "")
     }
   }
 

@@ -1,0 +1,1 @@
+../../../../SqlableTests/Policy/TenantPolicy.swift
