@@ -106,8 +106,24 @@ let package = Package(
           name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
       ]
     ),
+    // The tests of each module from the bottom up, and helpers that several of them use. Most tests create tables, so
+    // those of SqlableCore use SqlableSchema too.
+    .testTarget(name: "SqlableTestSupport", dependencies: ["SqlableCore", "SqlableQueries", "SqlableSchema"]),
+    .testTarget(name: "SqlableCoreTests", dependencies: ["SqlableTestSupport"]),
+    .testTarget(name: "SqlableSchemaTests", dependencies: ["SqlableTestSupport"]),
+    .testTarget(name: "SqlableDocumentsTestSupport", dependencies: ["SqlableTestSupport", "SqlableDocuments"]),
     .testTarget(
-      name: "SqlableTests", dependencies: ["Sqlable", "SqlableRecovery", "SqlableCluster"], exclude: ["Coding/Golden"]),
+      name: "SqlableDocumentsTests", dependencies: ["SqlableDocumentsTestSupport"], exclude: ["Coding/Golden"]),
+    .testTarget(name: "SqlablePoolTestSupport", dependencies: ["SqlableTestSupport", "SqlablePool"]),
+    .testTarget(name: "SqlablePoolTests", dependencies: ["SqlablePoolTestSupport"]),
+    .testTarget(name: "SqlableBackupTests", dependencies: ["SqlablePoolTestSupport", "SqlableBackup"]),
+    .testTarget(name: "SqlableRecoveryTests", dependencies: ["SqlablePoolTestSupport", "SqlableRecovery"]),
+    .testTarget(
+      name: "SqlableTests",
+      dependencies: [
+        "SqlableDocumentsTestSupport", "SqlablePoolTestSupport", "Sqlable", "SqlableRecovery", "SqlableCluster",
+      ]
+    ),
   ],
   swiftLanguageModes: [.v6]
 )

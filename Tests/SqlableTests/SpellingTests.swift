@@ -1,7 +1,8 @@
 import Foundation
 import Sqlable
-import Synchronization
 import Testing
+
+@testable import SqlableTestSupport
 
 /// The calls of the library's ancestor, as its users spell them.
 @Suite struct SpellingTests {

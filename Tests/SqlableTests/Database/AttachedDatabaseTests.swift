@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Statements on the tables of attached files.
 @Suite struct AttachedDatabaseTests {
   private struct Memo: Sqlable, Equatable {

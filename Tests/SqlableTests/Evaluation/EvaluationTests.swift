@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite struct EvaluationTests {
   private static let bikes = [
     Bicycle(id: 1, name: "Norco", color: "red", ownerId: 1), Bicycle(id: 2, name: "Trek", color: "blue", ownerId: 2),

@@ -3,6 +3,8 @@ import Sqlable
 import SqlableRecovery
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite(.needsPlainFiles("it reads pages")) struct ArchiveGuide {
   @Test func archiveRestoresTheDatabaseOfAMoment() throws {
     try withDirectory { directory in

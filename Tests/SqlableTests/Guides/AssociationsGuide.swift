@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// The examples of Docs/Queries.md on associations.
 @Suite struct AssociationsGuide {
   @Test func rowsIncludeTheirAssociatedRows() throws {

@@ -3,6 +3,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 private enum Request {
   @TaskLocal static var user = "nobody"
 }

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 struct AuditEntry: Sqlable {
   static let number = column("number", Int?.self, PrimaryKey(autoincrement: true))
   static let transaction = column("transaction", Int.self)

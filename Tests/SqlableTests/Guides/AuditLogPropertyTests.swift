@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Tests that replays agree with snapshots after random writes through the log of Docs/AuditLog.md, with backups in
 /// between. All tables are compared, including keys and the AUTOINCREMENT counters.
 ///

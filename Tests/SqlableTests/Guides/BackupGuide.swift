@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite struct BackupGuide {
   private struct Upload {
     let bytes = Mutex(Data())

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// The struct of the first release.
 private struct FirstSettings: Codable, Equatable, SqlJSON {
   var pageSize: Int

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 private struct Itinerary: Codable, Equatable, SqlJSON {
   var startsAt: Date
   var link: String

@@ -2,6 +2,8 @@ import Sqlable
 import SqlableRecovery
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite(.needsPlainFiles("it reads pages")) struct CorruptionGuide {
   @Test func aSalvageRecoversRows() throws {
     try withDirectory { directory in

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 private struct Day: RawRepresentable, Codable, Hashable, SqlValue {
   let rawValue: String  // 2013-01-01
 

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// The model of the first release.
 private struct Parcel: Codable, Equatable {
   var id: Int?

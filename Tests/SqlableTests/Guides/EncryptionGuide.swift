@@ -3,6 +3,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite struct EncryptionGuide {
   @Test func aKeyOpensAFile() throws {
     try withDirectory { directory in

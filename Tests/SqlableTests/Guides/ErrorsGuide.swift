@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite struct ErrorsGuide {
   private func register(_ bike: Bicycle, _ db: SqliteDatabase) throws -> String {
     do {

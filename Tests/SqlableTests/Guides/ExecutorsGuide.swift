@@ -1,6 +1,9 @@
 import Sqlable
 import Testing
 
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
 /// The examples of Docs/Executors.md.
 @Suite struct ExecutorsGuide {
   private func withGarage(_ body: (SqlitePool) async throws -> Void) async throws {

@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite struct FiltersGuide {
   /// Docs/Statements.md, "Filters": with and without parameters.
   @Test func optionalConditionsAreAddedOneByOne() throws {

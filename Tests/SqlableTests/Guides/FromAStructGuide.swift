@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 private struct Parcel: Codable, Equatable {
   var id: Int?
   var address: String

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite struct FunctionsGuide {
   /// The tables of Docs/Functions.md, row by row.
   @Test func functionsBecomeSQL() {

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 protocol Timestamped: Sqlable {
   static var createdAt: TypedColumn<Self, Date> { get }
 }

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Tests that the examples of README.md and Docs compile, run and are true. Every Swift block stands in a source of
 /// this folder or of a package with its own guide, and every SQL block in an expectation.
 @Suite struct GuidesTests {
@@ -153,7 +155,7 @@ extension GuidesTests {
   /// command, and the flight questions with their SQL.
   static func sources() throws -> [Source] {
     let folders = [
-      "Tests/SqlableTests/Guides", "Tests/SqlableTests/Models", "Tests/SqlableTests/Support",
+      "Tests/SqlableTests/Guides", "Tests/SqlableTestSupport", "Tests/SqlableTestSupport/Models",
       "Tests/Macros/Tests/ModelTests",
       "Tests/Integrations/Tests/IntegrationTests", "Tests/Cluster/Tests/ClusterTests/Guides",
       "Sources/SqlableTool/Tests/SqlableToolTests", "Docs/Examples/Flights/Sources/Flights/Questions",

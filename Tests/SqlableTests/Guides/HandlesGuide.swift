@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite struct HandlesGuide {
   @Test func openingCreatesMissingFilesAndDirectories() throws {
     try withDirectory { directory in
@@ -38,7 +40,7 @@ import Testing
       try files.move(to: archivePath)
       try DatabaseFiles(of: archivePath).remove(overwriting: true)
       #expect(size >= 0)
-      #expect(SqlableTests.files(in: directory) == [])
+      #expect(SqlableTestSupport.files(in: directory) == [])
     }
   }
 
@@ -46,7 +48,7 @@ import Testing
     try withDirectory { directory in
       let (path, newPath, copyPath) = (directory + "/bikes.sqlite", directory + "/new", directory + "/copy")
       let db = try SqliteDatabase(filepath: path, configuration: Configuration(opensLazily: true))
-      #expect(SqlableTests.files(in: directory) == [])
+      #expect(SqlableTestSupport.files(in: directory) == [])
       try db.createTable(Person.self)
       try db.withClosed { files in
         try files.copy(to: copyPath)

@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite struct InMemoryGuide {
   @Test func statementsRunOnStructs() throws {
     let bikes = [

@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 private struct Visit {
   var id: Int?
   var page: String

@@ -2,6 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
 struct Job: Sqlable {
   static let id = column("id", Int?.self, PrimaryKey(autoincrement: true))
   static let statement = column("statement", String.self)

@@ -3,6 +3,8 @@ import Glibc
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Tests of the queue of Docs/JobQueue.md whose worker processes are killed.
 @Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
 struct JobQueueProcesses {

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 // The expansion of the guide's macro. The models with macros are in Tests/Macros.
 
 private enum Rig: String, SqlValue { case sloop, ketch, schooner }

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// The examples of Docs/Migrations.md.
 @Suite struct MigrationsGuide {
   @Test func serviceVerifiesItsSchemaAtTheStart() throws {

@@ -1,7 +1,8 @@
 import Foundation
 import Sqlable
-import Synchronization
 import Testing
+
+@testable import SqlableTestSupport
 
 private struct Item {
   var id: Int?

@@ -1,8 +1,9 @@
 import Dispatch
 import Foundation
 import Sqlable
-import Synchronization
 import Testing
+
+@testable import SqlableTestSupport
 
 private struct Currency {
   var code: String

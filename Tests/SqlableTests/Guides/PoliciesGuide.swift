@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// The examples of Docs/Policies.md.
 @Suite struct PoliciesGuide {
   private let body = Data(

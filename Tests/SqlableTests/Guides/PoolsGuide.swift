@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// The examples of Docs/Pools.md.
 @Suite struct PoolsGuide {
   @Test func poolExamplesWork() async throws {

@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite struct QueriesGuide {
   private func withCars<Result>(_ body: (SqliteDatabase) throws -> Result) throws -> Result {
     try withDatabase { db in

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// The later sections of Docs/Queries.md, and the examples of Docs/Statements.md on queries.
 @Suite struct QueryFormsGuide {
   private func withAll<Result>(_ body: (SqliteDatabase) throws -> Result) throws -> Result {

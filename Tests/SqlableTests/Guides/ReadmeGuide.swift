@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 private struct Author: SqlCodable {
   var id: Int?
   var name: String

@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// The examples of Docs/Queries.md on results.
 @Suite struct ResultsGuide {
   @Test func rowsAreCollected() throws {

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// The examples of Docs/Schema.md on existing tables.
 @Suite struct SchemaChangesGuide {
   @Test func newColumnsOfAModelAreAdded() throws {

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 protocol SoftDeletable: Sqlable {
   static var id: TypedColumn<Self, Int> { get }
   static var deletedAt: TypedColumn<Self, Date?> { get }

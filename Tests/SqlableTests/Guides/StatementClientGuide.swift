@@ -2,6 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableDocumentsTestSupport
+@testable import SqlableTestSupport
+
 /// Tests that the clients in Docs/Examples/Clients write the same bytes as the library.
 @Suite struct StatementClientGuide {
   private static let clients = Repository.root.appending(path: "Docs/Examples/Clients")

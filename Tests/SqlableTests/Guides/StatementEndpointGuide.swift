@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// The examples of Docs/StatementEndpoint.md.
 @Suite struct StatementEndpointGuide {
   private let body = Data(#"{"count":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}"#.utf8)

@@ -2,6 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableDocumentsTestSupport
+@testable import SqlableTestSupport
+
 /// Tests that every document of Docs/StatementFormat.md is canonical and has the SQL below it.
 @Suite struct StatementFormatGuide {
   private func compact(_ lines: [String]) -> String {

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 private struct Search: Codable, Hashable, Sendable {
   var title: String
   var statement: Statement<Bicycle, [Bicycle]>

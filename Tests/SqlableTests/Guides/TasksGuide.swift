@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// The examples of Docs/Tasks.md.
 @Suite struct TasksGuide {
   @Test func eachTypeIsNamedInFull() async throws {

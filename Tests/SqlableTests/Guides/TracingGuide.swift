@@ -2,6 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
 @Suite struct TracingGuide {
   private func withPool(_ body: (SqlitePool) throws -> Void) throws {
     try withDirectory { directory in

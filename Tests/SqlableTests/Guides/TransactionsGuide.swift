@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite struct TransactionsGuide {
   private struct OutOfStock: Error {}
 

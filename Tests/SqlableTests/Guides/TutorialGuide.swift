@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 private struct User: SqlCodable, Equatable {
   var id: Int?
   var email: String

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 private enum Sex: Int, SqlValue { case female, male, other }
 
 private struct Companion: Codable, Equatable, SqlJSON {

@@ -2,6 +2,10 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableDocumentsTestSupport
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
 /// Live results of decoded statements, such as those of clients.
 struct AnyLiveResultTests {
   private static let alone = PoolConfiguration(pollInterval: nil)

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Tests that migrations run once each, in order, and report mismatches.
 @Suite struct MigrationTests {
   private let first = Migration(

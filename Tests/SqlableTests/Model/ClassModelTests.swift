@@ -1,7 +1,8 @@
 import Foundation
 import Sqlable
-import Synchronization
 import Testing
+
+@testable import SqlableTestSupport
 
 /// A class as a model. Its instances are shared, so a lock guards the mutable property.
 private final class Wheel: Sqlable {

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// A row of another program's table, which has no key.
 private struct Jotting: Codable, Equatable {
   var rowid: Int?

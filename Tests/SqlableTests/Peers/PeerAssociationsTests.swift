@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Questions of Docs/PeerQuestions.md: associations, windows.
 @Suite struct PeerAssociationsTests {
   @Test func questionsAboutAssociationsHaveTheirSQLAndRows() throws {

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Questions of Docs/PeerQuestions.md: dates and JSON, full-text search, views, triggers and raw SQL.
 @Suite struct PeerDatesAndJSONTests {
   @Test(.needs(38, "->")) func questionsAboutDatesAndJSONHaveTheirSQLAndRows() throws {

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Questions of Docs/PeerQuestions.md: filters.
 @Suite struct PeerFiltersTests {
   @Test func questionsAboutFiltersHaveTheirSQLAndRows() throws {

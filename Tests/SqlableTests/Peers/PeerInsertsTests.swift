@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Questions of Docs/PeerQuestions.md: inserts, updates and deletes.
 @Suite struct PeerInsertsTests {
   @Test(.needs(35, "RETURNING")) func questionsAboutInsertsHaveTheirSQLAndRows() throws {

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Questions of Docs/PeerQuestions.md: joins, subqueries and named queries, combined queries.
 @Suite struct PeerJoinsTests {
   @Test(.needs(39, "a RIGHT JOIN")) func questionsAboutJoinsHaveTheirSQLAndRows() throws {

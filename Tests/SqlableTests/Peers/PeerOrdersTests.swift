@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Questions of Docs/PeerQuestions.md: orders, groups and aggregates.
 @Suite struct PeerOrdersTests {
   @Test func questionsAboutOrdersHaveTheirSQLAndRows() throws {

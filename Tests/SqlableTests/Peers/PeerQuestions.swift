@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// A checker of the questions of Docs/PeerQuestions.md: each has a statement, its SQL, and handwritten SQL with the
 /// same result. `PeerQuestionsGuide` compares the guide's table with the calls.
 struct PeerQuestions {

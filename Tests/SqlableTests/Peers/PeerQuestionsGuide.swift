@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Tests that Docs/PeerQuestions.md and the tests of this folder have the same questions in the same order.
 @Suite struct PeerQuestionsGuide {
   static let guide = "Docs/PeerQuestions.md"

@@ -2,6 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableDocumentsTestSupport
+@testable import SqlableTestSupport
+
 /// Limits of time, steps, values and scans on statements that run under a policy.
 @Suite struct LimitedRunTests {
   private func withAccounts(_ count: Int = 300, _ body: (SqliteDatabase) throws -> Void) throws {

@@ -3,6 +3,8 @@ import Sqlable
 import SqlableRecovery
 import Testing
 
+@testable import SqlableTestSupport
+
 @Suite struct ExtremeTimesTests {
   private static let long = [
     Duration.seconds(10_000_000_000), .seconds(Int64.max), .seconds(Int64.max) * 10,

@@ -2,6 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
 /// Pools whose statements are explained, or whose trace advises.
 @Suite(.timeLimit(.minutes(10))) struct PoolAdviceTests {
   @Test func keptHandleIsRefusedOutsideItsClosure() throws {

@@ -4,6 +4,8 @@ import Sqlable
 import SqlableCluster
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Tokens and statements of SQL text, compared with SQLite's parser.
 @Suite struct SQLTokenTests {
   /// The number of texts that each test generates.

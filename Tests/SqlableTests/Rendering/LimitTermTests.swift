@@ -1,6 +1,9 @@
 import Sqlable
 import Testing
 
+@testable import SqlableDocumentsTestSupport
+@testable import SqlableTestSupport
+
 /// Limits and offsets that are parameters or other terms.
 @Suite struct LimitTermTests {
   private let ids = Worker.select(Worker.id).orderBy(Worker.id)

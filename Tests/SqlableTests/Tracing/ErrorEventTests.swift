@@ -2,6 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
 /// Events of errors that SQLite does not report.
 @Suite struct ErrorEventTests {
   @Test func aRowThatCannotBeReadFailsItsStatement() throws {

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// A ware with a price in cents and a fee in tenths of a cent.
 struct Ware: Equatable {
   var id: Int

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Terms of decimals: exact arithmetic, and refusal of terms that would not be exact.
 @Suite struct DecimalTermsTests {
   private let wares = [

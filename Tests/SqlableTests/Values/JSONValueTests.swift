@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 private struct Docket: Equatable {
   var id: Int
   var body: JSON

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// A table that another program has created, with dates in SQLite's own text form.
 private struct Shift: Equatable {
   var at: Date

@@ -2,6 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
 /// Code that is generic over statements and executors.
 @Suite struct ExecutorTests {
   /// A store for handles and pools.

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// A transport without a connection. It forwards SQL and values to a child process over a pipe.
 actor PipeTransport: SqlTransport {
   private let process: ChildProcess

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Statements over a transport: their results equal those of a handle.
 @Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
 struct TransportTests {

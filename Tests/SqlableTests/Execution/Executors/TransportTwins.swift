@@ -2,6 +2,11 @@ import Foundation
 import Sqlable
 import Testing
 
+// Tests/Cluster has this file and what it uses in one target.
+#if canImport(SqlableTestSupport)
+@testable import SqlableTestSupport
+#endif
+
 /// A database behind a transport, and a handle on a database of the same content. All work must return the same results
 /// on both.
 struct TransportTwins<Transport: SqlTransport> {

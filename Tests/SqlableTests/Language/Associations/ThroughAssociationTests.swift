@@ -2,6 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
 /// Associations that lead through the rows of other associations.
 @Suite struct ThroughAssociationTests {
   private let people = Person.read().orderBy(Person.id)

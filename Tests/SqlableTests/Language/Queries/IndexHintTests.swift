@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Index hints: INDEXED BY and NOT INDEXED.
 @Suite struct IndexHintTests {
   private let byColor = Index(Bicycle.color)

@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Joins that do not change the result's columns, and named queries with a second alias.
 @Suite struct JoiningTests {
   private let boss = Alias(Worker.self, "boss")

@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Joins on columns of the same name.
 @Suite struct JoinsByNameTests {
   private let other = Alias(Worker.self, "other")

@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Several named queries in one statement, some of which use others.
 @Suite struct NamedQueriesBesideTests {
   private func low(_ limit: Int = 4) -> NamedColumn<Int> {

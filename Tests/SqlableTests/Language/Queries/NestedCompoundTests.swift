@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Combined queries whose parts are combined, ordered or limited.
 @Suite struct NestedCompoundTests {
   private let all = Worker.select(Worker.id)

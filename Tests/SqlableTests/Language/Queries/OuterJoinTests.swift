@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// RIGHT and FULL joins.
 @Suite struct OuterJoinTests {
   private let boss = Alias(Worker.self, "boss")

@@ -2,6 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableDocumentsTestSupport
+@testable import SqlableTestSupport
+
 /// Counts and existence checks as queries of one value.
 @Suite struct QuestionTests {
   private let dear = Worker.read().filter(Worker.salary > 6)

@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Series of numbers as rows.
 @Suite struct SeriesTests {
   private func expected(_ start: Int, _ end: Int, _ step: Int) -> [Int] {

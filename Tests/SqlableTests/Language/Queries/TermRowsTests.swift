@@ -1,6 +1,8 @@
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// VALUES with terms as cells.
 @Suite struct TermRowsTests {
   private let rates = values([

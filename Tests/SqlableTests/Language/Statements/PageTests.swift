@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Pages that start after a row.
 @Suite struct PageTests {
   /// The pages together contain every row once and in order, for random rows with NULLs and random orders.

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Statements on tables without a model: their SQL, bound values and checked names.
 @Suite struct UntypedTableTests {
   private let people = Table("old person", "id", "full name", "born")

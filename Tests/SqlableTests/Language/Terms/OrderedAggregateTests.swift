@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Aggregates with ORDER BY, which SQLite supports since 3.44, and with DISTINCT.
 @Suite struct OrderedAggregateTests {
   private let concatenated = Worker.name.groupConcat("+", orderBy: Worker.salary.desc, Worker.id.asc)

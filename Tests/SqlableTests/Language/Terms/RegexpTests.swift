@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// The operator REGEXP, which calls the library's function.
 @Suite struct RegexpTests {
   private let pattern = "^[A-C].*a$|eo"

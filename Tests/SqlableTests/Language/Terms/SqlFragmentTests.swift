@@ -2,6 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
 /// SQL text as terms.
 @Suite struct SqlFragmentTests {
   private func withCars(_ body: (SqliteDatabase) throws -> Void) throws {

@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Terms as arguments: Booleans as conditions, and terms as patterns, positions, digits and bounds.
 @Suite struct TermArgumentTests {
   /// Returns the ids that the read finds in a database. Expects the same ids in memory, and the same SQL from the

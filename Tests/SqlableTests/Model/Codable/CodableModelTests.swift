@@ -2,6 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
+@testable import SqlableTestSupport
+
 /// Models that declare their columns, read and written by their `Codable` conformance.
 @Suite struct CodableModelTests {
   private struct Boat: SqlCodable, Equatable {

@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Models/Bicycle.swift
+../../../../../Tests/SqlableTestSupport/Models/Bicycle.swift

@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Support/ChildProcess.swift
+../../../../../Tests/SqlableTestSupport/ChildProcess.swift

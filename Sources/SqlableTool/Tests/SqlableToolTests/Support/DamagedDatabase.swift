@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Recovery/DamagedDatabase.swift
+../../../../../Tests/SqlableTestSupport/DamagedDatabase.swift

@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Support/EncryptedFiles.swift
+../../../../../Tests/SqlableTestSupport/EncryptedFiles.swift

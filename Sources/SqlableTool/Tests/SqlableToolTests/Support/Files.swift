@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Support/Files.swift
+../../../../../Tests/SqlableTestSupport/Files.swift

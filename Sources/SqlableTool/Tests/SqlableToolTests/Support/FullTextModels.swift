@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Models/FullTextModels.swift
+../../../../../Tests/SqlableTestSupport/Models/FullTextModels.swift

@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Support/SQLiteProcess.swift
+../../../../../Tests/SqlableTestSupport/SQLiteProcess.swift

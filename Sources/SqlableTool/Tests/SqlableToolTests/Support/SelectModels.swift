@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Models/SelectModels.swift
+../../../../../Tests/SqlableTestSupport/Models/SelectModels.swift

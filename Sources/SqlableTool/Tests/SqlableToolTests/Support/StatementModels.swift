@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Models/StatementModels.swift
+../../../../../Tests/SqlableTestSupport/Models/StatementModels.swift

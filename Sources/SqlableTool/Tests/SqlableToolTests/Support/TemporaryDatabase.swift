@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Support/TemporaryDatabase.swift
+../../../../../Tests/SqlableTestSupport/TemporaryDatabase.swift

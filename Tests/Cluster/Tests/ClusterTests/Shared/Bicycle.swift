@@ -1,1 +1,1 @@
-../../../../SqlableTests/Models/Bicycle.swift
+../../../../SqlableTestSupport/Models/Bicycle.swift

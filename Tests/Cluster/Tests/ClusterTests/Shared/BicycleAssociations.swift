@@ -1,1 +1,1 @@
-../../../../SqlableTests/Models/BicycleAssociations.swift
+../../../../SqlableTestSupport/Models/BicycleAssociations.swift

@@ -1,1 +1,1 @@
-../../../../SqlableTests/Support/SQLiteLibrary.swift
+../../../../SqlableTestSupport/SQLiteLibrary.swift

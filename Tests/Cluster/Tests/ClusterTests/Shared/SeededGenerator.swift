@@ -1,1 +1,1 @@
-../../../../SqlableTests/Support/SeededGenerator.swift
+../../../../SqlableTestSupport/SeededGenerator.swift

@@ -1,1 +1,1 @@
-../../../../SqlableTests/Models/StatementModels.swift
+../../../../SqlableTestSupport/Models/StatementModels.swift

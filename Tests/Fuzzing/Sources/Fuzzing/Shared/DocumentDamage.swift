@@ -1,1 +1,1 @@
-../../../../SqlableTests/Coding/Fuzzing/DocumentDamage.swift
+../../../../SqlableDocumentsTests/Coding/Fuzzing/DocumentDamage.swift

@@ -1,1 +1,1 @@
-../../../../SqlableTests/Coding/Fuzzing/DocumentTrial.swift
+../../../../SqlableDocumentsTests/Coding/Fuzzing/DocumentTrial.swift

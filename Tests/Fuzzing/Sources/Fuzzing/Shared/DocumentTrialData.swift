@@ -1,1 +1,1 @@
-../../../../SqlableTests/Coding/Fuzzing/DocumentTrialData.swift
+../../../../SqlableDocumentsTests/Coding/Fuzzing/DocumentTrialData.swift

@@ -1,1 +1,1 @@
-../../../../SqlableTests/Models/FullTextModels.swift
+../../../../SqlableTestSupport/Models/FullTextModels.swift

@@ -1,1 +1,1 @@
-../../../../SqlableTests/Coding/Fuzzing/FuzzCorpus.swift
+../../../../SqlableDocumentsTests/Coding/Fuzzing/FuzzCorpus.swift

@@ -1,1 +1,1 @@
-../../../../SqlableTests/Coding/Fuzzing/FuzzJSON.swift
+../../../../SqlableDocumentsTests/Coding/Fuzzing/FuzzJSON.swift

@@ -1,1 +1,1 @@
-../../../../SqlableTests/Models/PolicyModels.swift
+../../../../SqlableTestSupport/Models/PolicyModels.swift

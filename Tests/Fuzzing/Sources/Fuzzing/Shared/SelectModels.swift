@@ -1,1 +1,1 @@
-../../../../SqlableTests/Models/SelectModels.swift
+../../../../SqlableTestSupport/Models/SelectModels.swift

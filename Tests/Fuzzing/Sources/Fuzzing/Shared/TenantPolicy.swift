@@ -1,1 +1,1 @@
-../../../../SqlableTests/Policy/TenantPolicy.swift
+../../../../SqlableDocumentsTestSupport/TenantPolicy.swift

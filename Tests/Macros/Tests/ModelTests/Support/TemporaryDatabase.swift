@@ -1,1 +1,1 @@
-../../../../SqlableTests/Support/TemporaryDatabase.swift
+../../../../SqlableTestSupport/TemporaryDatabase.swift

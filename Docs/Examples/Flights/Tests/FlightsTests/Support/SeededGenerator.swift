@@ -1,1 +1,1 @@
-../../../../../../Tests/SqlableTests/Support/SeededGenerator.swift
+../../../../../../Tests/SqlableTestSupport/SeededGenerator.swift

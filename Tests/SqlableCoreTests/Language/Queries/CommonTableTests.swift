@@ -1,0 +1,80 @@
+import SqlableCore
+import Testing
+
+@testable import SqlableTestSupport
+
+/// A row of a recursive query: a worker and its depth in the tree.
+private struct Level: Sqlable, Equatable {
+  let id: Int
+  let depth: Int
+  static let id = column("id", Int.self, PrimaryKey())
+  static let depth = column("depth", Int.self)
+  static let tableLayout = [id.column, depth.column]
+
+  init(id: Int, depth: Int) {
+    self.id = id
+    self.depth = depth
+  }
+
+  init(row: ReadRow) throws {
+    id = try row.get(Level.id)
+    depth = try row.get(Level.depth)
+  }
+}
+
+@Suite struct CommonTableTests {
+  @Test func aRecursiveQueryWalksATree() throws {
+    try withCompany { db in
+      let team = Alias(Worker.self, "team") { team in
+        Worker.read().filter(Worker.id == 2)
+          .unionAll(Worker.read().joining(team, on: Worker.bossId == team[Worker.id]))
+      }
+      let all = team.read().orderBy(team[Worker.id])
+      #expect(
+        all.sql == #"""
+          WITH RECURSIVE "team" ("id", "name", "boss_id", "salary") AS (SELECT "id", "name", "boss_id", "salary" \#
+          FROM "worker" WHERE "id" = ? UNION ALL SELECT "worker"."id", "worker"."name", "worker"."boss_id", \#
+          "worker"."salary" FROM "worker" JOIN "team" ON "worker"."boss_id" = "team"."id") \#
+          SELECT "team"."id", "team"."name", "team"."boss_id", "team"."salary" FROM "team" \#
+          ORDER BY "team"."id"
+          """#)
+      let rows = try all.run(db)
+      #expect(rows.map(\.name) == ["Ben", "Dan"])
+      let bosses = try Worker.join(team, on: team[Worker.bossId] == Worker.id).select(Worker.name, team[Worker.name])
+        .orderBy(Worker.id.asc, team[Worker.id].asc).run(db)
+      #expect(bosses.map(\.0) == ["Ada", "Ben"])
+      #expect(bosses.map(\.1) == ["Ben", "Dan"])
+      let outside = try Worker.read().filter(Worker.id.notIn(team.read().select(team[Worker.id]))).run(db)
+      #expect(outside.map(\.name) == ["Ada", "Cleo"])
+    }
+  }
+
+  @Test func theModelOfAQueryNeedsNoTable() throws {
+    try withCompany { db in
+      let levels = Alias(Level.self, "levels") { levels in
+        Worker.select(Worker.id, TypedExpression(0)).filter(Worker.bossId.isNull)
+          .unionAll(
+            Worker.read().joining(levels, on: Worker.bossId == levels[Level.id])
+              .select(Worker.id, levels[Level.depth] + 1))
+      }
+      let rows = try levels.read().orderBy(levels[Level.id]).run(db)
+      #expect(rows == [1, 2, 3, 4].map { Level(id: $0, depth: [0, 1, 1, 2][$0 - 1]) })
+      let deepest = try levels.read().select(levels[Level.depth].max()).first(db)
+      #expect(deepest == 2)
+    }
+  }
+
+  @Test func aQueryOfTheWrongColumnsIsRefused() throws {
+    try withCompany { db in
+      let wrong = Alias(Level.self, "wrong") { _ in Worker.read() }
+      let error = sqlError { _ = try wrong.read().run(db) }
+      #expect(error?.message == "query wrong has 4 columns, but its model has 2")
+      let (one, two) = (
+        Alias(Level.self, "same") { _ in Worker.select(Worker.id, Worker.id) },
+        Alias(Level.self, "SAME") { _ in Worker.select(Worker.id, TypedExpression(1)) }
+      )
+      let double = sqlError { _ = try one.read().join(two, on: one[Level.id] == two[Level.id]).run(db) }
+      #expect(double?.message == "two queries are named SAME", "\(String(describing: double))")
+    }
+  }
+}

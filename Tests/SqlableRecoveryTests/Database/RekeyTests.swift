@@ -1,0 +1,178 @@
+#if SQLCipher
+import Foundation
+import SqlableCore
+import SqlableRecovery
+import SqlableBackup
+import SqlablePool
+import Testing
+
+@testable import SqlableTestSupport
+
+@Suite struct RekeyTests {
+  private static let old = [UInt8](100..<132)
+  private static let new = [UInt8](0..<32)
+
+  private func withEncrypted(
+    _ configure: (inout Configuration) -> Void = { _ in }, _ body: (SqliteDatabase, String) throws -> Void
+  ) throws {
+    try withDirectory { directory in
+      var configuration = Configuration(busyTimeout: 0.3, key: try .raw(RekeyTests.old))
+      configure(&configuration)
+      let db = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: configuration)
+      try db.createTable(Person.self)
+      try Person.insert((1...200).map { Person(id: nil, name: "Person \($0)") }).run(db)
+      try body(db, directory + "/a.sqlite")
+    }
+  }
+
+  private func count(_ path: String, _ key: [UInt8]) throws -> Int {
+    try Person.count().run(SqliteDatabase(filepath: path, configuration: .init(key: .raw(key))))
+  }
+
+  @Test func rekeyReplacesTheKeyOfTheFile() throws {
+    try withEncrypted { db, path in
+      try db.rekey(to: .raw(RekeyTests.new))
+      #expect(try count(path, RekeyTests.new) == 200)
+      #expect(sqlError { _ = try count(path, RekeyTests.old) }?.kind == .wrongKey)
+      try db.rekey(to: .passphrase("horse"))
+      #expect(sqlError { _ = try count(path, RekeyTests.new) }?.kind == .wrongKey)
+      #expect(try Person.count().run(db) == 200)
+    }
+  }
+
+  @Test func allHandlesOfAFamilyUseTheNewKey() throws {
+    try withEncrypted { db, path in
+      let child = try db.createChild()
+      let prepared = try child.prepare(Person.read().filter(Person.name == Parameter("name")))
+      #expect(try prepared.run(["name": "Person 7"]).count == 1)
+      let changes = Collected<Int>()
+      let observer = child.observe(.insert, on: Person.self) { _ in changes.append(1) }
+      try db.rekey(to: .raw(RekeyTests.new))
+      #expect(try Person.count().run(child) == 200)
+      #expect(try prepared.run(["name": "Person 7"]).count == 1)
+      try Person(id: nil, name: "Anna").insert().run(child)
+      #expect(changes.values.count == 1)
+      for handle in try [db, db.createChild()] { #expect(try Person.count().run(handle) == 201) }
+      _ = observer
+      try child.close()
+      try db.close()
+      #expect(try count(path, RekeyTests.new) == 201)
+    }
+  }
+
+  @Test func anOpenTransactionBlocksRekey() throws {
+    try withEncrypted { db, path in
+      let child = try db.createChild()
+      for kind in [TransactionKind.deferred, .immediate] {
+        try child.beginTransaction(kind)
+        #expect(try Person.count().run(child) == 200)
+        let error = sqlError { try db.rekey(to: .raw(RekeyTests.new)) }
+        #expect(error?.kind == .busy)
+        #expect(error?.message.contains("handle has an open transaction") == true)
+        try child.rollbackTransaction()
+      }
+      #expect(try count(path, RekeyTests.old) == 200)
+      try db.rekey(to: .raw(RekeyTests.new))
+      #expect(try count(path, RekeyTests.new) == 200)
+    }
+  }
+
+  @Test func lazyHandlesUseTheCurrentKey() throws {
+    func opensLazily(_ configuration: inout Configuration) { configuration.opensLazily = true }
+    try withEncrypted(opensLazily) { db, path in
+      let child = try db.createChild()
+      try db.rekey(to: .raw(RekeyTests.new))
+      let copy = path + ".copy"
+      try child.withClosed { files in try files.copy(to: copy) }
+      #expect(try Person.count().run(db) + Person.count().run(child) == 400)
+      #expect(try count(copy, RekeyTests.new) == 200)
+      try db.close()
+      try child.withClosed { files in
+        try files.move(to: path + ".moved")
+        #expect(sqlError { _ = try Person.count().run(child) }?.kindIsMisuse == true)
+        try child.files.remove()
+        try DatabaseFiles(of: path + ".moved", key: .raw(RekeyTests.new)).move(to: path)
+      }
+      #expect(try Person.count().run(child.createChild()) == 200)
+    }
+  }
+
+  @Test func anAttachedFileKeepsItsKey() throws {
+    try withDirectory { directory in
+      let paths = [directory + "/a.sqlite", directory + "/b.sqlite"]
+      let configuration = Configuration(attached: ["other": paths[1]], key: try .raw(RekeyTests.old))
+      let db = try SqliteDatabase(filepath: paths[0], configuration: configuration)
+      try db.execute("CREATE TABLE other.person (id INTEGER PRIMARY KEY, name TEXT)")
+      try db.rekey(to: .raw(RekeyTests.new))
+      #expect(try db.createChild().query("SELECT count(*) FROM other.person", as: Int.self) == [0])
+      #expect(sqlError { try db.backup(to: directory + "/c.sqlite", .init(database: "other")) }?.kindIsMisuse == true)
+      #expect(try count(paths[1], RekeyTests.old) == 0)
+    }
+  }
+
+  @Test func aHandleWithTheOldKeyReportsWrongKeyAndNoDamage() throws {
+    try withEncrypted { db, path in
+      let other = try SqliteDatabase(
+        filepath: path, configuration: .init(stopsWritesWhenDamaged: true, key: .raw(RekeyTests.old)))
+      #expect(try Person.count().run(other) == 200)
+      try db.rekey(to: .raw(RekeyTests.new))
+      let error = sqlError { _ = try Person.read().run(other) }
+      #expect(error?.kind == .wrongKey, "\(error as Any)")
+      #expect(other.corruption == nil)
+    }
+  }
+
+  @Test func aPoolContinuesAfterRekey() async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/a.sqlite"
+      let pool = try SqlitePool(
+        filepath: path, configuration: .init(handles: .init(key: .raw(RekeyTests.old)), readers: 3))
+      try await pool.transaction { db in _ = try db.createTable(Person.self) }
+      let errors = Collected<SqlError>()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for task in 0..<6 {
+          group.addTask {
+            for round in 0..<40 {
+              do {
+                if task < 2 {
+                  try await Person(id: nil, name: "\(task) \(round)").insert().run(pool)
+                } else {
+                  _ = try await pool.read { db in try (Person.count().run(db), Person.read().run(db).count) }
+                }
+              } catch let error as SqlError { errors.append(error) }
+            }
+          }
+        }
+        for key in [RekeyTests.new, RekeyTests.old, RekeyTests.new] { try await pool.rekey(to: .raw(key)) }
+        try await group.waitForAll()
+      }
+      #expect(errors.values.isEmpty, "\(errors.values)")
+      #expect(try await Person.count().run(pool) == 80)
+      try await pool.close()
+      #expect(try count(path, RekeyTests.new) == 80)
+    }
+  }
+
+  @Test func invalidRekeysAreRefused() throws {
+    try withEncrypted { db, path in
+      #expect(sqlError { try db.rekey(to: .unencrypted) }?.kindIsMisuse == true)
+      #expect(
+        sqlError { try db.rekey(to: .raw(RekeyTests.new, salt: [UInt8](0..<16))) }?.message.contains("salt") == true)
+      try db.transaction { db in
+        #expect(sqlError { try db.rekey(to: .raw(RekeyTests.new)) }?.kindIsMisuse == true)
+      }
+      let reader = try SqliteDatabase(
+        filepath: path, configuration: .init(isReadOnly: true, key: .raw(RekeyTests.old)))
+      #expect(sqlError { try reader.rekey(to: .raw(RekeyTests.new)) }?.kind == .readOnly)
+      let plain = try SqliteDatabase(filepath: path + ".plain", configuration: .init(key: .unencrypted))
+      #expect(sqlError { try plain.rekey(to: .raw(RekeyTests.new)) }?.message.contains("export(to:key:)") == true)
+      let other = try SqliteDatabase(filepath: path, configuration: .init(key: .raw(RekeyTests.old)))
+      try other.beginTransaction()
+      #expect(sqlError { try db.rekey(to: .raw(RekeyTests.new)) }?.kind == .busy)
+      try other.rollbackTransaction()
+      #expect(try count(path, RekeyTests.old) == 200)
+      #expect(try Person.count().run(db) == 200)
+    }
+  }
+}
+#endif

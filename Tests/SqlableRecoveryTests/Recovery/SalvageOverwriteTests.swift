@@ -1,0 +1,183 @@
+import Foundation
+import SqlableCore
+import SqlableRecovery
+import Testing
+
+@testable import SqlableTestSupport
+
+@Suite("Salvage: pages written over others", .needsPlainFiles("it damages pages by their contents"))
+struct SalvageOverwriteTests {
+  private func table(_ name: String, _ rows: Int, _ suffix: String = "") -> SQL {
+    SQL(
+      verbatim: """
+        CREATE TABLE \(name)(id INTEGER PRIMARY KEY, word TEXT);
+        WITH RECURSIVE c(i) AS (SELECT 1 WHERE \(rows) > 0 UNION ALL SELECT i + 1 FROM c WHERE i < \(rows))
+          INSERT INTO \(name) SELECT i, '\(name) word ' || i FROM c;
+        \(suffix)
+        """)
+  }
+
+  private func salvaged(_ damaged: DamagedDatabase) throws -> SalvageReport {
+    try Salvage(damaged: damaged.path).recover(into: damaged.path + "-new")
+  }
+
+  /// The leaf overwrites the only page of a table, so no trace of that table's rows is left.
+  @Test func theRootThatIsACopyOfAnotherTablesLeafHasNoRows() throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
+        try db.execute(self.table("small", 12))
+        try db.execute(self.table("large", 1_000))
+      }
+      let leaf = try #require(
+        damaged.pages(ofType: 13).last { try $0 != damaged.root(of: "small") && damaged.bytes(ofPage: $0)[4] > 10 })
+      try damaged.overwrite(page: damaged.root(of: "small"), with: damaged.bytes(ofPage: leaf))
+      let report = try salvaged(damaged)
+      #expect(report[table: "small"]?.rowsFromPages == 0)
+      #expect(report[table: "large"]?.rowsFromPages == 1_000)
+      #expect(!report.isComplete, "\(report)")
+      #expect(report.rowsOfUnknownTables == 0, "\(report)")
+      #expect(
+        report.problems == ["1 pages were overwritten with copies of other pages; the original contents are lost"])
+      #expect(abs(report.share - 1_000.0 / 1_012) < 0.05, "\(report)")
+    }
+  }
+
+  /// Salvage can't know the right place of two equal pages, so both tables keep the rows.
+  @Test func twoRootsThatAreTheSameAreReported() throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
+        try db.execute(self.table("one", 12))
+        try db.execute(self.table("other", 3))
+      }
+      try damaged.overwrite(page: damaged.root(of: "one"), with: damaged.bytes(ofPage: damaged.root(of: "other")))
+      let report = try salvaged(damaged)
+      #expect(!report.isComplete, "\(report)")
+      #expect(report[table: "other"]?.rowsFromPages == 3)
+    }
+  }
+
+  @Test func aTableThatWasFilledFromAnotherIsComplete() throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
+        try db.execute(self.table("one", 1_000))
+        try db.execute("CREATE TABLE copy(id INTEGER PRIMARY KEY, word TEXT); INSERT INTO copy SELECT * FROM one")
+      }
+      let report = try salvaged(damaged)
+      #expect(report.isComplete, "\(report)")
+      #expect(report.share == 1, "\(report)")
+    }
+  }
+
+  /// An empty page looks like an empty table. Only the index shows that rows are missing.
+  @Test func aTableWithFewerRowsThanItsIndexIsNotComplete() throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
+        try db.execute(self.table("full", 12, "CREATE INDEX by_word ON full(word);"))
+        try db.execute(self.table("empty", 0))
+      }
+      try damaged.overwrite(page: damaged.root(of: "full"), with: damaged.bytes(ofPage: damaged.root(of: "empty")))
+      let report = try salvaged(damaged)
+      #expect(report[table: "full"]?.estimatedRowsLost == 12)
+      #expect(report[table: "full"]?.isLossExact == true)
+      #expect(!report.isComplete, "\(report)")
+      #expect(report.share == 0, "\(report)")
+    }
+  }
+
+  /// The keys of another table's index don't show how many rows a table had.
+  @Test func theSwappedRootsOfTwoIndexesLoseNoRows() throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
+        try db.execute(self.table("one", 40, "CREATE INDEX by_one ON one(word);"))
+        try db.execute(self.table("other", 3, "CREATE INDEX by_other ON other(word);"))
+      }
+      let (one, other) = (try damaged.root(of: "by_one"), try damaged.root(of: "by_other"))
+      let bytes = try damaged.bytes(ofPage: one)
+      try damaged.overwrite(page: one, with: damaged.bytes(ofPage: other))
+      try damaged.overwrite(page: other, with: bytes)
+      let report = try salvaged(damaged)
+      #expect(report.share == 1, "\(report)")
+      #expect(report.tables.allSatisfy { $0.estimatedRowsLost == 0 }, "\(report)")
+    }
+  }
+
+  @Test(arguments: [0, 1])
+  func twoSwappedPagesOfATableLoseNoRows(vacuum: Int) throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite", pragmas: ["auto_vacuum = \(vacuum)"]) { db in
+        try db.execute(self.table("large", 4_000))
+        try db.execute(self.table("small", 12))
+      }
+      let (leaves, root) = (try damaged.pages(ofType: 13), try damaged.root(of: "small"))
+      for (one, other) in [(leaves[3], leaves[40]), (leaves[7], root)] {
+        let bytes = try damaged.bytes(ofPage: one)
+        try damaged.overwrite(page: one, with: damaged.bytes(ofPage: other))
+        try damaged.overwrite(page: other, with: bytes)
+      }
+      let report = try salvaged(damaged)
+      let rows = report.tables.reduce(0) { $0 + $1.rowsFromPages } + report.rowsOfUnknownTables
+      #expect(rows == 4_012, "\(report)")
+      #expect(report.tables.reduce(0) { $0 + $1.estimatedRowsLost } <= 12, "\(report)")
+    }
+  }
+
+  /// A leaf's header has the number of its cells at offset 3. A smaller number loses the rows of the other cells.
+  /// A larger number loses no rows.
+  @Test(arguments: [-3, 3, 40])
+  func aChangedNumberOfCellsLosesAsManyRowsAsAreMissing(change: Int) throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite", pageSize: 4_096) { db in
+        try db.execute(self.table("large", 4_000))
+      }
+      let leaf = try damaged.pages(ofType: 13)[5]
+      let count = try damaged.bytes(ofPage: leaf)[3..<5].reduce(0) { $0 << 8 | Int($1) }
+      try damaged.overwrite(page: leaf, at: 3, with: [UInt8((count + change) >> 8), UInt8((count + change) & 255)])
+      let report = try salvaged(damaged)
+      let lost = max(-change, 0)
+      #expect(report[table: "large"]?.rowsFromPages == 4_000 - lost, "\(report)")
+      #expect(report[table: "large"]?.estimatedRowsLost == lost, "\(report)")
+      #expect(report.isComplete == (lost == 0), "\(report)")
+    }
+  }
+
+  /// Only the definitions of the tables beyond the cut are left.
+  @Test func tablesBeyondACutAreEstimatedByTheMissingPages() throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
+        for number in 1...4 { try db.execute(self.table("t\(number)", 2_000)) }
+      }
+      let handle = try FileHandle(forUpdating: URL(fileURLWithPath: damaged.path))
+      try handle.truncate(atOffset: UInt64(damaged.size / 2))
+      try handle.close()
+      let report = try salvaged(damaged)
+      let rows = report.tables.reduce(0) { $0 + $1.rowsFromPages }
+      #expect(abs(report.share - Double(rows) / 8_000) < 0.05, "\(report)")
+    }
+  }
+
+  @Test func theRowsOfTablesWhoseDefinitionsWereCutAreEstimated() throws {
+    try withDirectory { directory in
+      // The schema has several pages; the cut removes the later ones.
+      let comment = String(repeating: "x", count: 300)
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
+        for number in 1...20 {
+          try db.execute(SQL(verbatim: "CREATE TABLE t\(number)(id INTEGER PRIMARY KEY, word TEXT /* \(comment) */)"))
+          try db.execute(
+            SQL(
+              verbatim: """
+                WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 500)
+                  INSERT INTO t\(number) SELECT i, 'the word ' || i FROM c
+                """))
+        }
+      }
+      let handle = try FileHandle(forUpdating: URL(fileURLWithPath: damaged.path))
+      try handle.truncate(atOffset: UInt64(damaged.size / 2))
+      try handle.close()
+      let report = try salvaged(damaged)
+      let rows = report.tables.reduce(0) { $0 + $1.rowsFromPages }
+      #expect(report.estimatedRowsOfLostTables > 0, "\(report)")
+      #expect(!report.isComplete, "\(report)")
+      #expect(abs(report.share - Double(rows) / 10_000) < 0.1, "\(report)")
+    }
+  }
+}

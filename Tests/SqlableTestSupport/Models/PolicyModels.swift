@@ -1,0 +1,68 @@
+import SqlableCore
+
+/// An account of a tenant. Documents may not use the tenant, the debt and the note.
+struct Account: Sqlable, Equatable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let tenant = column("tenant", Int.self)
+  static let name = column("name", String.self)
+  static let color = column("color", String?.self)
+  static let owed = column("owed", Double.self)
+  static let note = column("note", String?.self)
+  static let tableLayout = [id.column, tenant.column, name.column, color.column, owed.column, note.column]
+  static let tableIndexes = [Index(color.column, owed.column), Index(tenant.column)]
+  var id: Int
+  var tenant: Int
+  var name: String
+  var color: String?
+  var owed: Double
+  var note: String?
+}
+
+extension Account {
+  init(row: ReadRow) throws {
+    id = try row.get(Account.id)
+    tenant = try row.get(Account.tenant)
+    name = try row.get(Account.name)
+    color = try row.get(Account.color)
+    owed = try row.get(Account.owed)
+    note = try row.get(Account.note)
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Account.id, id)
+    row.set(Account.tenant, tenant)
+    row.set(Account.name, name)
+    row.set(Account.color, color)
+    row.set(Account.owed, owed)
+    row.set(Account.note, note)
+  }
+}
+
+/// A payment of an account.
+struct Payment: Sqlable, Equatable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let account = column("account_id", Int.self)
+  static let tenant = column("tenant", Int.self)
+  static let amount = column("amount", Int.self)
+  static let tableLayout = [id.column, account.column, tenant.column, amount.column]
+  var id: Int
+  var account: Int
+  var tenant: Int
+  var amount: Int
+}
+
+extension Payment {
+  init(row: ReadRow) throws {
+    id = try row.get(Payment.id)
+    account = try row.get(Payment.account)
+    tenant = try row.get(Payment.tenant)
+    amount = try row.get(Payment.amount)
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Payment.id, id)
+    row.set(Payment.account, account)
+    row.set(Payment.tenant, tenant)
+    row.set(Payment.amount, amount)
+  }
+}

@@ -1,0 +1,25 @@
+import Foundation
+import SqlableCore
+
+/// A row with a blob, whose key is not the rowid.
+struct Portrait: Sqlable, Equatable {
+  let name: String
+  var image: Data?
+  var hash = Data([0])
+  static let name = column("name", String.self, PrimaryKey())
+  static let image = column("image", Data?.self)
+  static let hash = column("hash", Data.self)
+  static let tableLayout = [name.column, image.column, hash.column]
+  static let tableIndexes = [Index(hash)]
+
+  init(name: String, image: Data?) { (self.name, self.image) = (name, image) }
+  init(row: ReadRow) throws {
+    self.init(name: try row.get(Portrait.name), image: try row.get(Portrait.image))
+    hash = try row.get(Portrait.hash)
+  }
+  func write(to row: inout RowWriter) throws {
+    row.set(Portrait.name, name)
+    row.set(Portrait.image, image)
+    row.set(Portrait.hash, hash)
+  }
+}

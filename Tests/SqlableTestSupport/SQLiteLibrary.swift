@@ -1,0 +1,40 @@
+import Foundation
+import SqlableCore
+import Testing
+
+/// The SQLite library that the tests run with. The tests may have been built with another version.
+enum SQLiteLibrary {
+  /// Returns whether the version is 3.`minor` or later.
+  static func isAtLeast(_ minor: Int) -> Bool {
+    let parts = SqliteDatabase.sqliteVersion.split(separator: ".").compactMap { Int($0) }
+    return parts.count > 1 && (parts[0], parts[1]) >= (3, minor)
+  }
+
+  /// The compile options with their values and without `SQLITE_`, as in `THREADSAFE=1`.
+  static let options: Set<String> = {
+    let db = try? SqliteDatabase.inMemory()
+    return Set((try? db?.query("PRAGMA compile_options", as: String.self)) ?? [])
+  }()
+
+  static let hasFullText = options.contains("ENABLE_FTS5")
+
+  /// True if `sqlite3VdbePreUpdateHook` asserts that all columns are stored. Generated columns need not be.
+  static let assertsThatColumnsAreStored = options.contains("DEBUG") && !isAtLeast(46)
+
+  /// The RETURNING clause of an upsert. Older versions look up the row afterwards.
+  static let returningId = isAtLeast(35) ? #" RETURNING "id""# : ""
+}
+
+extension Trait where Self == ConditionTrait {
+  /// Skips the test if SQLite is older than 3.`minor`: `@Test(.needs(35, "RETURNING"))`.
+  static func needs(_ minor: Int, _ feature: String) -> Self {
+    .enabled(if: SQLiteLibrary.isAtLeast(minor), "\(feature) needs SQLite 3.\(minor)")
+  }
+
+  static var needsFullText: Self { .enabled(if: SQLiteLibrary.hasFullText, "SQLite was built without FTS5") }
+
+  /// Skips the test if an assertion of SQLite would end the process.
+  static var observesGeneratedColumns: Self {
+    .disabled(if: SQLiteLibrary.assertsThatColumnsAreStored, "an assertion of this SQLite takes all columns for stored")
+  }
+}
