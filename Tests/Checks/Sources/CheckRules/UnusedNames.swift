@@ -22,10 +22,10 @@ public func checkUnusedNames(_ files: [SourceFile]) -> Report {
 
 /// Requirements of the standard library, SwiftNIO and swift-syntax, and names that the compiler uses.
 private let calledByOthers: Set = [
-  "hash", "description", "debugDescription", "makeIterator", "underestimatedCount", "customMirror", "unownedExecutor",
-  "encode", "encodeIfPresent", "decodeIfPresent", "nestedContainer", "nestedUnkeyedContainer", "superEncoder",
-  "superDecoder", "CodingKeys", "InboundIn", "OutboundIn", "OutboundOut", "channelActive", "channelRead",
-  "errorCaught", "channelInactive", "Plugin", "providingMacros", "diagnosticID", "fixItID",
+  "hash", "_rawHashValue", "description", "debugDescription", "makeIterator", "underestimatedCount", "customMirror",
+  "unownedExecutor", "encode", "encodeIfPresent", "decodeIfPresent", "nestedContainer", "nestedUnkeyedContainer",
+  "superEncoder", "superDecoder", "CodingKeys", "InboundIn", "OutboundIn", "OutboundOut", "channelActive",
+  "channelRead", "errorCaught", "channelInactive", "Plugin", "providingMacros", "diagnosticID", "fixItID",
 ]
 
 private struct Declaration {
