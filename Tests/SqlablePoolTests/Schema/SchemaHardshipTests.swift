@@ -57,7 +57,7 @@ private enum Paint: TableDeclaration {
     }
   }
 
-  @Test func planWaitsForALockElsewhereAndThenReportsIt() throws {
+  @Test func planIsRefusedWhileItsThreadHoldsTheLockElsewhere() throws {
     try withDirectory { directory in
       let path = directory + "/locked.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 0.05))
@@ -66,8 +66,8 @@ private enum Paint: TableDeclaration {
       let other = try SqliteDatabase(filepath: path)
       try other.transaction { other in
         try other.execute("INSERT INTO t VALUES (99, 'x')")
-        #expect(sqlError { try plan.apply(db) }?.kind == .busy)
-        #expect(sqlError { try Migrations([Migration("a", sql: "CREATE TABLE a (b)")]).apply(db) }?.kind == .busy)
+        expectMisuse { try plan.apply(db) }
+        expectMisuse { try Migrations([Migration("a", sql: "CREATE TABLE a (b)")]).apply(db) }
       }
       try plan.apply(db)
       #expect(try db.query("SELECT count(*) FROM t", as: Int.self) == [11])

@@ -11,7 +11,7 @@ import Testing
 @Suite(.needsPlainFiles("it damages pages by their contents")) struct CorruptionCheckTests {
   /// Returns a handle on a damaged file, which has detected the damage. The file has a rollback journal.
   private func damaged(_ path: String) throws -> SqliteDatabase {
-    let damaged = try DamagedDatabase(path) { try SalvageTests.bicycles($0, 3_000) }
+    let damaged = try DamagedDatabase(path) { try DamagedDatabase.bicycles($0, 3_000) }
     let leaves = try damaged.pages(ofType: 13)
     try damaged.zero(page: leaves[leaves.count / 2])
     let db = try SqliteDatabase(filepath: path, configuration: Configuration(journalMode: .delete))
