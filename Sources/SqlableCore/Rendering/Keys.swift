@@ -68,8 +68,7 @@ extension SqlBuffer {
     return terms.count <= SqlExpression.maximumChain && terms.everyTerm { append(keyOfComparison: $0, parameters) }
   }
 
-  /// Writes the key of a column that is compared with a value. Returns false for any other term, after which the
-  /// caller truncates the buffers.
+  /// Writes the key of a comparison of a column with a value. Returns false, and writes nothing, for any other term.
   @inline(__always)
   func append(keyOfComparison term: SqlExpression, _ parameters: ParameterBuffer) -> Bool {
     guard case .binary(let binary) = term.node, let column = binary.comparedColumn, column.isKept,

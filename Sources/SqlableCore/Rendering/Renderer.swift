@@ -67,6 +67,7 @@ package struct Renderer {
 
   /// Writes a term. `stack` is the number of symbols on the parser's stack before the term.
   func write(_ expression: SqlExpression, within outer: Precedence, stack: Int) throws {
+    // Within a weaker operator, a comparison has no parentheses.
     if sql.isKey, outer <= .equality, sql.append(keyOfComparison: expression, parameters) { return }
     let precedence = strength(of: expression)
     let isOpen = precedence < outer

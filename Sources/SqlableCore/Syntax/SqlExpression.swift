@@ -151,8 +151,8 @@ public struct SqlExpression: Sendable, Hashable {
   /// SQLite turns a chain of ANDs into a tree as deep as the chain is long, so longer chains are balanced.
   static let maximumChain = 100
 
-  package init(_ node: Node, size: Size? = nil) {
-    let size = size ?? node.size
+  package init(_ node: Node) {
+    let size = node.size
     let message: String? =
       if size.depth > SqlExpression.maximumDepth {
         "an expression is more than \(SqlExpression.maximumDepth) terms deep"
@@ -166,7 +166,7 @@ public struct SqlExpression: Sendable, Hashable {
   package init(_ value: DatabaseValue) { self.init(leaf: .value(value)) }
 
   /// Creates a term without subterms, whose size needs no check.
-  init(leaf: Node) {
+  package init(leaf: Node) {
     node = leaf
     size = Size()
   }

@@ -73,7 +73,8 @@ package struct TermChain: RandomAccessCollection, Sendable {
     }
   }
 
-  /// Returns true if the predicate is true for all terms. Unlike `allSatisfy`, this method copies no term.
+  /// Returns true if the predicate is true for all terms. Unlike `allSatisfy`, this method does not
+  /// copy the terms of a short chain.
   @inline(__always)
   func everyTerm(_ predicate: (SqlExpression) -> Bool) -> Bool {
     switch form {

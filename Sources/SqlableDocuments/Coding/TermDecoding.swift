@@ -143,7 +143,7 @@ extension DocumentDecoder {
     let name = try text(document, "the name of a parameter")
     parameters.insert(ByteComparedName(wrappedValue: name))
     if let value = arguments?[ByteComparedName(wrappedValue: name)] { return SqlExpression(value) }
-    return SqlExpression(.parameter(name), size: SqlExpression.Size())
+    return SqlExpression(leaf: .parameter(name))
   }
 
   private func column(_ document: Document, _ otherMembers: [Document.Member], _ scope: Scope) throws -> SqlExpression {
@@ -154,7 +154,7 @@ extension DocumentDecoder {
       return try column(name, of: self.model(model)).expression
     }
     guard let qualifier = try optional("of", otherMembers, { try text($0, "the name of a table") }) else {
-      if scope.isFree { return leaf(.column(.named(name))) }
+      if scope.isFree { return SqlExpression(leaf: .column(.named(name))) }
       guard scope.sources.count == 1 else {
         throw failure("a column of a query of several tables needs the name of its table; use \"of\"")
       }
@@ -165,20 +165,18 @@ extension DocumentDecoder {
       if let source = current.sources.first(where: { $0.name.isExactly(qualifier) }) {
         return try column(name, of: source)
       }
-      if current.isFree { return leaf(.qualified(alias: qualifier, .named(name))) }
+      if current.isFree { return SqlExpression(leaf: .qualified(alias: qualifier, .named(name))) }
       scope = current.outer
     }
     throw failure("the query has no such table")
   }
 
-  private func leaf(_ node: SqlExpression.Node) -> SqlExpression { SqlExpression(node, size: SqlExpression.Size()) }
-
   private func column(_ name: String, of source: SelectQuery.Source) throws -> SqlExpression {
     let column = try column(name, of: source.table)
-    guard let alias = source.alias else { return leaf(.column(ColumnReference(column))) }
+    guard let alias = source.alias else { return SqlExpression(leaf: .column(ColumnReference(column))) }
     // The columns of JSON elements have no declared type that matches their values.
-    if case .call = source.kind { return leaf(.qualified(alias: alias, .named(name))) }
-    return leaf(.qualified(alias: alias, ColumnReference(column)))
+    if case .call = source.kind { return SqlExpression(leaf: .qualified(alias: alias, .named(name))) }
+    return SqlExpression(leaf: .qualified(alias: alias, ColumnReference(column)))
   }
 
   func column(_ name: String, of table: TableInfo) throws -> Column {

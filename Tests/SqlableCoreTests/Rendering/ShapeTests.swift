@@ -56,7 +56,8 @@ import Testing
         for condition in ShapeTests.conditions(x, text).shuffled(using: &random) {
           let read = Bicycle.read().filter(condition)
           for statement in [
-            read, read.orderBy(Bicycle.name), read.orderBy(Bicycle.name, .desc), read.orderBy(condition).limit(5),
+            read, Bicycle.read().limit(3), read.orderBy(Bicycle.name),
+            read.orderBy(Bicycle.name, .desc), read.orderBy(condition).limit(5),
             read.orderBy(Bicycle.id, .desc).limit(5), read.orderBy(Bicycle.id).limit(5, offset: 2),
             read.orderBy(Bicycle.id).offset(2), read.orderBy(Bicycle.color).orderBy(Bicycle.id, .desc),
           ] {
@@ -72,6 +73,10 @@ import Testing
             #expect(try statement.run(cold) == count, "\(statement.sql) \(statement.bindings)")
           }
           #expect(try Bicycle.exists().filter(condition).run(warm) == !read.run(cold).isEmpty)
+          for byId in [Bicycle.byId(x), Bicycle.byId(x).filter(condition), Bicycle.byId("1"), Bicycle.byId(x + 1)] {
+            let id = (try? byId.run(warm))?.id
+            #expect((try? byId.run(cold))?.id == id, "\(byId.sql) \(byId.bindings)")
+          }
           #expect(try read.first().run(warm)?.id == read.first().run(cold)?.id)
         }
       }

@@ -68,13 +68,9 @@ struct PreparedBinder {
   func bind<Value: SqlValue>(_ value: Value, toParameter number: Int) throws -> BoundValue {
     var bound = BoundValue.unset
     guard number < core.names.count else { return bound }
-    // Uses a buffer, because copying a target out of the array would retain its column.
-    try core.targets.withUnsafeBufferPointer { targets in
-      for index in targets.indices where targets[index].number == number {
-        bound = try parameters.value(
-          value, for: targets[index].column, isStored: targets[index].isStored, targets[index].side)
-        try statement.bind(bound, at: targets[index].index)
-      }
+    for target in core.targets where target.number == number {
+      bound = try parameters.value(value, for: target.column, isStored: target.isStored, target.side)
+      try statement.bind(bound, at: target.index)
     }
     return bound
   }
