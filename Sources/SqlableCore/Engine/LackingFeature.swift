@@ -27,27 +27,29 @@ enum LackingFeature {
 
   /// The functions added after 3.34, by version. A build of SQLite can also omit JSON and mathematics.
   private static let functions: [(since: Int, names: Set<String>)] = [
-    (35, ["sign"]), (38, ["unixepoch", "format"]), (41, ["unhex"]), (42, ["json_error_position"]),
-    (43, ["octet_length", "timediff"]), (44, ["concat", "concat_ws", "string_agg"]),
+    (35, Set(words: "sign")), (38, Set(words: "unixepoch format")), (41, Set(words: "unhex")),
+    (42, Set(words: "json_error_position")), (43, Set(words: "octet_length timediff")),
+    (44, Set(words: "concat concat_ws string_agg")),
     (
       45,
-      [
-        "jsonb", "jsonb_array", "jsonb_extract", "jsonb_group_array", "jsonb_group_object", "jsonb_insert",
-        "jsonb_object",
-        "jsonb_patch", "jsonb_remove", "jsonb_replace", "jsonb_set",
-      ]
-    ), (46, ["json_pretty"]), (48, ["if"]), (50, ["unistr", "unistr_quote"]),
+      Set(
+        words: """
+          jsonb jsonb_array jsonb_extract jsonb_group_array jsonb_group_object jsonb_insert jsonb_object jsonb_patch
+          jsonb_remove jsonb_replace jsonb_set
+          """)
+    ),
+    (46, Set(words: "json_pretty")), (48, Set(words: "if")), (50, Set(words: "unistr unistr_quote")),
   ]
-  private static let mathematics: Set<String> = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "ceiling", "cos", "cosh", "degrees", "exp",
-    "floor",
-    "ln", "log", "log10", "log2", "mod", "pi", "pow", "power", "radians", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
-  ]
-  private static let json: Set<String> = [
-    "json", "json_array", "json_array_length", "json_extract", "json_group_array", "json_group_object", "json_insert",
-    "json_object", "json_patch", "json_quote", "json_remove", "json_replace", "json_set", "json_type", "json_valid",
-    "->", "->>",
-  ]
+  private static let mathematics = Set(
+    words: """
+      acos acosh asin asinh atan atan2 atanh ceil ceiling cos cosh degrees exp floor ln log log10 log2 mod pi pow
+      power radians sin sinh sqrt tan tanh trunc
+      """)
+  private static let json = Set(
+    words: """
+      json json_array json_array_length json_extract json_group_array json_group_object json_insert json_object
+      json_patch json_quote json_remove json_replace json_set json_type json_valid -> ->>
+      """)
 
   /// True if UPDATE and DELETE support LIMIT. The compile option does not prove that the grammar has LIMIT.
   private static let limitsChanges = Library.Probe<Bool> {

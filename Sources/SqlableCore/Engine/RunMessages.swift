@@ -57,44 +57,78 @@ package enum RunMessage {
   }
 
   /// Complete messages that quote no value.
-  private static let fixed: Set<String> = [
-    // Functions
-    "integer overflow", "LIKE or GLOB pattern too complex", "ESCAPE expression must be a single character",
-    "malformed JSON", "JSON cannot hold BLOB values", "json_object() requires an even number of arguments",
-    "json_object() labels must be TEXT", "json_insert() needs an odd number of arguments",
-    "json_replace() needs an odd number of arguments", "json_set() needs an odd number of arguments",
-    "JSON nested too deep", "local time unavailable", "argument type mismatch", "string or blob too big",
-    "argument of ntile must be a positive integer", "second argument to nth_value must be a positive integer",
-    "frame starting offset must be a non-negative integer", "frame ending offset must be a non-negative integer",
-    "frame starting offset must be a non-negative number", "frame ending offset must be a non-negative number",
-    // Statements
-    "FOREIGN KEY constraint failed", "too many levels of trigger recursion", "not authorized", "query aborted",
-    "abort due to ROLLBACK", "out of memory", "output file already exists", "non-text filename",
-    "cannot VACUUM from within a transaction", "cannot VACUUM - SQL statements in progress",
-    "cannot start a transaction within a transaction", "cannot commit - no transaction is active",
-    "cannot commit transaction - SQL statements in progress", "cannot rollback - no transaction is active",
-    "cannot open savepoint - SQL statements in progress", "cannot release savepoint - SQL statements in progress",
-    "cannot change into wal mode from within a transaction", "cannot change out of wal mode from within a transaction",
-    "cannot ATTACH database within transaction", "cannot DETACH database within transaction",
-    "database is already attached", "attached databases must use the same text encoding as main database",
-    "unable to open a temporary database file for storing temporary tables",
-    "temporary storage cannot be changed from within a transaction",
-    "Safety level may not be changed inside a transaction", "unsupported file format",
-    // ALTER TABLE
-    "Cannot add a PRIMARY KEY column", "Cannot add a UNIQUE column", "cannot add a STORED column",
-    "Cannot add a column with non-constant default", "Cannot add a NOT NULL column with default value NULL",
-    "Cannot add a REFERENCES column with non-NULL default value", "CHECK constraint failed",
-    "NOT NULL constraint failed", "type mismatch on DEFAULT",
-    // Full-text search
-    "unterminated string", "fts5: parser stack overflow", "recursively defined fts5 content table",
-    "fts5: phrase queries are not supported (detail!=full)", "fts5: NEAR queries are not supported (detail!=full)",
-    "fts5: column queries are not supported (detail=none)",
-    "'delete-all' may only be used with a contentless or external content fts5 table",
-    "'rebuild' may not be used with a contentless fts5 table",
-    "'delete' may not be used with a contentless_delete=1 table",
-    "unable to use function MATCH in the requested context", "unknown tokenizer", "fts3tokenize disabled",
-    "wrong number of arguments to function highlight()", "wrong number of arguments to function snippet()",
-  ]
+  private static let fixed = Set(
+    lines: """
+      integer overflow
+      LIKE or GLOB pattern too complex
+      ESCAPE expression must be a single character
+      malformed JSON
+      JSON cannot hold BLOB values
+      json_object() requires an even number of arguments
+      json_object() labels must be TEXT
+      json_insert() needs an odd number of arguments
+      json_replace() needs an odd number of arguments
+      json_set() needs an odd number of arguments
+      JSON nested too deep
+      local time unavailable
+      argument type mismatch
+      string or blob too big
+      argument of ntile must be a positive integer
+      second argument to nth_value must be a positive integer
+      frame starting offset must be a non-negative integer
+      frame ending offset must be a non-negative integer
+      frame starting offset must be a non-negative number
+      frame ending offset must be a non-negative number
+      FOREIGN KEY constraint failed
+      too many levels of trigger recursion
+      not authorized
+      query aborted
+      abort due to ROLLBACK
+      out of memory
+      output file already exists
+      non-text filename
+      cannot VACUUM from within a transaction
+      cannot VACUUM - SQL statements in progress
+      cannot start a transaction within a transaction
+      cannot commit - no transaction is active
+      cannot commit transaction - SQL statements in progress
+      cannot rollback - no transaction is active
+      cannot open savepoint - SQL statements in progress
+      cannot release savepoint - SQL statements in progress
+      cannot change into wal mode from within a transaction
+      cannot change out of wal mode from within a transaction
+      cannot ATTACH database within transaction
+      cannot DETACH database within transaction
+      database is already attached
+      attached databases must use the same text encoding as main database
+      unable to open a temporary database file for storing temporary tables
+      temporary storage cannot be changed from within a transaction
+      Safety level may not be changed inside a transaction
+      unsupported file format
+      Cannot add a PRIMARY KEY column
+      Cannot add a UNIQUE column
+      cannot add a STORED column
+      Cannot add a column with non-constant default
+      Cannot add a NOT NULL column with default value NULL
+      Cannot add a REFERENCES column with non-NULL default value
+      CHECK constraint failed
+      NOT NULL constraint failed
+      type mismatch on DEFAULT
+      unterminated string
+      fts5: parser stack overflow
+      recursively defined fts5 content table
+      fts5: phrase queries are not supported (detail!=full)
+      fts5: NEAR queries are not supported (detail!=full)
+      fts5: column queries are not supported (detail=none)
+      'delete-all' may only be used with a contentless or external content fts5 table
+      'rebuild' may not be used with a contentless fts5 table
+      'delete' may not be used with a contentless_delete=1 table
+      unable to use function MATCH in the requested context
+      unknown tokenizer
+      fts3tokenize disabled
+      wrong number of arguments to function highlight()
+      wrong number of arguments to function snippet()
+      """)
 
   /// The beginnings of messages that continue with a value, and their replacements.
   private static let shortenings: [(String, String)] = [

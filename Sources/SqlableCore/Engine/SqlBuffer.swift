@@ -77,6 +77,7 @@ package final class SqlBuffer {
   }
 
   /// Writes a piece of SQL that was built at run time.
+  @inline(never)
   package func append(text: String) {
     var text = text
     text.withUTF8 { append($0) }
@@ -84,6 +85,7 @@ package final class SqlBuffer {
 
   func append(_ text: [UInt8]) { text.withUnsafeBufferPointer { append($0) } }
 
+  @inline(never)
   func append(_ text: UnsafeBufferPointer<UInt8>) {
     // The flag distinguishes the word from an address. The other bits are the length of the text.
     if state.isKey { append(word: 1 << 62 | UInt64(truncatingIfNeeded: text.count)) }
@@ -111,6 +113,8 @@ package final class SqlBuffer {
     state.count = needed
   }
 
+  // Not inlined, like `grow`: some 400 callers write constant pieces, and few of them write text often.
+  @inline(never)
   private func append(_ start: UnsafePointer<UInt8>, count added: Int) {
     let needed = state.count + added
     if needed > state.capacity { grow(to: needed) }
@@ -118,6 +122,7 @@ package final class SqlBuffer {
     state.count = needed
   }
 
+  @inline(never)
   private func grow(to needed: Int) {
     let capacity = max(state.capacity * 2, needed)
     let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)

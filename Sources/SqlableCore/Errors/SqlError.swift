@@ -13,33 +13,76 @@
 /// An error never contains a value that was bound or read.
 public struct SqlError: Error, Sendable, Hashable {
   /// The kind of the failure, for a `switch`.
-  public var kind: Kind
+  public var kind: Kind {
+    get { details.kind }
+    set { details.kind = newValue }
+  }
   /// SQLite's primary result code (`SQLITE_BUSY` is 5); 0 if the error does not come from SQLite.
-  public var code: Int
+  public var code: Int {
+    get { details.code }
+    set { details.code = newValue }
+  }
   /// SQLite's extended result code (`SQLITE_CONSTRAINT_UNIQUE` is 2067); 0 if the error does not come from SQLite.
-  public var extendedCode: Int
+  public var extendedCode: Int {
+    get { details.extendedCode }
+    set { details.extendedCode = newValue }
+  }
   /// The description of the failure, in one sentence.
-  public var message: String
+  public var message: String {
+    get { details.message }
+    set { details.message = newValue }
+  }
   /// The statement that failed, with `?` for every bound value.
-  public var sql: String?
+  public var sql: String? {
+    get { details.sql }
+    set { details.sql = newValue }
+  }
   /// The UTF-8 byte offset in `sql` of the text that SQLite could not parse, if known. SQLite reports the offset since
   /// 3.38.
-  public var offset: Int?
+  public var offset: Int? {
+    get { details.offset }
+    set { details.offset = newValue }
+  }
   /// The table that caused the failure, if known.
-  public var table: String?
+  public var table: String? {
+    get { details.table }
+    set { details.table = newValue }
+  }
   /// The column that caused the failure, if known.
-  public var column: String?
+  public var column: String? {
+    get { details.column }
+    set { details.column = newValue }
+  }
   /// The id of the row that caused the failure, if known.
-  public var rowId: Int?
+  public var rowId: Int? {
+    get { details.rowId }
+    set { details.rowId = newValue }
+  }
   /// The index of the failed struct in a batch; nil if the statement is not a batch.
-  public var batchIndex: Int?
+  public var batchIndex: Int? {
+    get { details.batchIndex }
+    set { details.batchIndex = newValue }
+  }
   /// The location of the failure in a decoded document: `read.where.and[1]`.
-  public var documentPath: String?
+  public var documentPath: String? {
+    get { details.documentPath }
+    set { details.documentPath = newValue }
+  }
   /// The fate of the transaction that was open when the error occurred.
-  public var transaction: TransactionFate
+  public var transaction: TransactionFate {
+    get { details.transaction }
+    set { details.transaction = newValue }
+  }
   /// The label in the handle's `Configuration`.
-  public var label: String?
-  var isTraced = TracedMark()
+  public var label: String? {
+    get { details.label }
+    set { details.label = newValue }
+  }
+  var isTraced: TracedMark {
+    get { details.isTraced }
+    set { details.isTraced = newValue }
+  }
+  private var box: Box
 
   public init(
     _ kind: Kind,
@@ -56,19 +99,11 @@ public struct SqlError: Error, Sendable, Hashable {
     transaction: TransactionFate = .none,
     label: String? = nil
   ) {
-    self.kind = kind
-    self.message = message
-    self.code = code
-    self.extendedCode = extendedCode
-    self.sql = sql
-    self.offset = offset
-    self.table = table
-    self.column = column
-    self.rowId = rowId
-    self.batchIndex = batchIndex
-    self.documentPath = documentPath
-    self.transaction = transaction
-    self.label = label
+    box = Box(
+      Details(
+        kind: kind, code: code, extendedCode: extendedCode, message: message, sql: sql, offset: offset, table: table,
+        column: column, rowId: rowId, batchIndex: batchIndex, documentPath: documentPath, transaction: transaction,
+        label: label))
   }
 
   /// True if a retry can succeed, because another connection held a lock or a cluster had no leader.
@@ -82,6 +117,50 @@ public struct SqlError: Error, Sendable, Hashable {
   public var isRetryable: Bool {
     kind == .unavailable || kind == .busy && !(extendedCode == 517 && transaction == .none)
   }
+}
+
+// An error is one word: every statement stores an optional error, and every function that throws passes one.
+extension SqlError {
+  private struct Details: Sendable, Hashable {
+    var kind: Kind
+    var code: Int
+    var extendedCode: Int
+    var message: String
+    var sql: String?
+    var offset: Int?
+    var table: String?
+    var column: String?
+    var rowId: Int?
+    var batchIndex: Int?
+    var documentPath: String?
+    var transaction: TransactionFate
+    var label: String?
+    var isTraced = TracedMark()
+  }
+
+  /// `@unchecked Sendable` is sound: the details are changed only through a unique reference.
+  private final class Box: @unchecked Sendable {
+    @exclusivity(unchecked) var details: Details
+
+    init(_ details: Details) { self.details = details }
+  }
+
+  private var details: Details {
+    _read { yield box.details }
+    _modify {
+      if !isKnownUniquelyReferenced(&box) { copyBox() }
+      yield &box.details
+    }
+  }
+
+  @inline(never)
+  private mutating func copyBox() { box = Box(box.details) }
+
+  public static func == (left: SqlError, right: SqlError) -> Bool {
+    left.box === right.box || left.details == right.details
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(details) }
 }
 
 extension Error {

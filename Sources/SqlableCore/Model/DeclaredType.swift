@@ -45,8 +45,8 @@ public struct DeclaredType: ColumnOption, Hashable {
   }
 
   /// The keywords that end the type in SQLite's grammar of a column.
-  private static let endings: Set<String> = [
-    "constraint", "primary", "not", "null", "unique", "check", "default", "collate", "references", "as", "generated",
-    "deferrable", "on",
-  ]
+  private static let endings = Set(
+    words: """
+      constraint primary not null unique check default collate references as generated deferrable on
+      """)
 }

@@ -70,7 +70,7 @@ package struct FullTextTable: Sendable {
   package let prefixes: [Int]
   package let content: Content
 
-  init?(_ model: (some Sqlable).Type, columns: [Column]) {
+  init?(_ model: any Sqlable.Type, columns: [Column]) {
     for case .fullText(let tokenizer, let prefixes, let content) in model.tableOptions {
       (name, database) = (model.tableName, nil)
       self.columns = columns.filter { !$0.name.isSameName(as: FullTextTable.rowid) }
@@ -134,7 +134,7 @@ extension FullTextTable {
   /// Returns the error in the declaration, if any. Every statement of the model throws this error.
   ///
   /// - Parameter key: The primary key, if it is the rowid.
-  func defect(of model: (some Sqlable).Type, key: Column?, hasKey: Bool) -> SqlError? {
+  func defect(of model: any Sqlable.Type, key: Column?, hasKey: Bool) -> SqlError? {
     let message = (isExternal ? defect(besideTable: model, key) : defect(asTable: model, key, hasKey)) ?? defectOfIndex
     return message.map { .misuse("the model of table \(model.tableName) \($0)").at(table: model.tableName) }
   }
@@ -165,7 +165,7 @@ extension FullTextTable {
     return nil
   }
 
-  private func defect(asTable model: (some Sqlable).Type, _ key: Column?, _ hasKey: Bool) -> String? {
+  private func defect(asTable model: any Sqlable.Type, _ key: Column?, _ hasKey: Bool) -> String? {
     if model.tableOptions.count > 1 { return "is a full-text table, and can't have other table options" }
     if !model.tableFullText.columns.isEmpty { return "is a full-text table, and can't have another full-text index" }
     if !model.declaredConstraints.clauses(with: []).isEmpty || !model.tableIndexes.isEmpty {
@@ -189,7 +189,7 @@ extension FullTextTable {
     return nil
   }
 
-  private func defect(besideTable model: (some Sqlable).Type, _ key: Column?) -> String? {
+  private func defect(besideTable model: any Sqlable.Type, _ key: Column?) -> String? {
     if name.isSameName(as: model.tableName) { return "has a full-text index with the table's own name" }
     if key == nil {
       let declared = model.tableLayout.first { $0.definition.options.primaryKey != nil }

@@ -76,7 +76,7 @@ package final class TableInfo: Sendable {
     }
   }
 
-  private init(_ model: (some Sqlable).Type) {
+  private init(_ model: any Sqlable.Type) {
     self.model = ObjectIdentifier(model)
     modelType = model
     let columns = model.tableLayout

@@ -79,6 +79,7 @@ package final class ObserverRegistry: Sendable {
     }
   }
 
+  @inline(never)
   private func isRegistered(_ token: ObserverToken) -> Bool {
     state.withLock { state in state.didUpdateToken == token || state.observers.contains { $0.token == token } }
   }
@@ -186,6 +187,7 @@ package final class ObserverRegistry: Sendable {
       registry.version == version || registry.isRegistered(token)
     }
 
+    @inline(never)
     private func attempt(_ body: () throws -> Void) {
       do { try body() } catch { registry.fail(error) }
     }

@@ -66,6 +66,7 @@ package struct Renderer {
   }
 
   /// Writes a term. `stack` is the number of symbols on the parser's stack before the term.
+  @inline(never)
   func write(_ expression: SqlExpression, within outer: Precedence, stack: Int) throws {
     // Within a weaker operator, a comparison has no parentheses.
     if sql.isKey, outer <= .equality, sql.append(keyOfComparison: expression, parameters) { return }

@@ -104,3 +104,15 @@ extension Substring.UTF8View {
     return rest
   }
 }
+
+extension Set<String> {
+  /// Makes the set of the words in a text. An array literal of many strings would compile to more code.
+  package init(words text: String) {
+    self.init(text.split { $0 == " " || $0 == "\n" }.map(String.init))
+  }
+
+  /// Makes a set of the lines of a text.
+  package init(lines text: String) {
+    self.init(text.split(separator: "\n").map(String.init))
+  }
+}

@@ -71,6 +71,8 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
     self.position = position
   }
 
+  // Not inlined: loops over tokens are many, and none needs the speed.
+  @inline(never)
   package mutating func next() -> SQLToken? {
     skipBlanks()
     guard position < bytes.count else { return nil }

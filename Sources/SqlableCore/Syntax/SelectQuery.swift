@@ -79,6 +79,7 @@ public struct SelectQuery: Sendable, Hashable {
     }
   }
 
+  @inline(never)
   private var inlineClauses: Clauses {
     Clauses(
       sources: [Source(table: inlineTable)], results: SelectQuery.wholeRows, filter: inlineCondition,
