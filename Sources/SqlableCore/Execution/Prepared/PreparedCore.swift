@@ -7,9 +7,13 @@ final class PreparedCore {
   let names: [String]
   let sql: String
   let targets: [Target]
-  private let subject: Subject
-  /// The statement's table, for SQLite's errors; nil for a query or handwritten SQL.
+  private let changesRows: Bool
+  /// The statement's table, whose columns its rows have; nil for a query or handwritten SQL.
   private let table: TableInfo?
+  /// The columns of the rows of a query or handwritten SQL; nil for a statement.
+  private let layout: ResultLayout?
+  /// True for handwritten SQL, whose columns can change with the schema.
+  private let isHandwritten: Bool
   private let site: CallSite
   private let kept: StatementSlot
   /// The constants of the statement, with their positions counted from 1.
@@ -67,10 +71,10 @@ final class PreparedCore {
       try statement.checkColumns(layout.checkExactly)
     }
 
-    fileprivate func expectColumns(of statement: PreparedStatement) {
+    fileprivate var layout: ResultLayout? {
       switch self {
-      case .statement(_, let table): statement.expectColumns(table.identities, count: table.count)
-      case .query(_, let layout), .sql(_, let layout): statement.expect(layout)
+      case .statement: nil
+      case .query(_, let layout), .sql(_, let layout): layout
       }
     }
   }
@@ -84,6 +88,8 @@ final class PreparedCore {
     let isStored: Bool
     /// The direction in which a comparison with the column rounds the value; nil if the value is not compared.
     let side: RoundingSide?
+    /// True if an `Int` is bound unchanged, as for a key.
+    let takesIntegers: Bool
 
     fileprivate init(_ placeholder: Placeholder, number: Int, index: Int32) {
       self.number = number
@@ -91,6 +97,7 @@ final class PreparedCore {
       column = placeholder.column as? ColumnDefinition
       isStored = placeholder.isStored
       side = placeholder.side
+      takesIntegers = column.map { $0.type.base == .integer } ?? true
     }
   }
 
@@ -103,8 +110,8 @@ final class PreparedCore {
     try subject.check()
     self.site = site
     self.db = db
-    self.subject = subject
-    table = subject.table
+    (table, layout, changesRows) = (subject.table, subject.layout, subject.changesRows)
+    isHandwritten = if case .sql = subject { true } else { false }
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
     let mark = parameters.mark
     try subject.write(to: sql, parameters)
@@ -150,21 +157,26 @@ final class PreparedCore {
     return statement
   }
 
+  private var idle: PreparedStatement? {
+    guard let statement = kept.statement, !statement.isInUse else { return nil }
+    return statement
+  }
+
+  /// Compiles a copy for a run if the statement is in use by its own loop, or if the connection dropped the statement
+  /// because an observer was added or memory was released.
+  @inline(never)
+  private func compileAgain(_ connection: Connection) throws -> PreparedStatement {
+    let copy = try compile(connection)
+    if kept.statement == nil { kept.statement = copy }
+    return copy
+  }
+
   /// Returns the statement with the values bound. The caller holds the lock.
   private func begin(_ values: some PreparedValues, _ connection: Connection) throws -> PreparedStatement {
     try connection.checkInterruption()
-    var cached = kept.statement
-    if cached == nil {
-      // The connection dropped the statement because an observer was added or memory was released.
-      cached = try compile(connection)
-      kept.statement = cached
-    }
-    // If the statement is in use by its own loop, this run compiles a second copy.
-    let idle = cached.flatMap { $0.isInUse ? nil : $0 }
-    let statement = try idle ?? compile(connection)
+    let statement = try idle ?? compileAgain(connection)
     statement.isInUse = true
     connection.tracer?.setCallSite(site, of: statement.handle)
-    statement.mark = connection.parameters.mark
     do {
       try values.bind(with: PreparedBinder(core: self, statement: statement, parameters: connection.parameters))
     } catch {
@@ -178,7 +190,11 @@ final class PreparedCore {
   func beginReading(_ values: some PreparedValues, isLoop: Bool = false) throws -> StatementRun {
     try db.reading(of: table, isLoop: isLoop) { connection in
       let statement = try begin(values, connection)
-      subject.expectColumns(of: statement)
+      if let layout {
+        statement.expect(layout)
+      } else if let table {
+        statement.expectColumns(table.identities, count: table.count)
+      }
       return statement
     }
   }
@@ -188,7 +204,7 @@ final class PreparedCore {
   func firstStep(of reading: StatementRun) throws -> Bool {
     let isAtRow = try reading.step()
     // After a schema change this step recompiles the statement, and `*` in handwritten SQL can match other columns.
-    if case .sql(_, let layout) = subject { try reading.statement.expect(.positioned(layout), isAtRow: isAtRow) }
+    if isHandwritten, let layout { try reading.statement.expect(.positioned(layout), isAtRow: isAtRow) }
     return isAtRow
   }
 
@@ -198,7 +214,7 @@ final class PreparedCore {
 
   @usableFromInline
   func run(_ values: some PreparedValues) throws -> Int {
-    guard subject.changesRows else {
+    guard changesRows else {
       let reading = try beginReading(values)
       defer { db.endReading(reading) }
       return try reading.integer()

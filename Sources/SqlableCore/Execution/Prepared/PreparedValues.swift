@@ -53,6 +53,7 @@ struct PreparedBinder {
 
   @usableFromInline
   func bind<Value: SqlValue>(_ value: Value, toPosition number: Int) throws {
+    if Value.self == Int.self, try bind(integer: identical(value), toParameter: number) { return }
     // Without this check, a variable that holds a dictionary of values by name would be bound as JSON.
     if case .text(let start, let count) = try bind(value, toParameter: number), count > 0,
       start.pointee == UInt8(ascii: "{"), let named = value as? [String: Any],
@@ -63,11 +64,22 @@ struct PreparedBinder {
     }
   }
 
+  /// Binds an integer wherever the parameter with this number occurs, without a detour through the parameter buffer.
+  /// Returns false if the integer must be converted for one of the columns.
+  private func bind(integer: Int, toParameter number: Int) throws -> Bool {
+    for target in core.targets where target.number == number {
+      guard target.takesIntegers else { return false }
+      try statement.bind(.integer(Int64(integer)), at: target.index)
+    }
+    return true
+  }
+
   /// Binds a value wherever the parameter with this number occurs. Returns the last bound value.
   @discardableResult
   func bind<Value: SqlValue>(_ value: Value, toParameter number: Int) throws -> BoundValue {
     var bound = BoundValue.unset
     guard number < core.names.count else { return bound }
+    if statement.mark == nil { statement.mark = parameters.mark }
     for target in core.targets where target.number == number {
       bound = try parameters.value(value, for: target.column, isStored: target.isStored, target.side)
       try statement.bind(bound, at: target.index)
