@@ -16,7 +16,7 @@ final class AbandonedStatements: @unchecked Sendable {
   private let list = LockedValue<[Abandoned]>([])
   private let flag = Atomic(false)
 
-  /// True if the list might contain statements.
+  /// True after a statement was added, until `finish()` begins.
   @inline(__always)
   var hasAny: Bool { flag.load(ordering: .sequentiallyConsistent) }
 

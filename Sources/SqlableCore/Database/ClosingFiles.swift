@@ -33,7 +33,7 @@ extension SqliteDatabase {
     try checkFork()
     guard !belongsToPool else { throw misuse("can't close the file with a pool's handle; use withClosed of the pool") }
     let end = ContinuousClock.now + duration
-    // The family's calls continue while another process has the file open.
+    // Wait before `closing`, so that the family's calls continue while another process has the file open.
     waitForOtherProcesses(until: end)
     return try closing(.init(callSite: "\(file):\(line)"), until: end) { try withFamilyClosed(until: end, body) }
   }
@@ -69,7 +69,7 @@ extension SqliteDatabase {
     guard isOpen else { throw closed }
     let held = try labelling { try family.lockAll(for: self, until: end) }
     defer { for handle in held.reversed() { handle.lock.unlock() } }
-    // SQLite deletes the WAL and its index when the last connection closes, but only if that connection can write.
+    // Close read-only handles first: SQLite deletes the WAL only if the last connection can write.
     for isReadOnly in [true, false] {
       for handle in held where handle.configuration.isReadOnly == isReadOnly { handle.disconnect() }
     }

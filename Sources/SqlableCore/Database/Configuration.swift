@@ -6,7 +6,7 @@ import FoundationEssentials
 /// let db = try SqliteDatabase(filepath: path, configuration: .init(label: "main", busyTimeout: 10))
 /// ```
 public struct Configuration: Sendable, Hashable {
-  /// A name that appears in every error of this handle and its children.
+  /// A name that is added to the errors of this handle and its children.
   public var label: String?
 
   /// Opens the file read-only; the file must exist. Default: false.
@@ -26,8 +26,8 @@ public struct Configuration: Sendable, Hashable {
   /// Creates missing directories above the file. Default: true.
   public var createsDirectories: Bool
 
-  /// The time, in seconds, that a statement waits for another connection's lock before it throws `.busy`. Finite, from
-  /// 0 to 2,147,483. Default: 5.
+  /// The number of seconds that a statement waits for another connection's lock before it throws `.busy`: 0 to
+  /// 2,147,483. Default: 5.
   public var busyTimeout: Double
 
   /// The journal mode of SQLite. Default: `.wal`, in which readers and the writer do not block each other.
@@ -80,7 +80,7 @@ public struct Configuration: Sendable, Hashable {
   /// `.corrupt`, and reads continue. Default: false. See ``SqliteDatabase/onCorruption(exclusively:_:)``.
   public var stopsWritesWhenDamaged: Bool
 
-  /// The paths of other database files to attach, by the names that statements use for the databases. Default: none.
+  /// The paths of other database files to attach, keyed by the names that statements use for them. Default: none.
   ///
   /// ```swift
   /// let db = try SqliteDatabase(filepath: path, configuration: .init(attached: ["archive": old]))
@@ -114,7 +114,7 @@ public struct Configuration: Sendable, Hashable {
   /// The encryption settings of the file. Default: the settings of SQLCipher 4.
   public var cipher: CipherSettings
 
-  /// The keys of attached files, by the names of ``attached``. Default: none. A file without an entry is opened with
+  /// The keys of attached files, keyed like ``attached`` by name. Default: none. A file without an entry is opened with
   /// ``key``. For a file that is not encrypted, use ``EncryptionKey/unencrypted``. Every attached file must have the
   /// settings of SQLCipher 4.
   public var attachedKeys: [String: EncryptionKey]

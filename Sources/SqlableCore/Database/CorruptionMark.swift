@@ -56,7 +56,7 @@ package final class CorruptionMark: Sendable {
 ///
 /// `@unchecked Sendable` is sound: every use of the connection happens inside the lock.
 package final class ExclusiveCheck: @unchecked Sendable {
-  /// The check of the `onCorruption` closure that is running.
+  /// The check of the `onCorruption` closure that the current task runs; nil outside such a closure.
   @TaskLocal package static var current: ExclusiveCheck?
 
   let path: String
@@ -65,8 +65,8 @@ package final class ExclusiveCheck: @unchecked Sendable {
 
   package init(of path: String, _ connection: Connection) { (self.path, self.connection) = (path, connection) }
 
-  /// Closes the connection. A call inside the closure that closes the file, such as `withClosed`, blocks other
-  /// connections by its own means.
+  /// Closes the connection, before a call inside the closure, such as `withClosed`, closes the file and blocks other
+  /// connections itself.
   package func end() {
     lock.withLock { _ in
       _ = try? connection?.pragma("ROLLBACK")

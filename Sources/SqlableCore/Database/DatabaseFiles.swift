@@ -51,7 +51,7 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   /// Deletes the files. Missing files are not an error.
   ///
-  /// Close the handles first: after the deletion, a write on an open handle throws `.io`, and a read finds old rows.
+  /// Close the handles first: after the deletion, a write on an open handle throws `.io`, and a read returns old rows.
   /// With `overwriting`, the contents are overwritten with zeros and flushed before the deletion. They are unreadable
   /// only if the file system and the device write in place, unlike copy-on-write file systems and SSDs. A symbolic link
   /// is deleted together with the files of its target. Throws `.misuse` for a directory, which is not deleted, and
@@ -168,7 +168,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the path of a database can't be empty or contain a NUL byte")
     }
-    // `removeItem` would delete a directory with all its contents.
+    // Rejects a directory, because `removeItem` would delete it with all its contents.
     var isDirectory = false
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
       throw SqlError.misuse("the path of the database is a directory: \(path)")
@@ -203,7 +203,7 @@ extension SqliteDatabase {
   /// (`-journal`), and the lock file of pools (`-gate`).
   ///
   /// Missing files are not an error. Throws `.misuse` for a directory, which is not deleted. Close the handles first:
-  /// after the deletion, a write on an open handle throws `.io`, and a read finds old rows.
+  /// after the deletion, a write on an open handle throws `.io`, and a read returns old rows.
   public static func deleteDatabase(at filepath: String) throws { try DatabaseFiles(of: filepath).remove() }
 
   /// The files of the database. An in-memory database has no files.
@@ -222,10 +222,10 @@ extension SqliteDatabase {
   /// if SqliteDatabase.canOpen(at: path) { … }
   /// ```
   ///
-  /// True for a database file. Also true for a path where a database can be created, unless the configuration is
-  /// read-only. False for a file of another format, and for a file that can't be read. Also false for a file that can't
-  /// be written to, unless the configuration is read-only. The result can be outdated by the next call. Also true
-  /// for a damaged database if its schema can be read.
+  /// True for a database file, even a damaged file if its schema can be read. Also true for a path where a database can
+  /// be created, unless the configuration is read-only. False for a file of another format, and for a file that can't
+  /// be read. Also false for a file that can't be written to, unless the configuration is read-only. The result can be
+  /// outdated by the next call.
   public static func canOpen(at filepath: String, configuration: Configuration = Configuration()) -> Bool {
     guard !filepath.isEmpty, !filepath.utf8.contains(0), (try? configuration.validate()) != nil else { return false }
     var info = stat()

@@ -13,7 +13,7 @@ package final class FunctionRegistry: Sendable {
     /// A setting: true if statements are measured for traces.
     case tracing(Bool)
 
-    /// SQLite ignores the case of the letters A to Z in names.
+    /// Identifies the entry that a later entry replaces. SQLite ignores the case of A to Z in names.
     fileprivate var key: Key {
       switch self {
       case .function(let function): .function(function.name.foldedName, argumentCount: function.argumentCount)

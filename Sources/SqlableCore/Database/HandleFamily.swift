@@ -114,7 +114,8 @@ package final class HandleFamily: Sendable {
   /// True if this thread is inside a closure for which the file is closed, such as the closure of `withClosed`.
   var isClosedHere: Bool { state.withLock { $0.closing?.thread == pthread_self() } }
 
-  /// Registers a call that closes the file, after any earlier call. Throws `.busy` at `end`, `.misuse` when nested.
+  /// Registers a call that closes the file, once earlier such calls have ended. Throws `.busy` at `end`, and `.misuse`
+  /// inside such a call.
   package func begin(_ closing: Closing, until end: ContinuousClock.Instant) throws {
     while true {
       let other = state.withLock { state in
@@ -151,7 +152,7 @@ package final class HandleFamily: Sendable {
     var isDone = false
     defer { if !isDone { for handle in held { handle.lock.unlock() } } }
     while true {
-      // A child that another thread is creating becomes a member before its parent's lock is free.
+      // Look again: a child that another thread is creating becomes a member before its parent's lock is free.
       var unlocked = members.filter { handle in !held.contains { $0 === handle } }
       if held.isEmpty, let index = unlocked.firstIndex(where: { $0 === first }) { unlocked.swapAt(0, index) }
       guard !unlocked.isEmpty else {

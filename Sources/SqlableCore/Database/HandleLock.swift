@@ -1,6 +1,6 @@
 import Glibc
 
-/// A recursive lock: its thread can run statements in its own transaction closure while other threads wait.
+/// A recursive lock: the owning thread can run statements inside a transaction closure while other threads wait.
 @usableFromInline
 final class HandleLock {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

@@ -120,7 +120,7 @@ package enum Location: Sendable {
     let encoded = path.utf8.flatMap { byte -> [UInt8] in
       isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }
-    // After two slashes, a URI has a host name, which is empty here.
+    // A URI has a host name after two slashes. An empty host keeps a path that begins with `//` from being misread.
     return (path.begins(with: "/") ? "file://" : "file:") + String(decoding: encoded, as: UTF8.self) + "?immutable=1"
   }
 
@@ -130,7 +130,7 @@ package enum Location: Sendable {
     }
   }
 
-  /// Returns a file's size in bytes; 0 without a file. Opening and closing the file would drop SQLite's locks.
+  /// Returns a file's size in bytes, or 0 without a file. Does not open the file: closing it would drop SQLite's locks.
   package static func size(ofFileAt path: String) -> Int {
     var info = stat()
     return stat(path, &info) == 0 ? Int(info.st_size) : 0
@@ -141,7 +141,7 @@ package enum Location: Sendable {
       throw SqlError.misuse("the path of a database can't be empty or contain a NUL byte")
     }
     var info = stat()
-    // SQLite opens a directory, and fails at the first read with an I/O error. Opening a pipe would wait for a writer.
+    // SQLite would open a directory, and fail at the first read with an I/O error. Opening a pipe waits for a writer.
     if stat(path, &info) == 0 {
       guard info.st_mode & S_IFMT != S_IFREG else { return }
       let kind = info.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is not a regular file"

@@ -51,7 +51,7 @@ extension SqliteDatabase {
   }
 }
 
-/// A watch for memory pressure, which ends when this object is deallocated.
+/// A watch for memory pressure. The watch ends when this object is deallocated.
 public final class MemoryPressureWatch: Sendable {
   private let watcher: PressureWatcher
 

@@ -1,7 +1,7 @@
 import CSqlableSQLite
 
 extension SqliteDatabase {
-  /// Encrypts the file with another key, which this handle and its whole family use from then on.
+  /// Encrypts the file with another key. This handle and its whole family then use the new key.
   ///
   /// ```swift
   /// try db.rekey(to: .rawFile("/run/secrets/bikes-2027.key"))

@@ -4,7 +4,7 @@ extension SqliteDatabase {
   struct Write {
     /// The number of changes recorded before the write; nil outside a transaction, where nothing is observed.
     fileprivate var mark: Int?
-    /// The number of rollbacks before the write, to detect another one; nil if a failed write is always rolled back.
+    /// The number of rollbacks before the write, to detect one during the write; nil if a failure always rolls back.
     fileprivate var watched: Int?
     /// The level of the transaction that the write began; 0 if the write began no transaction.
     fileprivate var level = 0
@@ -104,14 +104,14 @@ extension SqliteDatabase {
     return observation.keeps(write.watched, after: mark)
   }
 
-  /// Returns the error of a separate transaction inside `levels` other levels. At level 0, the error reports `.none`.
+  /// Returns the error of a separate transaction. With 0 outer levels the caller has no transaction: reports `.none`.
   package func errorOfSeparateTransaction(_ error: any Error, levels: Int) -> any Error {
     guard levels == 0, var error = error as? SqlError else { return error }
     error.transaction = .none
     return error
   }
 
-  /// Restarts a deferred transaction, which has not yet read or written, as an immediate transaction.
+  /// Restarts a deferred transaction that has not yet read or written as an immediate transaction.
   ///
   /// Required if the schema must be read before the transaction's first write. While another connection writes, SQLite
   /// refuses the write lock to a transaction that has already read, regardless of the busy timeout.

@@ -94,7 +94,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       location.open)
   }
 
-  /// Opens a database in memory, which exists until all its handles are closed. Its children share the database.
+  /// Opens a new database in memory. The handle's children share the database. It exists until all handles are closed.
   public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
     try inMemory(configuration, functions: nil)
   }
@@ -127,7 +127,7 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Opens another connection to the same database. No SQL can make a read-only connection writable.
   ///
-  /// - Parameter attached: The paths of the databases to attach, by name; nil for those of the configuration.
+  /// - Parameter attached: The paths of the databases to attach, keyed by name; nil for those of the configuration.
   package func createChild(isReadOnly: Bool, attached: [String: String]? = nil) throws -> SqliteDatabase {
     try locked {
       let connection = try openConnection()
@@ -231,7 +231,7 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   // MARK: Closing
 
-  /// Closes the connection. Every later call on this handle throws `.closed`; closing again does nothing.
+  /// Closes the connection. Later statements on this handle throw `.closed`; closing again does nothing.
   ///
   /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read. Also
   /// throws `.misuse` for the handle of a pool, because the pool closes its handles. Closing a lost handle
@@ -256,7 +256,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     return thread != SqliteDatabase.notLent && thread != pthread_self()
   }
 
-  /// Lends a pool's handle to one thread or none. A closure that keeps the handle can't join a later transaction.
+  /// Lends a pool's handle to one thread or none. A closure that keeps the handle then can't join a later transaction.
   package func lend(to thread: pthread_t?) { borrower.store(thread ?? 0, ordering: .relaxed) }
 
   /// Closes the connection, even if a pool owns the handle.
@@ -293,7 +293,7 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   // MARK: Use
 
-  /// Calls `body` with the handle's lock held and the handle usable.
+  /// Calls `body` with the handle's lock held and its connection open. Throws if the handle can't be used.
   @inlinable
   package func locked<Result>(_ body: () throws -> Result) throws -> Result {
     try enter()
@@ -301,7 +301,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     do { return try body() } catch { throw reported(error) }
   }
 
-  /// Takes the lock of a usable handle; `unlockAndDeliver()` releases it.
+  /// Takes the handle's lock, and opens the connection if needed; `unlockAndDeliver()` releases the lock.
   ///
   /// `unlockAndDeliver()` calls observers, which can close the handle: don't use the connection after that call.
   @usableFromInline
@@ -332,7 +332,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Applies other handles' functions. Throws on a lost connection. Call with the lock; a failure releases the lock.
+  /// Registers other handles' functions. Throws if the connection is lost. Call with the lock; a failure releases it.
   private func refresh(_ connection: Connection) throws {
     do {
       if let lost = connection.lost {

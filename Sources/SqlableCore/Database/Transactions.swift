@@ -1,4 +1,4 @@
-/// The kind of a transaction, which determines the locks that SQLite takes.
+/// The kind of a transaction. The kind determines the locks that SQLite takes.
 public enum TransactionKind: Sendable, Hashable {
   /// `BEGIN IMMEDIATE`: takes the write lock at the start, so no statement inside the transaction has to wait for the
   /// lock.
@@ -227,7 +227,7 @@ extension SqliteDatabase {
   /// Rolls back the level. Returns the error, with `.rolledBack` if the whole transaction has ended.
   func rolledBack(_ level: Int, because error: any Error) -> any Error {
     let isLost = rollBack(from: level) != nil
-    // `.untouched` was correct where the error was thrown, but the transaction has ended here.
+    // `.untouched` was correct when the error was thrown, but the transaction has ended now.
     guard level == 1 || isLost, var error = error as? SqlError, error.transaction == .untouched else { return error }
     error.transaction = .rolledBack
     return error
@@ -243,7 +243,7 @@ extension SqliteDatabase {
   }
 
   func begin(_ kind: TransactionKind, isScoped: Bool, at site: CallSite? = nil) throws -> Int {
-    // User code, such as a struct's `write(to:)`, might have forked the process or lost the handle.
+    // Checked again, because user code, such as `write(to:)`, might have forked the process or lost the handle.
     try checkFork()
     let connection = try openConnection()
     if let lost = connection.lost { throw lost }
@@ -285,7 +285,7 @@ extension SqliteDatabase {
 
   /// Commits the innermost level. If the commit fails, throws and leaves the level open.
   private func commitInnermost() throws {
-    // The closure might have forked. The transaction belongs to the parent process.
+    // The closure might have forked the process. The forked process must not commit the parent's transaction.
     try checkFork()
     let connection = try openConnection()
     try checkTransactionIsAlive(connection)

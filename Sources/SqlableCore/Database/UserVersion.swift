@@ -10,8 +10,8 @@ extension SqliteDatabase {
   /// }
   /// ```
   public func userVersion() throws -> Int {
-    // An internal statement: a pool would reopen a reader after the application's PRAGMA, and a table can hide
-    // `pragma_user_version`.
+    // Runs an internal statement, because a pool would reopen a reader after the application's PRAGMA, and a table can
+    // hide `pragma_user_version`.
     try running { Int(try $0.userVersion()) }
   }
 

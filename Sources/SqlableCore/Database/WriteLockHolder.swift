@@ -38,11 +38,11 @@ extension WriteLockHolder: CustomStringConvertible {
 struct WriteMark: Sendable {
   let site: CallSite?
   let since: CoarseInstant
-  /// The connection's interruption, which has the SQL of a long-running statement; nil without an interruption.
+  /// The connection's interruption, for the SQL of a long-running statement; nil without an interruption.
   let interruption: Interruption?
 }
 
-/// An instant precise to some milliseconds. Reading the coarse clock takes a tenth of the time.
+/// An instant precise to some milliseconds. Reading this clock takes a tenth of the time of a precise clock.
 struct CoarseInstant: Sendable {
   private let time: timespec
 

@@ -19,14 +19,14 @@ package struct AuthorizerRules: Sendable, Hashable {
     (self.rights, self.queries, self.functions, self.allowsChanges) = (rights, queries, functions, allowsChanges)
   }
 
-  /// True if SQLite is allowed to compile an action. The meaning of `first` and `second` depends on the action.
+  /// True if the rules allow an action, such as SQLITE_READ. SQLite defines `first` and `second` for each action.
   fileprivate func allows(_ action: Int32, _ first: String?, _ second: String?, within outer: String?) -> Bool {
     switch action {
     case SQLITE_SELECT, SQLITE_RECURSIVE, SQLITE_TRANSACTION, SQLITE_SAVEPOINT: return true
     case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE: return allowsChanges
     case SQLITE_READ:
       if allowsChanges { return true }
-      // A read inside a view is allowed if the view is. SQLite also reports a common table expression as a view.
+      // A read inside a view is allowed if the view can be read. SQLite reports a common table expression like a view.
       if let outer, !isQuery(outer.foldedName) {
         let name = outer.foldedName
         return rights.names.columns[name] != nil || rights.names.tables.contains(name)
@@ -35,7 +35,7 @@ package struct AuthorizerRules: Sendable, Hashable {
     case SQLITE_FUNCTION:
       let name = (second ?? "").foldedName
       return rights.names.functions.contains(name) || functions.contains(name)
-    // FTS5 reads `data_version` to detect commits of other connections.
+    // Allowed because FTS5 reads `data_version` to detect commits of other connections.
     case SQLITE_PRAGMA: return first?.isSameName(as: "data_version") == true && second == nil
     default: return false
     }
@@ -53,7 +53,7 @@ package struct AuthorizerRules: Sendable, Hashable {
 /// The allowed columns and functions. One object is shared by many statements, so the hash is stored.
 package final class AccessRights: Sendable, Hashable {
   package struct Names: Sendable, Hashable {
-    /// The columns that can be read, by table, with folded names.
+    /// The folded names of the columns that can be read, keyed by the table's folded name.
     package var columns: [[UInt8]: Set<[UInt8]>] = [:]
     /// The tables whose columns can all be read.
     package var tables: Set<[UInt8]> = []
@@ -141,7 +141,7 @@ extension Connection {
   /// Calls `body`, and compiles its statements under the rules. A forbidden action throws SQLite's error 23.
   package func within<Value>(_ rules: AuthorizerRules?, _ body: () throws -> Value) throws -> Value {
     guard let rules else { return try body() }
-    // SQLite connects the virtual table of long lists at its first use, and tells the authorizer of an UPDATE.
+    // SQLite connects the virtual table of long lists at its first use, and then reports an UPDATE to the authorizer.
     if !authorizedCaches.knowsLists { try connectLists() }
     try installAuthorizer()
     let (outerRules, outerCache) = (authorizedCaches.current, cache)

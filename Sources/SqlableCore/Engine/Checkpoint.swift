@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// The mode of a checkpoint, which copies pages from the WAL into the database file.
+/// The mode of a checkpoint. A checkpoint copies pages from the WAL into the database file.
 public enum CheckpointMode: Sendable, Hashable {
   /// Copies the pages of all commits that are part of every open reader's snapshot. Never waits.
   case passive
@@ -39,7 +39,7 @@ extension Connection {
     var (pages, copied): (Int32, Int32) = (0, 0)
     let code = sqlite3_wal_checkpoint_v2(handle, "main", mode.code, &pages, &copied)
     guard code & 0xFF == SQLITE_OK || code & 0xFF == SQLITE_BUSY else { throw error(code, sql: nil) }
-    // Both numbers are -1 without a WAL.
+    // Without a WAL, SQLite sets both numbers to -1.
     return Checkpoint(
       pages: max(0, Int(pages)), copiedPages: max(0, Int(copied)), isComplete: code == SQLITE_OK && pages == copied)
   }

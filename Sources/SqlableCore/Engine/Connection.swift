@@ -39,7 +39,7 @@ package final class Connection {
   var interruption: Interruption? {
     didSet { unretainedInterruption = interruption.map(Unmanaged.passUnretained) }
   }
-  /// An unretained reference to `interruption`, which every statement checks without reference counting.
+  /// An unretained reference to `interruption`, so that every statement can check it without reference counting.
   private(set) var unretainedInterruption: Unmanaged<Interruption>?
   let busyWait = BusyWait()
   /// A closure that receives SQLite's errors that might mean that the main file is damaged.
@@ -56,7 +56,7 @@ package final class Connection {
   var writableBlobs = 0
   /// True if triggers of an untrusted schema can write to FTS5's tables.
   var allowsFullTextInTriggers = false
-  /// The user-defined collations, by their folded names.
+  /// The user-defined collations, keyed by folded name.
   var collations: [[UInt8]: UserCollation] = [:]
   private(set) var schemaVersionStatement: PreparedStatement?
   private(set) var dataVersionStatement: PreparedStatement?

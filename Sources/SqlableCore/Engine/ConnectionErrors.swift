@@ -106,7 +106,7 @@ extension Connection {
   /// Returns SQLite's extended code and message for a failure with this code.
   static func failure(_ code: Int32, handle: OpaquePointer?) -> (extendedCode: Int32, message: String) {
     let (primary, latest) = (code & 0xFF, sqlite3_extended_errcode(handle))
-    // SQLite reports the connection's latest failure, which can be a different failure.
+    // SQLite's message belongs to the connection's latest failure, so it is used only if that failure has this code.
     let isLatest = handle != nil && latest & 0xFF == primary
     let text = (isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)).map { String(cString: $0) }
     return (isLatest && code == primary ? latest : code, withoutAdvice(text ?? "unknown error"))
@@ -119,7 +119,7 @@ extension Connection {
     switch kind {
     case .constraint(.check), .constraint(.foreignKey), .constraint(.trigger): break
     case .constraint:
-      // "UNIQUE constraint failed: bicycle.name, bicycle.color" and "cannot store TEXT value in INTEGER column a.b"
+      // "UNIQUE constraint failed: bicycle.name, bicycle.color" or "cannot store TEXT value in INTEGER column a.b"
       let columnList = message.suffix(after: "constraint failed: ") ?? message.suffix(after: " column ")
       let first = columnList.map { $0.prefix(before: ",") ?? $0 }
       if let table = first?.prefix(before: "."), let column = first?.suffix(after: ".") {

@@ -29,7 +29,7 @@ extension Connection {
     #if SQLCipher
     self.cipher = cipher
     try give(cipher.key) { sqlite3_key_v2(handle, "main", $0, $1) }
-    // SQLCipher writes errors to the standard error output.
+    // Otherwise SQLCipher would write errors to the standard error output.
     try pragma("PRAGMA cipher_log_level = NONE")
     for (name, value) in cipher.settings.pragmas { try pragma("PRAGMA \(name) = \(value)") }
     #endif

@@ -32,7 +32,7 @@ public struct EncryptionKey: Sendable, Hashable {
   }
 
   private static func passphrase(_ bytes: some BidirectionalCollection<UInt8>) throws -> EncryptionKey {
-    // SQLCipher treats the form `x'…'` as a raw key, without key derivation.
+    // Rejects the form `x'…'`, because SQLCipher would use it as a raw key, without key derivation.
     let isNotation =
       bytes.count > 2 && bytes.last == UInt8(ascii: "'")
       && bytes.prefix(2).elementsEqual("x'".utf8) { $0 | 0x20 == $1 | 0x20 }

@@ -2,7 +2,7 @@ import CSqlableSQLite
 
 /// An open value of one row, which is read and written in parts (`sqlite3_blob_open`).
 ///
-/// SQLite expires the value when a statement changes or deletes the row, and when a savepoint is rolled back.
+/// The value expires when a statement changes or deletes the row, and when a savepoint is rolled back.
 package final class IncrementalBlob {
   private var handle: OpaquePointer?
   private let connection: Connection
@@ -21,7 +21,7 @@ package final class IncrementalBlob {
     (self.database, self.table, self.column, self.id) = (database, table, column, id)
     self.isWritable = isWritable
     self.connection = connection
-    // SQLite 3.40 opens the wrong column of a table with generated columns. Later versions refuse such a table.
+    // Refuses a table with generated columns: SQLite 3.40 would open the wrong column. Later versions refuse it, too.
     let columns = try connection.rows("PRAGMA \("table_xinfo".quotedName(inDatabase: database))(\(table.quotedName))")
     guard !columns.contains(where: { $0[6] == "2" || $0[6] == "3" }) else {
       throw SqlError.misuse("SQLite can't open a blob of table \(table), which has generated columns").at(

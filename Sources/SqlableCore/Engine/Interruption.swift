@@ -4,8 +4,8 @@ import Synchronization
 
 /// Interrupts a connection's statements and lock waits from another thread, from `request()` until `reset()`.
 ///
-/// Does not use `sqlite3_interrupt`, which could stop the next caller's statement, or have no effect between two
-/// statements.
+/// Does not use `sqlite3_interrupt`, because that call could stop the next caller's statement, or have no effect
+/// between two statements.
 ///
 /// `@unchecked Sendable` is sound for these reasons:
 /// 1. The flag is atomic.
@@ -205,7 +205,7 @@ extension Connection {
     self.interruption = interruption
     interruption.connection = handle
     let context = Unmanaged.passUnretained(interruption).toOpaque()
-    // SQLite counts the steps of a compiled statement across all its runs.
+    // Short runs are counted too, because SQLite adds up the steps of a compiled statement across all its runs.
     sqlite3_progress_handler(
       handle, 1_000,
       { context in

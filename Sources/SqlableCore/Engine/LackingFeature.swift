@@ -25,7 +25,7 @@ enum LackingFeature {
     Form(name: "IS DISTINCT FROM", since: 39, stops: ["DISTINCT"], sign: "DISTINCT"),
   ]
 
-  /// The functions added after 3.34, by version. A build of SQLite can also omit JSON and mathematics.
+  /// The functions added after 3.34, with the minor version. A build of SQLite can also omit JSON and mathematics.
   private static let functions: [(since: Int, names: Set<String>)] = [
     (35, Set(words: "sign")), (38, Set(words: "unixepoch format")), (41, Set(words: "unhex")),
     (42, Set(words: "json_error_position")), (43, Set(words: "octet_length timediff")),
@@ -76,7 +76,7 @@ enum LackingFeature {
       default: return nil
       }
     }
-    // A write to a table whose index or generated column calls the function.
+    // SQLite's message for a write to a table whose index or generated column calls the function.
     if message.begins(with: "unknown function: ") { return unregistered("function", message) }
     if message == "RIGHT and FULL OUTER JOINs are not currently supported" {
       return Library.needed(for: "a RIGHT or FULL JOIN", since: 39)

@@ -14,7 +14,7 @@ package final class PageCopy {
     handle = sqlite3_backup_init(target.handle, "main", source.handle, database)
     guard handle == nil else { return }
     let code = sqlite3_errcode(target.handle)
-    // The target has an open read transaction, or the source has no database with this name.
+    // SQLITE_ERROR: the target has an open read transaction, or the source has no database with this name.
     guard code == SQLITE_ERROR else { throw target.error(code, sql: nil) }
     throw SqlError.misuse("can't replace the database: \(target.error(code, sql: nil).message)").labelled(target.label)
   }

@@ -2,7 +2,7 @@ import CSqlableSQLite
 
 /// A cache of facts about the plans of a connection's statements, valid until the schema or its statistics change.
 package final class PlanCache {
-  /// The tables that a plan scans completely, by SQL. The plan does not depend on bound values.
+  /// The tables that a plan scans completely, keyed by the SQL. The plan does not depend on bound values.
   @exclusivity(unchecked) private var visits: [String: [String]] = [:]
   @exclusivity(unchecked) private var schema: SchemaState?
   private static let maximumCount = 1_000
@@ -26,7 +26,7 @@ package final class PlanCache {
 package struct SchemaState: Equatable {
   /// A number that changes whenever any connection changes the schema.
   let version: Int64
-  /// The recompilation count of the version query, which ANALYZE, ATTACH and changed temporary tables increase.
+  /// The number of recompilations of the version query. ANALYZE, ATTACH and changed temporary tables increase it.
   let recompilations: Int32
 }
 

@@ -95,7 +95,7 @@ package final class PreparedStatement {
       try row.pointee.begin()
       return true
     }
-    // The last row is no longer valid, although the statement has not been reset.
+    // Makes the last row stale now, because it is no longer valid although the statement has not been reset.
     row.pointee.nextGeneration()
     if code == SQLITE_DONE { return false }
     throw failure(code)

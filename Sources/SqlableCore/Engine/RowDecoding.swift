@@ -7,7 +7,7 @@ extension RowState {
     /// The stamp of the reused containers while a model is decoded; otherwise ``none``. The stamp is atomic, as the
     /// row's generation is.
     @usableFromInline let current = Atomic<UInt64>(Decoding.none)
-    /// The stamp of the reused containers. No generation is as large.
+    /// The stamp of the reused containers, which is larger than every generation of a row.
     private var stamp: UInt64 = 1 << 63
     /// The address of the `KeyedColumns` of the model that is or was last decoded.
     private(set) var model: UnsafeRawPointer?

@@ -32,7 +32,8 @@ struct RowState: ~Copyable {
   /// The statement, which is used only for errors and for finding columns by name.
   var statement: Unmanaged<PreparedStatement>?
   #if DEBUG
-  /// The columns that the model has read, if checked. `window` is then empty, so that each read takes the slow path.
+  /// The columns that the model has read; nil unless reads are checked. `window` is then empty, so that each read takes
+  /// the slow path.
   private var tracked: (window: Range<Int>, columns: Set<UnsafeRawPointer>)?
   #endif
 

@@ -25,7 +25,7 @@ extension Connection {
     shared = SharedState(objects: try temporaryObjects())
   }
 
-  /// True if a caller might have changed settings, attached files, or temporary objects, which hide tables.
+  /// True if a caller might have changed settings, attached files, or temporary objects, which can hide tables.
   package var hasOtherState: Bool {
     guard let shared else { return false }
     if shared.hasOtherSettings { return true }

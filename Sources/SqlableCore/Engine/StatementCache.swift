@@ -1,7 +1,7 @@
 import Glibc
 
-/// A cache of one connection's compiled statements, by SQL text or a shorter key. The least recently used statements
-/// are evicted first.
+/// A cache of one connection's compiled statements, keyed by SQL text or a shorter key. The least recently used
+/// statements are evicted first.
 ///
 /// The capacity limits the memory of the statements and their keys. A SELECT by key takes two kilobytes, and a report
 /// with ten joins takes a hundred. A statement in use is marked `isInUse`, and is not evicted. If the same text runs
@@ -30,7 +30,7 @@ package final class StatementCache {
     }
   }
 
-  /// The hash of a key, which is not hashed again: a key contains no values, so external input can't force collisions.
+  /// A key's hash, which is not hashed again: a key contains no values, so external input can't force collisions.
   private struct KeyHash: Hashable {
     let value: UInt64
 
@@ -74,7 +74,8 @@ package final class StatementCache {
     return entry.statement
   }
 
-  /// Caches a statement, unless statements in use leave no room or have its hash. Replaces an unused one with its hash.
+  /// Caches a statement, and replaces an unused statement with the same hash. Does nothing if statements in use leave
+  /// no room, or if one of them has the same hash.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
     let hash = KeyHash(value: hash)
@@ -100,7 +101,7 @@ package final class StatementCache {
     state.evictions += 1
   }
 
-  /// Evicts the least recently used statements, an eighth of the capacity at once: each search scans all entries.
+  /// Evicts the least recently used statements. Frees an eighth of the capacity, because each search scans all entries.
   private func makeRoom(for size: Int) {
     guard self.size > capacity - size else { return }
     let room = max(size, count > 64 ? capacity / 8 : 0)

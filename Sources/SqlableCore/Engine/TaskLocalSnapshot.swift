@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A task's local values, such as the parent of its spans, which trace closures need on other threads.
+/// A task's local values, such as the parent of its spans, for trace closures that run on other threads.
 package struct TaskLocalSnapshot: Sendable {
   /// A function that calls a closure with these values restored as the current task's local values.
   let restore: @Sendable (() -> Void) -> Void

@@ -16,7 +16,7 @@ extension Connection {
   /// transaction.
   func undoSavepoint() -> SqlError? {
     guard !hasLostTransaction else { return lostTransaction }
-    // Releases only after the rollback: all savepoints share a name, so a leftover would pass for the outer one.
+    // A savepoint that remains would be taken for the outer savepoint, because all savepoints share a name.
     guard let cause = repeated(.rollbackTo) ?? repeated(.release) else { return nil }
     loseTransaction(because: cause)
     // Ends the transaction now, so that other connections can write. The owner's rollback later has nothing to do.

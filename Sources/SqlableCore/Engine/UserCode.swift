@@ -57,7 +57,8 @@ extension SqlError {
   }
 }
 
-/// An error of the library in a call of a user-defined function. The statement's SQL and label are added later.
+/// An error that the library, not the function, throws in a call of a user-defined function. The statement's SQL and
+/// label are added later.
 struct RefusedCall: Error {
   var error: SqlError
 }

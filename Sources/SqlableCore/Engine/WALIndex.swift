@@ -30,7 +30,7 @@ extension Connection {
       let methods = file.pointee.pMethods, methods.pointee.iVersion >= 2, let map = methods.pointee.xShmMap,
       map(file, 0, WALIndex.regionSize, 0, &memory) == SQLITE_OK, let memory
     else { return nil }
-    // The index has two copies of the header, which a writer of any process changes one after the other.
+    // The index has two copies of the header. A writer changes one after the other, so equal copies are complete.
     let copies = [0, 48].map { start in (0..<6).map { WALIndex.word(memory, start + $0 * 8) } }
     guard copies[0] == copies[1], copies[0][1] >> 32 & 0xFF != 0 else { return nil }
     return copies[0]

@@ -3,7 +3,7 @@ import CSqlableSQLite
 extension SqlError.Kind {
   /// Creates the kind for a result code of SQLite.
   ///
-  /// SQLITE_ERROR covers missing tables, missing columns and syntax errors, which only the message distinguishes.
+  /// SQLITE_ERROR covers missing tables, missing columns and syntax errors. Only the message distinguishes them.
   /// `.other` covers AUTH (an action that ``AuthorizerRules`` forbid), the codes that no call of this library can
   /// return (EMPTY, NOTICE, WARNING, ROW, DONE), and the codes of a bug in SQLite (INTERNAL, NOTFOUND).
   init(code: Int32, extendedCode: Int32, message: String) {
@@ -71,7 +71,7 @@ extension SqlError {
 }
 
 extension SqlError {
-  /// Returns the part that a view, trigger or table's definition must not use, by the message; otherwise nil.
+  /// Returns the name after `unsafe use of` in SQLite's message about the schema; nil for any other message.
   static func unsafePart(ofMessage message: String) -> String? {
     let beginning = "unsafe use of "
     if message.begins(with: beginning) { return message.suffix(after: beginning) }

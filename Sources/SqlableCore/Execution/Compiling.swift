@@ -52,7 +52,7 @@ extension Connection {
     let isAssigned = try withoutRules { try isKeyAssigned(omitted) }
     if isAssigned { return }
     guard table.keyIsRowid, !query.isUpsert, query.rest.value.returned == nil else { return }
-    // The model declares a rowid key, but the table has another key with a default.
+    // Read the id back: the model declares a rowid key, but the table has another key with a default.
     guard Library.hasReturning else {
       throw SqlError.misuse(Library.needed(for: "the id of a row whose key has a default", since: 35))
         .at(table: table.name)
@@ -62,8 +62,8 @@ extension Connection {
   }
 
   /// Returns the compiled statement that `write` writes, with its values bound. The cache is searched by the
-  /// statement's key or, if `write` refuses a key, by the SQL. `write` is called once for the key and once for the SQL
-  /// if needed.
+  /// statement's key or, if `write` refuses a key, by the SQL. `write` is called for the key and, if needed, again for
+  /// the SQL.
   @inline(__always)
   func prepared(
     _ kind: SqlBuffer.KeyKind, write: () throws -> Void
@@ -90,7 +90,7 @@ extension Connection {
     return (statement, hasKey)
   }
 
-  /// Returns a struct's compiled and bound statement. The values must stay valid until the run ends.
+  /// Returns the compiled statement for a struct, with its values bound. The values must stay valid until the run ends.
   func prepared(_ tree: StatementTree, table: TableInfo, row: RowValues) throws -> PreparedStatement {
     guard let plain = tree.plainChange, let shape = row.shape, plain.isInsert || row.holdsKey(of: table) else {
       return try prepared(.statement) { try write(tree, table, row) }.statement
@@ -123,7 +123,7 @@ extension Connection {
 }
 
 extension Connection {
-  /// Returns the unbound insert of this number of structs, which set the same columns, without conflict policy.
+  /// Returns the compiled insert, without conflict policy, of `rows` structs that set the same columns. Binds nothing.
   func preparedInsert(_ query: InsertQuery, of rows: Int, setting shape: UInt64) throws -> PreparedStatement {
     let (table, mark) = (query.table, parameters.mark)
     defer { parameters.release(to: mark) }
@@ -131,10 +131,10 @@ extension Connection {
     sql.append("INSERT")
     sql.append(address: table)
     sql.append(word: shape)
-    // For one row, the key is that of a single struct's insert.
+    // For one row, the cache key equals the key of a single struct's insert.
     if rows > 1 { sql.append(word: UInt64(rows)) }
     return try prepareBuffered {
-      // The SQL depends on the columns that are set, and not on their values.
+      // Placeholder values suffice, because the SQL depends only on which columns are set.
       let slots = ParameterSlots(count: table.count)
       slots.memory.update(repeating: .null)
       let row = RowValues(slots: UnsafeMutableBufferPointer(rebasing: slots.memory[..<table.count]), shape: shape)
@@ -145,7 +145,7 @@ extension Connection {
     }
   }
 
-  /// Throws if the statement would leave a full-text index stale: its triggers do not fire for REPLACE's deletes.
+  /// Throws if the statement would leave a full-text index stale, because REPLACE's deletes do not fire its triggers.
   func check(_ tree: StatementTree, _ table: TableInfo) throws {
     guard tree.conflict == .replace, !firesDeleteTriggersOnReplace, case .external = table.fullText?.content else {
       return
@@ -172,7 +172,7 @@ extension Connection {
     }
     var nullable: Set<[UInt8]> = []
     var isAssigned = true
-    // The table decides, not the model: its SQL might declare a default, or an INTEGER key, which SQLite assigns.
+    // The table decides, not the model: the table's SQL might declare a default, or an INTEGER key that SQLite assigns.
     let pragma = "table_xinfo".quotedName(inDatabase: database)
     let isRowid = try omitted.isSingle && !hasKeyIndex(of: table, in: database)
     for row in try rows("PRAGMA \(pragma)(\(table.quotedName))") {
@@ -196,7 +196,7 @@ extension Connection {
   }
 }
 
-/// A change of one struct that its columns and conflict policy describe completely.
+/// A change of one struct that is fully described by the struct's columns and the conflict policy.
 private struct PlainChange {
   enum Form {
     case insert, save, update, delete
@@ -272,7 +272,7 @@ extension PreparedStatement {
 }
 
 extension RowValues {
-  /// True if the struct sets its whole key. If not, the writer throws.
+  /// True if the struct sets its whole key. If not, rendering the SQL throws.
   fileprivate func holdsKey(of table: TableInfo) -> Bool {
     !table.key.isEmpty
       && table.key.allSatisfy { position in

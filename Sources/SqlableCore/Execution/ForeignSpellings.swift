@@ -1,4 +1,4 @@
-// Calls as other libraries spell them, above all GRDB. All are unavailable; the error or fix-it shows this spelling.
+// Calls as other libraries, above all GRDB, spell them. All are unavailable; the error shows this library's spelling.
 
 extension Statement {
   @available(*, unavailable, renamed: "filter(_:)")

@@ -5,7 +5,7 @@ struct InsertBatch {
   private let connection: Connection
   /// True if the caller chose the columns. A statement then binds only the values of these columns, in their order.
   private let hasChosenColumns: Bool
-  /// The compiled statements by their columns, latest first. Several, because optional values vary from row to row.
+  /// The compiled statements for different sets of columns, latest first. Rows can leave out different columns.
   private var shapes: [(columns: UInt64, statement: PreparedStatement)] = []
   private static let maximumShapes = 8
 
@@ -44,7 +44,7 @@ struct InsertBatch {
     }
     if columns == nil { finish() }
     let new = try connection.prepared(.insert(query), table: table, row: row)
-    // The row owns the values and releases them.
+    // Without a mark, finishing the statement does not release the values: the row owns them.
     new.mark = nil
     return keep(new, columns ?? 0)
   }
@@ -62,7 +62,7 @@ struct InsertBatch {
 }
 
 extension Connection {
-  /// Runs a bound insert. Returns the integer key, or else the rowid, of the inserted or updated row; 0 without one.
+  /// Runs a bound insert. Returns the integer key, or else the rowid, of the inserted or updated row; 0 without an id.
   func insert(
     _ statement: PreparedStatement, _ query: InsertQuery, row: RowValues
   ) throws -> Int {

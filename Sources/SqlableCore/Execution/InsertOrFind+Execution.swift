@@ -10,7 +10,7 @@ extension InsertOrFind: Runnable {
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Model {
     try check()
-    // An existing row needs no write lock. Compiling the insert throws if the table lacks the unique index.
+    // An existing row is returned without the write lock. Compiling the insert throws if the unique index is missing.
     if let row = try find.run(db) {
       try db.compile(insert.sql, of: insert.tree.tableInfo)
       return row

@@ -22,7 +22,7 @@ package struct ReceivedRows {
     return rows
   }
 
-  /// Binds each row to a `SELECT ?, ?, …`, which returns the row.
+  /// Reads each row from a `SELECT ?, ?, …` to which the row's values are bound.
   private func read(_ columns: ExpectedColumns, _ body: (ReadRow) throws -> Void) throws {
     guard let count = answer.rows.first?.count, count > 0 else {
       // A transport can omit the column names of a result without rows.

@@ -8,9 +8,9 @@ struct RowGroup {
   static let size = 16
   /// The minimum size of a batch for which examining the table is worthwhile.
   static let minimumBatch = 256
-  /// A build of SQLite can allow as few as 999 parameters in a statement, the default before version 3.32.
+  /// A group must not need more than 999 parameters: SQLite's limit in some builds, and the default before 3.32.
   private static let maximumColumns = 999 / size
-  /// SQLite assigns consecutive ids until the highest possible id is used, and random ids afterwards.
+  /// From this id on, rows without a key form no groups: SQLite assigns random ids after the highest possible id.
   private static let highestId: Int64 = 1 << 62
 
   private let query: InsertQuery
@@ -153,7 +153,7 @@ extension Connection {
     for (word, next) in zip(words, words.dropFirst()) where word.isKeyword("REFERENCES") {
       if next.text.isSameName(as: table.name) { return false }
     }
-    // The model's key is the row's id only if the table declares the key so.
+    // The model's key is the rowid only if the table declares it as its INTEGER key.
     var keys: [String] = []
     for row in try rows("PRAGMA main.table_xinfo(\(table.name.quotedName))") {
       if row[5] != "0" { keys.append("\(row[1]) \(row[2])") }

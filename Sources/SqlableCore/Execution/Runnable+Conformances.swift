@@ -14,7 +14,7 @@ extension Statement {
   public func run(over transport: some SqlTransport) async throws -> Output {
     let requests = try sentRequests()
     if tree.isUpsert, !tree.isSave, !Library.hasReturning, Output.self == Int.self || Output.self == [Int].self {
-      // Only a handle can look up the row that was updated.
+      // Without RETURNING, only a handle can look up the id of the updated row.
       throw SqlError.misuse(Library.needed(for: "the id of an upsert on a remote database", since: 35))
     }
     let returnsRows = Output.self == [Model].self || Output.self == Model?.self

@@ -141,7 +141,7 @@ extension Connection {
   /// Returns the compiled statement of a query, with its values bound, and the layout of its rows.
   fileprivate func prepared(_ query: SelectQuery) throws -> (PreparedStatement, ResultLayout) {
     let (statement, hasKey) = try prepared(query, of: .query)
-    // Queries with the same SQL can have different models; queries with the same key have the same models.
+    // Reuses the layout only with a key: queries with the same SQL can have different models; with the same key, not.
     if hasKey, let layout = statement.layout { return (statement, layout) }
     return (statement, ResultLayout(query.clauses.columns))
   }

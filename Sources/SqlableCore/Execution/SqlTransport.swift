@@ -58,7 +58,7 @@ public struct SqlRequest: Sendable, Hashable, Codable {
   public var values: [DatabaseValue]
   /// True if the statement changes nothing.
   public var isReadOnly: Bool
-  /// The name of a ``Parameter`` in the statement that has no value.
+  /// The name of a ``Parameter`` that has no value; nil if every parameter has a value.
   package private(set) var parameter: String?
   package var hasRowId = true
   /// The part of the key that the insert leaves to the table. The table must not store NULL in that part.

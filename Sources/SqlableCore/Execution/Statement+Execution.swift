@@ -62,9 +62,9 @@ public enum Iteration: Sendable {
 }
 
 extension Statement: Runnable {
-  /// Runs the statement when an executor calls it. A read returns its rows, or a row or nil; a count a number, and
-  /// `exists` a Bool. An insert returns the id of its row, or an array of ids in the order of the rows. An update or
-  /// delete returns the number of rows changed. With `returning`, a change returns its rows.
+  /// Runs the statement when an executor calls it. A read returns an array, or one row or nil. A count returns a
+  /// number, and `exists` a Bool. An insert returns the id of its row, or an array of ids in the order of the rows. An
+  /// update or delete returns the number of rows changed. With `returning`, a change returns its rows.
   ///
   /// An insert of several rows runs in one transaction, or in a savepoint inside an open transaction. If one row fails,
   /// no row is stored.
@@ -107,7 +107,7 @@ extension Statement: Runnable {
   @inlinable
   func insertedIds(_ db: SqliteDatabase) throws -> [Int] {
     let (query, count) = (try insertQuery, rows.count)
-    // `locked` throws if the handle is closed.
+    // Calls `locked` only because it throws if the handle is closed.
     if count == 0 { return try db.locked { [] } }
     var ids: [Int] = []
     ids.reserveCapacity(count)
@@ -135,7 +135,7 @@ extension Statement: Runnable {
   }
 }
 
-/// Casts a value to a type that the caller has checked. Copying the model would take 400 instructions.
+/// Casts a value to the result's type without copying the value. A copy of a model takes 400 instructions.
 @inlinable
 func identical<Value, Output>(_ value: consuming Value, as type: Output.Type = Output.self) throws -> Output {
   guard Value.self == Output.self else { throw SqlError.withoutResult(of: Output.self) }
@@ -188,7 +188,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Runs a statement about the struct that `take` writes. Returns an insert's row id, otherwise the rows changed.
+  /// Runs a statement about the struct that `take` writes. Returns an insert's row id, or else the number of changes.
   @usableFromInline
   func runRow(_ tree: StatementTree, take: (inout RowWriter) throws -> Bool) throws -> Int {
     let table = try tree.table
@@ -198,7 +198,7 @@ extension SqliteDatabase {
       // `take` runs before the write starts: the struct's own code can write and observe too, and those writes do not
       // belong to this statement.
       return try writer.withRow(in: connection.parameters, take) { row in
-        // Without RETURNING, the id of an updated row is read after the statement.
+        // Without RETURNING, an upsert has a second part that reads the id of the updated row.
         try writing(on: connection, atomically: Library.hasReturning || !tree.isUpsert) {
           try connection.change(tree, of: table, row)
         }
@@ -206,7 +206,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Inserts the structs that `take` writes until it returns false. Passes each id to `note`; returns the number.
+  /// Inserts the structs that `take` writes until it returns false. Passes each id to `note`. Returns the row count.
   @discardableResult
   @usableFromInline
   func insert(

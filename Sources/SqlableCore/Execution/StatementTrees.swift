@@ -1,6 +1,6 @@
 /// Work that consists of statement trees, for query plans, index advice, policy checks and live results.
 package protocol StatementTrees: Runnable {
-  /// Returns the statements in the order of their run. Throws as a run would if a value does not fit.
+  /// Returns the statements in the order in which they run. Throws as a run would if a value does not fit.
   func statements() throws -> [TreeStatement]
 }
 

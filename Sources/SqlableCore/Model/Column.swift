@@ -29,7 +29,7 @@ public struct Column: Sendable {
   /// The placeholder for a result column that belongs to no model.
   static let unknown = Column("", .blob)
 
-  /// The definition's address, shared by all copies. After ``ColumnDefinition/keep()`` it is never reused.
+  /// The definition's address, shared by all copies. After ``ColumnDefinition/keep()`` the address is never reused.
   @usableFromInline
   var identity: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(definition).toOpaque()) }
 }
@@ -43,7 +43,7 @@ package final class ColumnDefinition: Sendable {
   let quotedName: [UInt8]
   /// A hash of the name. Comparisons check the hash before the name.
   @usableFromInline let nameHash: UInt32
-  /// True if a `TableInfo`, which is never freed, retains the definition. The address is then never reused.
+  /// True if a `TableInfo` retains the definition. A `TableInfo` is never freed, so the address is never reused.
   private let keeping = Atomic<Bool>(false)
   private let file: StaticString
   private let line: UInt
@@ -78,7 +78,7 @@ package final class ColumnDefinition: Sendable {
   var isKept: Bool { keeping.load(ordering: .relaxed) }
   func keep() { keeping.store(true, ordering: .relaxed) }
 
-  /// True if both come from the same declaration: a `static var` or generic property is evaluated on each use.
+  /// True if both come from the same declaration. A `static var` or generic property makes a new object on each use.
   func isSame(as other: ColumnDefinition) -> Bool {
     self === other
       || (line == other.line && name.isExactly(other.name) && type == other.type
@@ -102,8 +102,8 @@ extension ColumnDefinition: Hashable {
 ///
 /// If the context also accepts an expression, Swift chooses the operator that makes an expression:
 /// `filter(Bicycle.name == Bicycle.color)`.
-// Synthesized: the compiler would try an operator of the type itself before the ones that make an expression, and would
-// need seconds for a chain of joins with a mistake.
+// Synthesized, because the compiler would try a handwritten `==` before the operators that make an expression, and
+// would need seconds to reject a chain of joins with a mistake.
 extension Column: Hashable {
   /// Lets `switch column { case Bicycle.id: … }` compare columns.
   @inlinable
@@ -126,8 +126,8 @@ extension Column: Hashable {
 /// }
 /// Car.read().filter(Car.price > 10_000)
 /// ```
-// Not Equatable: the compiler would try Equatable's operator before the ones that make an expression, and would need
-// seconds for a chain of joins with a mistake. The same applies to `TypedExpression`.
+// Not Equatable: the compiler would try Equatable's `==` before the operators that make an expression, and would need
+// seconds to reject a chain of joins with a mistake. The same applies to `TypedExpression`.
 public struct TypedColumn<Model: Sqlable, Value: SqlValue>: Sendable {
   /// The untyped column, for `tableLayout`.
   public let column: Column
@@ -174,7 +174,7 @@ extension Column: ColumnConvertible {
 }
 
 extension [Column] {
-  /// Returns a column's position. Compares identities, then declarations: a computed property creates new objects.
+  /// Returns a column's position. Compares objects, then declarations, because a computed property creates new objects.
   func position(of definition: ColumnDefinition) -> Int? {
     firstIndex { $0.definition === definition } ?? firstIndex { $0.definition.isSame(as: definition) }
   }

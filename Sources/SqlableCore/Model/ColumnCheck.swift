@@ -39,7 +39,7 @@ extension ReadRow {
     guard !table.isReadChecked.hasPassed, state.pointee.columns != RowState.noColumns else {
       return try Model(row: self)
     }
-    // Handwritten SQL can select fewer columns. A later row checks the missing columns.
+    // Handwritten SQL can select fewer columns than the model has. The check then continues with a later row.
     let present = Set(state.pointee.window.map { state.pointee.columns[$0] })
     state.pointee.beginTracking()
     let model: Model

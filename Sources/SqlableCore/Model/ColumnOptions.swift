@@ -123,7 +123,7 @@ public struct NotNull: ColumnOption, Hashable {
 /// Every statement of the model throws `.encoding` if the column's type can't store the value. A default is a
 /// constant: SQL expressions such as the time of the insert can't be defaults.
 public struct Default: ColumnOption {
-  /// The value in the form of every column type. The original's type is not always `Sendable`.
+  /// The value's form for each column type, because the original's type is not always `Sendable`.
   private var forms: [ColumnType.Base: Result<DatabaseValue, SqlError>]
 
   public init(_ value: any SqlValue) {

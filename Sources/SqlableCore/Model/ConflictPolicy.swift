@@ -7,7 +7,7 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   case abort
   /// Skips the row.
   case ignore
-  /// Deletes the conflicting rows first. Replaces a NULL that the column rejects with its default, if any.
+  /// Deletes the conflicting rows first. Replaces a rejected NULL with the column's default, if any.
   case replace
 
   /// The policy as SQL for a statement, with a space at the end.

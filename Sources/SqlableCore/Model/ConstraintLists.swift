@@ -95,7 +95,7 @@ extension Sqlable {
     return constraints
   }
 
-  /// The end of a sentence about a list that the model declares under a wrong name or type; nil without such a list.
+  /// The end of an error message about a list with a wrong name or type; nil if the model declares no such list.
   static var misnamedList: String? {
     let constraints: [any Collection] = [
       tableConstraint as [TableConstraint], tableConstraint as [Unique], tableConstraint as [PrimaryKeys],

@@ -9,7 +9,7 @@
 /// Two rows are equal when their values are equal; the column names are ignored. `print(row)` shows names and values:
 /// `color: red, count("id"): 2`.
 public struct DynamicRow: JoinedOutput, Sendable, Hashable, CustomStringConvertible {
-  /// The same type, because a missing match in a join makes all values NULL.
+  /// The same type: for a missing match in a join, all values of the row are NULL.
   public typealias Unmatched = DynamicRow
 
   /// The names of the columns: an alias, a column's name, or the text of an expression.

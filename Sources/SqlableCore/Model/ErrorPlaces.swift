@@ -42,7 +42,7 @@ extension SqlError {
       if let column = name.qualified(by: "excluded") ?? name.qualified(by: info.name) {
         (error.kind, error.column) = (.schema(.missingColumn(column)), column)
       } else if let dot = name.lastIndex(of: ".") {
-        // The column belongs to a table that is not joined, or the other table has no such column.
+        // The statement does not join the column's table, or that table has no such column.
         let (other, column) = (String(name[..<dot]), String(name[name.index(after: dot)...]))
         (error.kind, error.table, error.column) = (.schema(.missingColumn(column)), other, column)
         error.message += "; the statement does not read \(other) here, or \(other) has no such column"
@@ -52,7 +52,7 @@ extension SqlError {
     return error
   }
 
-  /// True for FTS5's code of an insert with an existing rowid. Without stored text, the insert's SQL causes code 20.
+  /// True if the error has FTS5's code for an insert with an existing rowid. Without stored text, this code is 20.
   private func isTakenRowid(in info: TableInfo) -> Bool {
     switch info.fullText?.content {
     // SQLITE_CONSTRAINT: the rowid is the table's only constraint.

@@ -27,7 +27,7 @@ public struct Unindexed: ColumnOption, Hashable {
 /// // CREATE VIRTUAL TABLE "article_fulltext" USING fts5("title", "body", content = 'article', content_rowid = 'id', …)
 /// ```
 ///
-/// Only the table stores the text. The table needs an integer primary key, and the columns must be `TEXT`.
+/// The index does not store the text again. The table needs an integer primary key, and the columns must be `TEXT`.
 public struct FullTextIndex: Sendable, Hashable {
   let columns: [Column]
   let tokenizer: Tokenizer
@@ -109,7 +109,7 @@ package struct FullTextTable: Sendable {
     if case .external(_, let key) = content { key } else { FullTextTable.rowid }
   }
 
-  /// The name in FROM: `"note"`, or `"archive"."note"` if attached. In front of a column, SQL uses only `name`.
+  /// The name in FROM: `"note"`, or `"archive"."note"` if attached. To qualify a column, SQL uses only `name`.
   package var quotedName: String { name.quotedName(inDatabase: database) }
 
   /// Returns the position of an indexed column. Throws for a column that is not indexed.

@@ -137,7 +137,7 @@ public struct ReadRow {
   func position(of column: Column) throws -> Int {
     if state.pointee.isCurrent(generation) {
       let next = state.pointee.next
-      // The columns of the next struct follow this struct's columns, and can belong to the same model.
+      // Stop at the window's end: the next struct's columns follow there, and can belong to the same model.
       if next < state.pointee.window.upperBound, state.pointee.columns[next] == column.identity {
         state.pointee.next = next &+ 1
         return next
@@ -206,7 +206,7 @@ public struct ReadRow {
 
   private var tracer: StatementTracer? { state.pointee.statement?.takeUnretainedValue().connection.tracer }
 
-  /// Records that `init(row:)` caught its errors and returned a model.
+  /// Treats the row as read after a failed read, because `init(row:)` has caught the error and returned a model.
   @usableFromInline
   func noteRead() {
     state.pointee.hasFailed = false

@@ -7,7 +7,7 @@
 /// A writer is valid only during `write(to:)`. If a column is set later, or while `write(to:)` runs another statement
 /// of the same handle, the statement throws `.misuse`.
 public struct RowWriter {
-  /// Never freed.
+  /// `unowned(unsafe)` is sound, because a `TableInfo` is never freed.
   unowned(unsafe) let table: TableInfo
   var storage: ParameterSlots
   /// One slot for each column of the table; owned by `storage`.
@@ -153,7 +153,7 @@ public struct RowWriter {
   @inline(never)
   mutating func assignSearching<Value: SqlValue>(_ column: Column, _ value: Value) {
     guard let position = search(for: column) else { return fail(unknown: column) }
-    // SQLite computes generated columns. A struct can contain a generated column's value from an earlier read.
+    // Ignore a generated column: SQLite computes it, but a struct can contain its value from an earlier read.
     if !isGenerated(position) { set(value, at: position) }
   }
 
@@ -189,7 +189,7 @@ public struct RowWriter {
     noteSkipped(position)
   }
 
-  /// Returns the position of a column by an unchecked name.
+  /// Returns the position of the column with this name. Throws if the table has no such column.
   func position(named name: String) throws -> Int {
     guard let position = table.position(named: name) else {
       throw SqlError(

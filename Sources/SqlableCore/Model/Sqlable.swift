@@ -41,7 +41,7 @@ public protocol Sqlable: Sendable, SelectableModel, UniqueList, PrimaryKeysList,
   /// static let tableConstraints: [TableConstraint] = [Unique(name, color), Check(price > 0)]
   /// ```
   ///
-  /// A list of several kinds needs the type, because Swift does not infer it.
+  /// Declare a list of several kinds with the type `[TableConstraint]`, because Swift does not infer this type.
   static var tableConstraints: [TableConstraint] { get }
 
   /// The table's indexes. Empty by default.
@@ -60,7 +60,7 @@ public protocol Sqlable: Sendable, SelectableModel, UniqueList, PrimaryKeysList,
   /// because `write(to:)` takes precedence.
   func valueForColumn(_ column: Column) -> SqlValue?
 
-  /// Writes all columns at once, which is faster than `valueForColumn(_:)`.
+  /// Writes all columns at once. This is faster than `valueForColumn(_:)`.
   ///
   /// ```swift
   /// func write(to row: inout RowWriter) throws {
@@ -116,7 +116,7 @@ extension Sqlable {
   }
 }
 
-/// The default of `valueForColumn(_:)`, which throws when stored. Nil would silently leave the column out.
+/// The result of the default `valueForColumn(_:)`. Storing it throws; nil would silently leave the column out.
 struct UnwrittenValue: SqlValue {
   static var columnType: ColumnType { .blob }
   var databaseValue: DatabaseValue {

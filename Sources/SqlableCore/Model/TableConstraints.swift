@@ -214,7 +214,7 @@ public struct Index: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - tables: The current and former names of the table.
-  ///   - columns: The old names of columns, by the folded new names.
+  ///   - columns: The old names of columns, keyed by the case-folded new names.
   package func formerNames(inTables tables: [String], columns: [[UInt8]: String]) -> [String] {
     guard givenName == nil else { return [] }
     return tables.flatMap { table in

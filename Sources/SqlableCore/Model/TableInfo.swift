@@ -36,14 +36,14 @@ package final class TableInfo: Sendable {
   package let quotedName: [UInt8]
   /// `SELECT "a", "b", "c" FROM "table"`
   let selectAll: [UInt8]
-  /// The table with its hidden rowid, if this object is that table's ``declared``; otherwise nil.
+  /// In an object that ``declared`` returned: the table with its hidden rowid. Otherwise nil.
   private let whole: TableInfo?
   /// True if a check found no contradiction in the model's declarations.
   private let isSound = Atomic<Bool>(false)
-  /// The columns by coding key of a `Codable` model; nil before the first use. Sound: the object is never freed.
+  /// The `KeyedColumns` of a `Codable` model; nil before the first use. Sound: the object is never freed.
   nonisolated(unsafe) let keyedColumns = Atomic<UnsafeRawPointer?>(nil)
   #if DEBUG
-  /// Checks that the model has read and written a row with every column.
+  /// Flags that are set once the model has read, and has written, a row with every column.
   let (isReadChecked, isWriteChecked) = (ColumnCheck(), ColumnCheck())
   #endif
 
@@ -185,7 +185,7 @@ package final class TableInfo: Sendable {
     }
   }
 
-  /// Returns columns with a document's types. Throws `.misuse` after too many layouts, which are never freed.
+  /// Returns columns with a document's types. Layouts are never freed, so throws `.misuse` after too many layouts.
   package static func decodedColumns(of types: [ColumnType]) throws -> TableInfo {
     let isNew = unnamed.withLock {
       $0.tables[types] == nil && ($0.tables.count >= maximumLayouts || $0.columns + types.count > maximumColumns)
@@ -306,7 +306,7 @@ package final class TableInfo: Sendable {
 
   package func named(_ name: String) -> TableInfo { named(name, in: database) }
 
-  /// Returns another table with the same layout, in an attached database. The object is never freed.
+  /// Returns the table with this name and database and the same layout. The object is never freed.
   package func named(_ name: String, in database: String?) -> TableInfo {
     // Compare names by bytes, as SQLite does: == equates the two encodings of an é.
     guard !name.isExactly(self.name) || !database.isExactly(self.database) else { return self }
@@ -348,7 +348,7 @@ package final class TableInfo: Sendable {
     return info
   }
 
-  /// Returns a model's information from the cache of recent tables, which has only models without a defect.
+  /// Returns a model's information from the cache of recent tables. The cache contains only models without a defect.
   @usableFromInline
   static func recent(_ id: ObjectIdentifier) -> TableInfo? {
     guard let address = slot(id).pointee.load(ordering: .acquiring) else { return nil }

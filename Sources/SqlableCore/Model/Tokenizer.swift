@@ -1,4 +1,4 @@
-/// A tokenizer of FTS5, built-in or custom, which splits text into the words of a full-text index.
+/// A built-in or custom tokenizer of FTS5. A tokenizer splits text into the words of a full-text index.
 ///
 /// ```swift
 /// static let tableFullText = FullTextIndex(title, body, tokenizer: .porter)     // tokenize = 'porter unicode61 …'
@@ -23,10 +23,10 @@ public struct Tokenizer: Sendable {
 
   // MARK: Built-in tokenizers
 
-  /// Words of letters and digits in any script, ignoring case and diacritics.
+  /// Splits text into words of letters and digits in any script, ignoring case and diacritics.
   public static let unicode61 = Tokenizer(["unicode61", "remove_diacritics", "2"])
 
-  /// Words of letters and digits in any script, ignoring case.
+  /// Splits text into words of letters and digits in any script, ignoring case.
   ///
   /// - Parameters:
   ///   - removeDiacritics: True if e and é match.
@@ -44,7 +44,7 @@ public struct Tokenizer: Sendable {
     unicode61(removeDiacritics: true, tokenCharacters: tokenCharacters, separators: separators)
   }
 
-  /// Words of the letters A to Z, digits and all characters beyond ASCII, ignoring the case of A to Z.
+  /// Splits text into words of A to Z, digits and all characters beyond ASCII, ignoring the case of A to Z.
   public static let ascii = Tokenizer(["ascii"])
 
   /// ``ascii`` with additional characters that are part of words or separate them.
@@ -52,23 +52,23 @@ public struct Tokenizer: Sendable {
     Tokenizer(["ascii"] + characters(tokenCharacters, separators))
   }
 
-  /// Stems of English words: "correction" finds "corrected".
+  /// Reduces English words to their stems: "correction" finds "corrected".
   public static let porter = Tokenizer(["porter"] + unicode61.arguments)
 
-  /// Stems of the English words that another tokenizer returns.
+  /// Reduces the words of another tokenizer to English stems.
   public static func porter(_ other: Tokenizer) -> Tokenizer { Tokenizer(["porter"] + other.arguments) }
 
-  /// Sequences of three characters, ignoring case. A part of a word finds the word.
+  /// Splits text into all sequences of three characters, ignoring case. A part of a word finds the word.
   ///
   /// A query word of fewer than three characters finds nothing.
   public static let trigram = Tokenizer(["trigram", "case_sensitive", "0"])
 
-  /// Sequences of three characters, case-sensitive or not.
+  /// Splits text into all sequences of three characters, case-sensitive or not.
   public static func trigram(caseSensitive: Bool) -> Tokenizer {
     Tokenizer(["trigram", "case_sensitive", caseSensitive ? "1" : "0"])
   }
 
-  /// The tokenizer with a name. The handle registers the tokenizer, or an SQLite extension provides it.
+  /// Names a tokenizer that is registered on the handle, or that an SQLite extension provides.
   public static func named(_ name: String, _ arguments: String...) -> Tokenizer { Tokenizer([name] + arguments) }
 
   private static func characters(_ tokenCharacters: String, _ separators: String) -> [String] {

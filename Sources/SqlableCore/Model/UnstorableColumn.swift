@@ -1,7 +1,7 @@
 /// A column of a type that no column stores. A program that declares one does not compile.
 ///
-/// The declarations below give the mistake one error. Without them the column would have no type, and each use of the
-/// column would be another error.
+/// The declarations below reduce the mistake to one compiler error. Without them the column would have no type, and
+/// each use of the column would cause another error.
 public struct UnstorableColumn<Model, Value>: ColumnConvertible, IndexTerm {
   public let column: Column
   public var columns: [Column] { [column] }

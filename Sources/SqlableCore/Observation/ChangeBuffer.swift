@@ -43,9 +43,9 @@ final class ChangeBuffer: ChangeSink {
     var tables: [Table] = []
     /// The index of the table of the latest change. Consecutive changes usually affect the same table.
     var latest = 0
-    /// The changes to tables that live results read, by the index of the table.
+    /// The changes for live results, in the order of `tables`; nil for a table without such changes.
     var summaries: [TableChanges?] = []
-    /// The summaries from before the tables were looked up again, by folded name.
+    /// The summaries from before the tables were looked up again, keyed by the table's folded name.
     var earlier: [[UInt8]: TableChanges] = [:]
   }
 
@@ -63,7 +63,7 @@ final class ChangeBuffer: ChangeSink {
     }
   }
 
-  /// The changes to tables that live results read, by folded name. Can include changes of a rolled-back statement.
+  /// The changes for live results, keyed by the table's folded name. Can include changes of a rolled-back statement.
   private var summaries: [[UInt8]: TableChanges] {
     var all = state.earlier
     for (table, summary) in zip(state.tables, state.summaries) {
@@ -116,13 +116,13 @@ final class ChangeBuffer: ChangeSink {
 
   // MARK: For live results
 
-  /// Records a change for live results, which only check whether the change affects them.
+  /// Records a change for live results. They use the record only to check whether the change affects them.
   private func note(_ row: PreupdateRow, of table: Table, _ columns: [RowShape.Column], wantsImages: Bool) {
     let index = state.latest
     var summary = state.summaries[index] ?? TableChanges()
     state.summaries[index] = nil
     if row.operation == .update {
-      // Without the pre-update hook, SQLite reports only one id and no values.
+      // Without the pre-update hook, SQLite reports only one id and no values, so every column counts as changed.
       if row.oldId != row.newId { summary.isMembershipChanged = true }
       for column in columns {
         let name = column.foldedName
@@ -233,7 +233,7 @@ final class ChangeBuffer: ChangeSink {
     return nil
   }
 
-  /// The number of recorded changes, which serves as a mark for `forget(after:)`.
+  /// The number of recorded changes, used as a mark for `forget(after:)`.
   var count: Int { changes.count }
 
   /// Removes the changes after `count` to tables that no longer exist.

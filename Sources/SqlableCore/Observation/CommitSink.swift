@@ -18,7 +18,7 @@ package protocol CommitSink: AnyObject, Sendable {
 package struct CommittedChanges: Sendable {
   /// The changed rows of tables whose rows are observed, in the order of change.
   package var rows: [RowChange] = []
-  /// The changes to tables that live results read, by folded name.
+  /// The changes to tables that live results read, keyed by the table's folded name.
   package var tables: [[UInt8]: TableChanges] = [:]
   /// True if there might be more changes: after a schema change or a restore, or if SQLite's hooks did not report all.
   package var isUnknown = false
@@ -38,14 +38,14 @@ package struct CommittedChanges: Sendable {
 
 /// A summary of a transaction's changes to a table, of bounded size.
 package struct TableChanges: Sendable {
-  /// The maximum number of stored rows, which equals the default number of writes that share a commit.
+  /// The maximum number of stored rows: the default number of writes that share a commit.
   static let maximumImages = 256
   /// The maximum size of the texts and blobs in the stored rows, before and after the changes.
   static let maximumBytes = 1 << 20
 
   /// True if rows were inserted or deleted, or if their keys changed.
   package var isMembershipChanged = false
-  /// The columns that updates changed, by folded name.
+  /// The folded names of the columns that updates changed.
   package var columns: Set<[UInt8]> = []
   /// The changed rows; nil if there are too many, if values are unknown, or if no live result requests the rows.
   package private(set) var images: [RowImages]? = []
@@ -68,7 +68,8 @@ package struct TableChanges: Sendable {
     return changes
   }
 
-  /// Restores an earlier state. `before` has no images; `imageCount` is their number, nil for too many.
+  /// Restores an earlier state: `before`, which is stored without images, and the first `imageCount` images; nil means
+  /// that there were too many images.
   mutating func goBack(to before: TableChanges, imageCount: Int?) {
     (isMembershipChanged, columns) = (before.isMembershipChanged, before.columns)
     guard let imageCount, let count = images?.count, count >= imageCount else { return forgetImages() }
@@ -88,7 +89,7 @@ package struct TableChanges: Sendable {
 package struct ObservedTables: Sendable, Equatable {
   /// The part of a table that live results depend on.
   package struct TableInterest: Sendable, Equatable {
-    /// The columns that live results read, by folded name.
+    /// The folded names of the columns that live results read.
     var columns: Set<[UInt8]>
     var wantsImages: Bool
 
@@ -100,9 +101,9 @@ package struct ObservedTables: Sendable, Equatable {
   var all = false
   /// The tables whose changed rows are requested.
   var named: Set<String> = []
-  /// The tables whose changed rows are requested with their values, by folded name.
+  /// The folded names of the tables whose changed rows are requested with their values.
   package var valued: Set<[UInt8]> = []
-  /// The tables that live results read, by folded name.
+  /// The interests in the tables that live results read, keyed by the table's folded name.
   var read: [[UInt8]: TableInterest] = [:]
   /// True if all commits are requested, including commits that change none of these tables.
   var commits = false

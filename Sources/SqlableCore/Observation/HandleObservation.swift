@@ -40,7 +40,7 @@ package final class HandleObservation {
   private var mayKeepFailedRows = false
   private var isFailureKnown = false
   private let witness: RollbackDetector
-  /// True if the detector has joined the open transaction.
+  /// True if the rollback detector has joined the open transaction.
   private var isWatching = false
 
   final class CommitOrder: Sendable {
@@ -76,7 +76,7 @@ package final class HandleObservation {
     }
     if wanted.isEmpty == hook.isInstalled {
       if wanted.isEmpty { hook.remove() } else { hook.install() }
-      // A DELETE without a filter that was compiled without the hook clears the table without calling the hook.
+      // A DELETE without a filter that was compiled before the hook was installed would not call the hook.
       connection.dropStatements()
     }
   }
@@ -117,8 +117,8 @@ package final class HandleObservation {
   }
 
   package func detectOtherCommits() throws {
-    // Notifies before the check, because an ambiguity that arises during the check requires another check. The first
-    // check has no earlier version to compare with, so it resolves no ambiguity.
+    // Notifies before the check, because doubts about commits that arise during the check require another check. The
+    // first check resolves no doubt, because it has no earlier version to compare with.
     if dataVersion != nil { for ancestor in ancestors { ancestor.sink?.willDetectOtherCommits() } }
     let current: Int64
     do { current = try connection.dataVersion() } catch {
@@ -193,7 +193,7 @@ package final class HandleObservation {
   func undo(after mark: Int, to summarized: ChangeBuffer.Summarized?) {
     forget(after: mark)
     if let summarized { buffer.goBack(to: summarized) }
-    // The next schema change can get the same version number as the rolled-back change.
+    // Look the keys up again: the next schema change can get the same version number as the rolled-back change.
     if isLookupUncommitted { schemaVersion = nil }
   }
 

@@ -30,7 +30,7 @@ package struct KeyComparison: Sendable {
     }
   }
 
-  /// Returns the value and all values to which SQLite can convert it for a comparison, by the column's affinity.
+  /// Returns the value and all values to which SQLite can convert it before a comparison with a column.
   package static func forms(of value: DatabaseValue) -> [DatabaseValue] {
     switch value {
     case .text(let text): [value] + (number(text).map { [$0] } ?? [])
@@ -40,7 +40,7 @@ package struct KeyComparison: Sendable {
     }
   }
 
-  /// Returns the number in a text, which can have whitespace around the number; nil for any other text.
+  /// Returns the number in a text that consists of a number with optional whitespace around it; nil for any other text.
   private static func number(_ text: String) -> DatabaseValue? {
     let number = text.utf8[...].trimmed
     guard number.allSatisfy({ (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }) else {

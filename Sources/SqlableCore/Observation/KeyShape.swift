@@ -91,7 +91,7 @@ extension Connection {
   package func keyShape(ofTable name: String) throws -> KeyShape {
     var shape = KeyShape()
     let index = try rows("PRAGMA main.index_list(\(name.quotedName))").first { $0[3] == "pk" }?[1]
-    // A WITHOUT ROWID table is itself the key's index. Any other index ends with the table's rowid, column -1.
+    // A WITHOUT ROWID table is itself the key's index. In other tables, the index ends with the rowid, column -1.
     var indexed: [Int] = []
     var collation = "BINARY"
     if let index {
@@ -112,7 +112,7 @@ extension Connection {
       // 2 is a VIRTUAL generated column.
       let (number, isStored) = (shape.row.columns.count, row[6] != "2")
       let stored = storedCount
-      // The pre-update hook may skip VIRTUAL columns. Before the first VIRTUAL column, this makes no difference.
+      // The pre-update hook may skip VIRTUAL columns. This changes the numbers of all columns after the first of them.
       var passes = PreupdateNumbering.Passes()
       if stored != number { passes = isWithoutRowid ? PreupdateNumbering.withoutRowid : PreupdateNumbering.withRowid }
       shape.row.columns.append(

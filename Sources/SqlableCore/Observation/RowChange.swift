@@ -11,12 +11,12 @@ public struct RowChange: Sendable, Hashable {
   /// The row's id: the integer primary key, or else the rowid. After an update, the new id. 0 in a WITHOUT ROWID table
   /// whose key is not a single integer.
   public let id: Int
-  /// The row's id before an update, which differs from `id` if the update changed the key.
+  /// The row's id before an update. Differs from `id` if the update changed the key.
   public let previousId: Int
   /// The row's primary key, such as a text key or a composite key. After an update, the new key. Empty if the key is
   /// the rowid, if the table has no key, and without SQLite's pre-update hook.
   public var key: [DatabaseValue] { keys?.key ?? [] }
-  /// The row's primary key before an update, which differs from `key` if the update changed the key.
+  /// The row's primary key before an update. Differs from `key` if the update changed the key.
   public var previousKey: [DatabaseValue] { keys?.previous ?? [] }
   /// True if the row has an id. False if `id` is 0 because the row has no id.
   package let hasId: Bool
@@ -109,7 +109,7 @@ package final class RowImages: Sendable, Hashable {
   /// True if SQLite has reported all values after the change.
   package let isNewWhole: Bool
 
-  /// The results of filters for these values, by the filter's id.
+  /// The results of filters for these values, keyed by the filter's id.
   private let verdicts = LockedValue<[Int: Bool]>([:])
 
   /// The size of the texts and blobs, in bytes.

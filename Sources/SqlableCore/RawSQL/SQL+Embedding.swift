@@ -55,7 +55,7 @@ extension SQL.StringInterpolation {
     appendInterpolation(term.expression)
   }
 
-  /// Binds a value in the stored form of a column, which can differ from the default form, for example for dates.
+  /// Binds a value in the stored form of a column. For dates, for example, this form can differ from the default form.
   ///
   /// ```swift
   /// try db.query("SELECT count(*) FROM visit WHERE at > \(day, as: Visit.at)", as: Int.self)

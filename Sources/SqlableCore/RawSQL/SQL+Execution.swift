@@ -180,10 +180,10 @@ extension SqliteDatabase {
             try body(ReadRow(statement))
             isAtRow = try statement.step()
           }
-          // The EXPLAIN of a write counts as a write until the reset, and a savepoint can't end before.
+          // The EXPLAIN of a write counts as a write until it is reset, and a savepoint can't end during a write.
           if !statement.isReadOnly { statement.rewind() }
         } catch {
-          // A savepoint can't end while the statement writes.
+          // Reset first, because a savepoint can't end while the statement writes.
           statement.rewind()
           throw error
         }
@@ -206,7 +206,7 @@ extension SqliteDatabase {
     try run(statement, on: connection) { while try statement.step() {} }
   }
 
-  /// Runs a statement by calling `steps`. The run is a write, unless it makes no change that observers are notified of.
+  /// Runs a statement by calling `steps`, as a write unless the statement needs no transaction.
   private func run(
     _ statement: PreparedStatement, on connection: Connection, atomically isAtomic: Bool = true,
     steps: () throws -> Void
@@ -219,7 +219,7 @@ extension SqliteDatabase {
       if statement.changesFile { try checkMayWrite() }
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
       try steps()
-      // SQLite considers ATTACH read-only.
+      // Checked by keyword, because SQLite reports ATTACH as read-only.
       if statement.columnCount == 0, statement.firstKeyword == "ATTACH" { try connection.checkLastAttached() }
       return
     }
@@ -237,7 +237,7 @@ extension SqliteDatabase {
 
   private func noteSchemaChange(_ statement: PreparedStatement) {
     guard let observation, statement.columnCount == 0 else { return }
-    // SQLite considers ATTACH read-only.
+    // Checked by keyword, because SQLite reports ATTACH as read-only.
     if !observation.isActive || statement.definesSchema {
       observation.otherSchemasDidChange()
     } else if !statement.isReadOnly {
@@ -328,7 +328,7 @@ extension PreparedStatement {
   }
 }
 
-/// The expected columns of a result, which determine how its rows are read.
+/// The expected columns of a result. They determine how its rows are read.
 @usableFromInline
 package enum ExpectedColumns {
   case unknown

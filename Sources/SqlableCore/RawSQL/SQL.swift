@@ -51,7 +51,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     failure = interpolation.failure
   }
 
-  // Texts are compared by bytes, because SQLite treats texts as different that Swift treats as equal.
+  // Compares texts by bytes: Swift equates the two encodings of an é, which are different texts for SQLite.
   public static func == (left: SQL, right: SQL) -> Bool {
     left.text.isExactly(right.text) && left.arguments == right.arguments && left.offsets == right.offsets
       && left.failure == right.failure
@@ -159,7 +159,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     mutating func embed(_ write: (SqlBuffer, ParameterBuffer) throws -> Void) {
       beginInterpolation()
       let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
-      // The buffer owns memory that is referenced only by address.
+      // Keeps the buffer alive, because its memory is used only by address.
       withExtendedLifetime(parameters) {
         let mark = parameters.mark
         do { try write(sql, parameters) } catch {
@@ -250,7 +250,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       arguments.append(argument)
     }
 
-    /// Rejects an interpolation inside quotes, which would not be bound or would end the quotes.
+    /// Rejects an interpolation inside quotes: SQLite would not bind the value, or the text would end the quotes.
     private mutating func beginInterpolation() {
       guard !isAfterInterpolation else { return }
       isAfterInterpolation = true

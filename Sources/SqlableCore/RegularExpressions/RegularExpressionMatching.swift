@@ -5,7 +5,7 @@ extension RegularExpression {
   }
 }
 
-/// The reached program positions, each listed once: a character takes at most one operation per step.
+/// A matching run. Each reached program position is listed once, so a character takes at most one operation per step.
 private struct RegularExpressionRun {
   private let expression: RegularExpression
   private var current: [Int] = []
@@ -38,7 +38,7 @@ private struct RegularExpressionRun {
     }
   }
 
-  /// Adds a position and all that are reachable without a character. Returns true if the match is complete.
+  /// Adds a position, and all positions reachable without a character. Returns true if the match is complete.
   private mutating func add(_ position: Int, _ previous: Unicode.Scalar?, _ next: Unicode.Scalar?) -> Bool {
     pending.append(position)
     while let position = pending.popLast() {

@@ -16,7 +16,7 @@ package struct ScalarSet: Sendable {
   var classes: [(class: Class, isNegated: Bool)] = []
   var isNegated = false
 
-  /// Returns true if the set contains one of the scalars, which are the cases of one character.
+  /// Returns true if the set contains one of the scalars, which are the upper and lower case of one character.
   func contains(_ scalars: [Unicode.Scalar]) -> Bool { scalars.contains(where: has) != isNegated }
 
   func contains(_ scalar: Unicode.Scalar) -> Bool { has(scalar) != isNegated }

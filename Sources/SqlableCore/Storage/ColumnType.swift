@@ -154,7 +154,7 @@ public struct ColumnType: Sendable, Hashable {
   var accepted: UInt8 {
     switch base {
     case .integer, .date(.unixSeconds), .date(.unixMilliseconds): 1 | 2
-    // Only the value shows whether an integer is the number of units.
+    // Integers need a check: a boolean must be 0 or 1, and an integer might not be a decimal's number of units.
     case .boolean, .decimal: 1
     case .real, .date(.unixSecondsWithFraction): 1 | 4
     case .text, .date(.iso8601), .date(.iso8601AssumingUTC), .date(.sqliteText): 1 | 8

@@ -1,4 +1,4 @@
-/// A box for a value that is usually the default, stored as nil. Statements are copied often and must be small.
+/// A box for a value that is usually the default. The default needs no memory, so that statements are fast to copy.
 @usableFromInline
 package struct CopyOnWriteBox<Value: DefaultConstructible>: Sendable, Hashable {
   private var box: Box?

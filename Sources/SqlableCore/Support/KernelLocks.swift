@@ -39,7 +39,7 @@ package enum KernelLocks {
     }?.process
   }
 
-  /// Returns another process that has a WAL database open, or reads or writes in another mode; nil if unknown.
+  /// Returns another process that has the file open in WAL mode, or reads or writes it in another mode; nil if unknown.
   static func otherProcess(withFileAt path: String) -> Int? {
     let inodes = [path, path + "-shm"].compactMap { FileIdentity.info($0) }.map { UInt64($0.st_ino) }
     guard !inodes.isEmpty else { return nil }

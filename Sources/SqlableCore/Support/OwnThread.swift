@@ -48,7 +48,7 @@ package func onOwnThread<Value: Sendable>(
   }
 }
 
-/// Runs closures one after another on a thread, which ends after two idle seconds or with this object.
+/// A thread that runs closures one after another. The thread ends after two idle seconds or with this object.
 package final class WorkerThread: Sendable {
 
   package init() {}

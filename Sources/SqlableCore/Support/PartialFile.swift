@@ -1,7 +1,7 @@
 import CSqlableSQLite
 import Glibc
 
-/// A temporary file, which gets its final name when it is complete.
+/// A temporary file that gets its final name when it is complete.
 ///
 /// A lock on the file shows that its owner is alive, because the kernel releases the lock when the process ends. The
 /// next owner of the name removes the file of a killed process. Only a file with the sticky bit, which Linux ignores

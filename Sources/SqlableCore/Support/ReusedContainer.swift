@@ -6,7 +6,7 @@
 class ReusedContainer {
   /// The address of the key type's `KeyMap`.
   fileprivate let keys: UnsafeRawPointer
-  /// A container with other keys, retained.
+  /// The next container of the list, which has other keys. The reference is retained.
   fileprivate let next: Unmanaged<ReusedContainer>?
   /// The memory of the container, which consists of one reference.
   fileprivate let memory: UnsafeMutablePointer<AnyObject>

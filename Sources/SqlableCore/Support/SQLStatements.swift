@@ -27,7 +27,7 @@ struct SQLStatements: Sequence, IteratorProtocol {
     return range
   }
 
-  /// The kind of a statement, by its first words. The kind determines which semicolon ends the statement.
+  /// The kind of a statement, derived from its first words. The kind determines which semicolon ends the statement.
   private enum Head {
     case start, explain, query, create, createTemporary, other
     case trigger, virtualTable
@@ -101,7 +101,7 @@ extension UnsafeBufferPointer<UInt8> {
     while first?.isSymbol(";") == true { first = tokens.next() }
     guard let first, first.kind == .word else { return nil }
     guard first.isWord("with") else { return first.keyword }
-    // Any other word outside the parentheses is a name or AS.
+    // The verb is the first word after parentheses, except AS. Other words outside the parentheses are names.
     var (depth, isAfterParentheses) = (0, false)
     while let token = tokens.next(), !token.isSymbol(";") {
       if depth == 0, isAfterParentheses, token.kind == .word, !token.isWord("as") { return token.keyword }

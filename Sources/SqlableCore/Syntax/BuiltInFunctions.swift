@@ -87,7 +87,7 @@ extension SqlExpression.Call.BuiltIn {
     case .json: .init(.scalar, 1...1, .other, .withAny, .json)
     case .jsonExtract, .jsonType: .init(.scalar, 1...2, .other, .withFirstOrOtherwise, .json, .paths)
     case .jsonArrayLength: .init(.scalar, 1...2, .integer, .withFirstOrOtherwise, .json, .paths)
-    // Before version 3.45, SQLite returns 0 for NULL.
+    // For NULL, SQLite returns NULL, but 0 before version 3.45.
     case .jsonValid: .init(.scalar, 1...1, .integer, .perhapsWithFirst, .json)
     case .jsonObject, .jsonArray: .init(.scalar, 0...100, .other, .never, .json)
     case .jsonEach, .jsonTree: .init(.table, 1...2, .other, .never, .json, .paths)
@@ -159,7 +159,7 @@ extension SqlExpression.Call.BuiltIn {
       static var takesDecimals: Traits { Traits(rawValue: 8) }
       /// An aggregate whose result depends on the order of its rows.
       package static var takesOrder: Traits { Traits(rawValue: 16) }
-      /// A window function that returns the same result for all peers in its order.
+      /// A window function that returns the same result for all peers: rows that are equal in the window's order.
       package static var equalForPeers: Traits { Traits(rawValue: 32) }
       /// The function's run time grows with the product of the lengths of its first two arguments.
       package static var multipliesLengths: Traits { Traits(rawValue: 64) }

@@ -82,7 +82,7 @@ extension SqlExpression {
       }
     }
 
-    /// The description of an aggregate or window function in error messages; nil for a function of one row.
+    /// The description of an aggregate or window function in error messages; nil for a scalar function.
     var nameOverRows: String? {
       if window != nil { return "a window function" }
       switch function {

@@ -5,7 +5,7 @@ package struct InsertQuery: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     case row
     case rows
-    /// One struct, which updates the existing row with the same key.
+    /// One struct, inserted, or stored in the existing row with the same key.
     case save
     case query
   }

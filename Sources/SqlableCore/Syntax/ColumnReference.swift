@@ -1,4 +1,4 @@
-/// A column in an expression. References are equal by declaration, decoded references by name.
+/// A column in an expression. Declared references are compared by declaration, decoded references by name.
 package enum ColumnReference: Sendable, Hashable {
   case declared(ColumnDefinition)
   /// A column in a decoded statement.

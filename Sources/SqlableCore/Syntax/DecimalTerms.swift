@@ -1,7 +1,7 @@
 // Terms of decimals, which are stored as numbers of units. A term that does not keep the scale is rejected.
 
 extension SqlExpression {
-  /// Returns the declaration of a column that a decoded term names.
+  /// A function that returns the declaration of a column in a decoded term, which has only the column's name.
   typealias ColumnLookup = (ColumnReference, _ alias: String?) -> ColumnDefinition?
 
   /// The operands whose scale the result of the arithmetic keeps.

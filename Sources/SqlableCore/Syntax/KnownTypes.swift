@@ -14,7 +14,7 @@ extension SqlExpression {
     self.init(invalid: InvalidTerm(error: known, column: column.map { ColumnReference($0) }))
   }
 
-  /// The term whose storage form this term's values have, such as the column under a COLLATE; else this term.
+  /// The term that determines the form of this term's values, such as the column under a COLLATE; by default this term.
   var columnTerm: SqlExpression {
     switch node {
     case .collate(let term, _): term.columnTerm
@@ -104,8 +104,8 @@ extension SqlExpression {
     return mismatch(SqlExpression.mixedForms, of: other)
   }
 
-  /// Returns an error if the terms, of which an operation returns one, are dates in different storage formats. A bound
-  /// date without a column is in seconds.
+  /// Returns an error if an operation that returns one of the terms would mix dates in different storage formats. A
+  /// bound date without a column is in seconds.
   static func mixedResults(_ terms: [SqlExpression]) -> InvalidTerm? {
     if let defect = mixedDates(terms) { return defect }
     guard let other = terms.first(where: { $0.dateFormat?.isInSeconds == false }) else { return nil }

@@ -44,8 +44,8 @@ extension SqlExpression {
 extension SelectQuery.Result {
   /// Replaces all terms of the result.
   ///
-  /// A closure of `map` is avoided: in a rethrowing function, Swift 6.3 miscompiles a closure with this switch, and the
-  /// program crashes when the closure throws.
+  /// Loops instead of calling `map`: in a rethrowing function, Swift 6.3 miscompiles a closure with this switch, and
+  /// the program crashes when the closure throws.
   fileprivate mutating func mapTerms(_ term: (SqlExpression) throws -> SqlExpression) rethrows {
     switch self {
     case .term(let original):
@@ -149,7 +149,7 @@ extension SelectQuery {
 }
 
 extension SqlExpression {
-  /// True if the term is or contains an aggregate, by ``Call/isAggregate``. Aggregates in subqueries do not count.
+  /// True if the term is or contains an aggregate; see ``Call/isAggregate``. Aggregates in subqueries do not count.
   package var hasAggregate: Bool {
     if case .call(let call) = node, call.isAggregate { return true }
     return node.terms.contains(where: \.hasAggregate)

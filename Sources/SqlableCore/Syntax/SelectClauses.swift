@@ -81,7 +81,7 @@ extension SelectQuery.Clauses {
     return limit == nil && offset == nil && defect == nil && compounds.allSatisfy { $0.operation == operation }
   }
 
-  /// The named queries in use; a query that is used twice is listed twice. Nested parts define their own named queries.
+  /// The named queries that the clauses use, with repetitions. Parts that become subqueries define their own.
   var definedSources: [SelectQuery.Source] {
     let parts = compounds.map(\.query.clauses).filter { !$0.isNested }
     return (sources + parts.flatMap(\.sources)).filter(\.isDefined)

@@ -11,7 +11,7 @@ public struct SelectQuery: Sendable, Hashable {
   @usableFromInline package let form: Form
   /// All clauses, if the query has more than the inline clauses; nil otherwise.
   private var box: Box?
-  // A filter and a limit on one table, as in most queries. Inline, because a query is copied at each step.
+  // A filter and a limit on one table, as in most queries. Stored inline, because a query is copied at each step.
   unowned(unsafe) private var inlineTable: TableInfo
   private var inlineFilter: InlineFilter
   private var inlineLimit: Int?
@@ -19,7 +19,7 @@ public struct SelectQuery: Sendable, Hashable {
   private enum InlineFilter: Sendable {
     case none
     case condition(SqlExpression)
-    /// The table's key equals a value in the column's stored form. The condition is made when it is needed.
+    /// The table's key equals a value in the column's stored form. The condition is created only when it is needed.
     case key(DatabaseValue)
   }
 
@@ -299,7 +299,7 @@ extension SelectQuery {
       definitionSize = query.clauses.size
       definitionSize.depth += 1
       kind = .defined(query)
-      // Trees are walked by recursion, so a tree that is too deep is discarded.
+      // Replaces a definition that is too deep by an error, because trees are walked by recursion.
       guard definitionSize.depth > SqlExpression.maximumDepth else { return }
       let error = SqlError.invalidStatement("named queries are nested more than \(SqlExpression.maximumDepth) deep")
       definitionSize = SqlExpression.Size()
@@ -333,7 +333,7 @@ extension SelectQuery {
   package struct Clauses: Sendable, Hashable {
     package var sources: [Source]
     package var results: [Result]
-    /// The rows of VALUES, which replaces SELECT.
+    /// The rows of a VALUES clause; empty for a SELECT.
     package var rows: [[SqlExpression]] = []
     package var isDistinct = false
     package var filter: SqlExpression?
@@ -372,7 +372,7 @@ extension SelectQuery {
     guard other.clauses.continues(operation) else {
       return clauses.compounds.append(Compound(operation: operation, query: other.asPart))
     }
-    // a UNION (b UNION c) equals a UNION b UNION c, where each part can be the next step of a recursion.
+    // a UNION (b UNION c) equals a UNION b UNION c. As separate parts, b and c can each be a step of a recursion.
     var first = other
     first.clauses.compounds = []
     clauses.compounds.append(Compound(operation: operation, query: first))

@@ -370,6 +370,6 @@ public struct TypedExpression<Value: SqlValue>: Sendable {
 }
 
 extension TypedExpression {
-  /// Creates a term from a value, which is bound. The result column has the same value in all rows.
+  /// Creates a term from a value that is bound. As a result column, the term has the same value in all rows.
   public init(_ value: Value) { expression = SqlExpression(value) }
 }

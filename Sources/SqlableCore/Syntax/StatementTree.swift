@@ -59,7 +59,7 @@ extension StatementTree {
 
   @usableFromInline package var returnsRows: Bool { returned != nil }
 
-  /// The error that a run throws; nil if there is no error.
+  /// The first error recorded while the statement was built; nil if there is none. A run throws the error.
   var defect: SqlError? {
     switch self {
     case .select(let query): query.defect

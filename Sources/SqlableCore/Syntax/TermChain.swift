@@ -58,7 +58,7 @@ package struct TermChain: RandomAccessCollection, Sendable {
   var size: SqlExpression.Size {
     switch form {
     case .few(let terms):
-      // A short chain is one part: each term but the first adds an operator.
+      // A short chain is a single part, in which every term except the first adds an operator.
       var size = SqlExpression.Size(depth: 0, height: 0)
       for index in terms.indices {
         let next = terms[index].size
@@ -88,7 +88,7 @@ package struct TermChain: RandomAccessCollection, Sendable {
 }
 
 extension TermChain {
-  /// A term, with the size of the chain up to it.
+  /// A term, with the size of the chain from the first term to this term.
   private struct Slot {
     let term: SqlExpression
     let depth: Int16

@@ -50,7 +50,7 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// The groups of tables that can be without a row at the same time, each with the position of its first table.
+  /// The groups of tables that can lack a matching row at the same time, each with the position of its first table.
   private var unmatchedSources: [(Int, [SelectQuery.Source])] {
     let single = sources.indices.filter { joinMissing($0) != nil }.map { ($0, [sources[$0]]) }
     guard single.count > 1 else { return single }
@@ -79,7 +79,7 @@ extension SqlExpression {
 private struct UnmatchedRow {
   let missing: [SelectQuery.Source]
 
-  /// The value of a term, if it is known without reading the row.
+  /// The value of a term, as far as it is known without reading the row.
   enum Outcome: Equatable {
     case null
     case mayBeNull
@@ -126,7 +126,7 @@ private struct UnmatchedRow {
     case .call(let call): self.call(call)
     case .special(let special): self.special(special)
     case .query(let query): query.term.map { outcome(of: $0).nulls > 0 } == true ? .mayBeNull : .value(nil)
-    // The Swift type of a parameter's values determines whether a parameter can be NULL.
+    // Assumed not to be NULL: that depends on the parameter's Swift type, which is unknown here.
     case .parameter, .invalid: .value(nil)
     }
   }

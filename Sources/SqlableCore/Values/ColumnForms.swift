@@ -19,7 +19,7 @@ extension ColumnType {
     }
   }
 
-  /// Returns the value. Throws for an integer in a decimal column, which might be a number or a number of units.
+  /// Returns the value. Throws for an integer in a decimal column: it might be a number, or a number of units.
   @inlinable
   func refusingUnits(_ value: DatabaseValue) throws -> DatabaseValue {
     if case .integer = value { try checkHasNoUnits() }

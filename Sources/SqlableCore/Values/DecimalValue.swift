@@ -17,7 +17,7 @@ extension Decimal: SqlValue {
   public init(databaseValue: DatabaseValue) throws {
     switch databaseValue {
     case .text(let text):
-      // Decimal(string:) stops at the first invalid character and drops all digits after the 38th.
+      // Checks the result, because Decimal(string:) stops at an invalid character and drops digits after the 38th.
       guard let canonical = Decimal.canonical(text), let decimal = Decimal(string: canonical),
         decimal.description == canonical
       else {
@@ -89,7 +89,7 @@ extension Decimal: SqlValue {
 /// A decimal as a number of units: 12.34 is 1234 units of scale 2.
 enum DecimalUnits: Equatable {
   case exact(Int64)
-  /// Between this number of units and the next number.
+  /// Greater than this number of units, and less than the next number.
   case above(Int64)
   case tooSmall, tooLarge
 

@@ -91,7 +91,7 @@ extension Double {
   /// A finite number in ECMAScript's spelling, which RFC 8785 requires: `1`, `0.1`, `1e+21`.
   var canonicalJSON: String {
     guard self != 0 else { return "0" }
-    // Swift's description contains the same shortest digits in another format.
+    // Swift's description contains the same digits, the shortest that identify the number, in another format.
     var digits = description.utf8.filter { $0 != UInt8(ascii: "-") }[...]
     var exponent = 0
     if let mark = digits.firstIndex(of: UInt8(ascii: "e")) {
@@ -124,7 +124,7 @@ extension Double {
 // MARK: - Other coders
 
 extension Document: Codable {
-  // The functions have few temporaries, because coders work by recursion.
+  // The functions have few temporaries, to save stack space: coders work by recursion.
   package func encode(to encoder: any Encoder) throws {
     switch self {
     case .object(let members): try Document.encode(members, to: encoder)

@@ -5,7 +5,7 @@
 /// reads February 30 as March 2.
 enum ISO8601Date {
   private static let millisecondsPerDay: Int64 = 86_400_000
-  /// 0000-01-01 to 9999-12-31T23:59:59.999. In other years, text order differs from time order.
+  /// The milliseconds of 0000-01-01 to 9999-12-31T23:59:59.999. In other years, text order differs from time order.
   private static let years: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
   /// Returns the date in UTC, rounded to the millisecond. Returns nil for years outside 0000 to 9999.

@@ -23,8 +23,8 @@ import FoundationEssentials
 /// }
 /// ```
 ///
-/// The configuration of a type also applies to optionals, arrays and sets of the type, to dictionaries with such
-/// values, and to all values inside the JSON, whose types' configurations are not used.
+/// The configuration of a type also applies to optionals, arrays and sets of the type, and to dictionaries with such
+/// values. Inside the JSON, the configuration applies to all values, instead of their own types' configurations.
 public protocol SqlJSON: SqlValue, Codable {
   /// Configures the encoder that writes and binds values of the type. By default the encoder is not changed.
   ///

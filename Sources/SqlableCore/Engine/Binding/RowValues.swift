@@ -27,7 +27,7 @@ package struct RowValues {
     return shape & (1 << UInt64(position)) == 0 ? .unset : slots[position]
   }
 
-  /// Calls `body` with each set value in column order, except those at `skipped`.
+  /// Calls `body` with each set value in column order, except the values at the positions `skipped`.
   @inline(__always)
   func eachValue(except skipped: [Int] = [], _ body: (BoundValue) throws -> Void) rethrows {
     guard var rest = shape else {

@@ -68,7 +68,7 @@ struct SqliteValue {
   /// Returns the bytes of a blob in SQLite's memory.
   func blobBytes() throws -> UnsafeRawBufferPointer {
     let (start, count) = (sqlite3_value_blob(pointer), Int(sqlite3_value_bytes(pointer)))
-    // SQLite returns no address for an empty blob, and for a zeroblob if memory ran out.
+    // The address is nil for an empty blob, and for a zeroblob if memory ran out.
     guard start != nil || count == 0 else { throw SqlError.withoutMemory }
     return UnsafeRawBufferPointer(start: start, count: count)
   }

@@ -144,7 +144,7 @@ package enum ValueListModule {
         sqlite3_result_null(context)
         return SQLITE_OK
       }
-      // The second column is the list itself.
+      // Column 1 is the hidden list, so the values continue in column 2.
       let position = column == 0 ? 0 : Int(column) - 1
       guard position < list.width else {
         sqlite3_result_null(context)

@@ -2,7 +2,7 @@ import CSqlableSQLite
 
 /// The tables and columns that statements read.
 package struct ReadColumns: Sendable, Equatable {
-  /// The columns by table, with folded names.
+  /// The folded names of the columns, keyed by the table's folded name.
   package var tables: [[UInt8]: Set<[UInt8]>] = [:]
   /// True if the statements read tables that can't be observed. These are the schema's virtual tables with their shadow
   /// tables, SQLite's own tables, and the tables of databases other than `main`.
@@ -37,8 +37,8 @@ extension Connection {
         guard action == SQLITE_READ, let context, let table else { return SQLITE_OK }
         let notes = Unmanaged<Notes>.fromOpaque(context).takeUnretainedValue()
         let name = String(cString: table).foldedName
-        // For a view or common table expression, SQLite reports no database. SQLite also reports the tables that the
-        // view reads.
+        // SQLite reports a view or common table expression without a database, and then the tables that the view
+        // reads.
         if let database, String(cString: database) != "main" { notes.read.readsUnobserved = true }
         // An empty column name means that the statement reads only the number of rows.
         let columns = column.map { String(cString: $0).foldedName }

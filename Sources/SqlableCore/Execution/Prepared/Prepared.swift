@@ -8,10 +8,10 @@
 /// let rows = try dear.run(50_000)                  // [(String, Double)]
 /// ```
 ///
-/// A run builds, renders and looks up nothing, which saves a third of a microsecond in a select by key. The statement's
-/// constants stay bound. A prepared statement belongs to its handle and follows the handle's rules for threads. Closing
-/// the handle releases the compiled statement; later runs throw `.closed`. A prepared statement can run inside its own
-/// loop. Traced events report the file and line of the call to `prepare`.
+/// A run does not build, render or look up the statement, which saves a third of a microsecond in a select by key. The
+/// statement's constants stay bound. A prepared statement belongs to its handle and follows the handle's rules for
+/// threads. Closing the handle releases the compiled statement; later runs throw `.closed`. A prepared statement can
+/// run inside its own loop. Traced events report the file and line of the call to `prepare`.
 ///
 /// Each value is checked against the column that the value is compared with or stored in. A value that does not fit
 /// throws `.encoding`. A nil binds NULL, for which only IS and IS NOT can be true.
@@ -64,7 +64,7 @@ extension SqliteDatabase {
     return Prepared(try PreparedCore(.query(query.query, layout), on: self, at: site), layout, query.read)
   }
 
-  /// Compiles handwritten SQL once, for many runs that return the values of the only column; see ``Prepared``.
+  /// Compiles handwritten SQL once, for many runs that return the values of a single column; see ``Prepared``.
   ///
   /// ```swift
   /// let color = Parameter<String>("color")
@@ -73,7 +73,7 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Interpolated values that are not parameters stay bound. Throws `.misuse` for SQL that changes the database, and
-  /// for a result with another number of columns. A run throws `.misuse` too if a schema change has changed the number.
+  /// unless the result has one column. A run throws `.misuse` too if a schema change has changed the number of columns.
   public func prepare<Value: SqlValue>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Prepared<Value, [Value]> {
@@ -148,8 +148,8 @@ extension Prepared {
 }
 
 extension Prepared where Output == [Row] {
-  /// Reads the first row, with values by position; returns nil if there is no row. If no index has the order of the
-  /// rows, SQLite first sorts all rows. With `limit(1)` in the statement, SQLite keeps only the first row.
+  /// Reads the first row, with values by position; returns nil if there is no row. Unless an index provides the order,
+  /// SQLite first sorts all rows. With `limit(1)` in the statement, SQLite only searches for the first row.
   @_disfavoredOverload
   @inlinable
   public func first<each Value: SqlValue>(_ value: repeat each Value) throws -> Row? {

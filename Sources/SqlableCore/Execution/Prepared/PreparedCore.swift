@@ -203,12 +203,12 @@ final class PreparedCore {
   @usableFromInline
   func firstStep(of reading: StatementRun) throws -> Bool {
     let isAtRow = try reading.step()
-    // After a schema change this step recompiles the statement, and `*` in handwritten SQL can match other columns.
+    // After a schema change, the step recompiles the statement. `*` in handwritten SQL can then return other columns.
     if isHandwritten, let layout { try reading.statement.expect(.positioned(layout), isAtRow: isAtRow) }
     return isAtRow
   }
 
-  // Defined here: the caller's module would retain and release the handle. That takes 125 instructions.
+  // Not inlinable, because the caller's module would retain and release the handle, which takes 125 instructions.
   @usableFromInline
   func endReading(_ reading: StatementRun) { db.endReading(reading) }
 

@@ -38,7 +38,7 @@ extension Runnable {
     CollectedQuery(source: self, shape: .init(form: .dictionary)) { try .init(unique: $0) }
   }
 
-  /// Collects rows of two values, of which the first is optional, into a dictionary from the first value to the second.
+  /// Collects rows of an optional value and another value into a dictionary from the first value to the second value.
   ///
   /// Running the query throws `.notFound` if a row's first value is nil, and `.notUnique` if two rows have the same
   /// first value.
@@ -78,7 +78,7 @@ extension Runnable {
     }
   }
 
-  /// Collects the rows into a set, which contains equal rows once.
+  /// Collects the rows into a set. Equal rows become one element.
   ///
   /// ```swift
   /// let colors = try Car.select(Car.name).asSet().run(db)                                      // Set<String>

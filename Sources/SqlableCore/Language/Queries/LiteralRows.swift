@@ -10,7 +10,7 @@
 /// ```
 ///
 /// Running a query without rows throws `.invalidStatement`.
-// Disfavored: the compiler treats a single value as a one-element tuple.
+// Disfavored, because the compiler would treat a single value as a one-element tuple.
 @_disfavoredOverload
 public func values<each Value: SqlValue>(_ rows: [(repeat each Value)]) -> Select<(repeat each Value)> {
   Select(
@@ -98,7 +98,7 @@ extension Sqlable {
   /// let photos = try Photo.read(without: Photo.image).run(db)     // SELECT "id", "title", NULL FROM "photo"
   /// ```
   ///
-  /// The rules of ``read(only:_:)`` apply: a left-out column is nullable or has a default.
+  /// As with ``read(only:_:)``, a left-out column outside the key must be nullable or have a default.
   public static func read(without first: any ColumnConvertible, _ others: any ColumnConvertible...) -> Select<Self> {
     let unread = ([first] + others).map { ColumnReference($0.column) }
     return read(naming: unread) { unread.contains($0) }

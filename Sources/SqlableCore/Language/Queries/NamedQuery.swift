@@ -137,7 +137,7 @@ extension Select {
   /// // WITH RECURSIVE "team" ("c1", "c2") AS (SELECT … WHERE "id" = ? UNION ALL SELECT … JOIN "team" ON …)
   /// ```
   ///
-  /// With `distinct`, SQLite drops duplicates of earlier rows, `UNION`, so that cycles end. This query's order
+  /// With `distinct`, SQLite drops duplicates of earlier rows (`UNION`), so that cycles end. This query's order
   /// determines the order in which SQLite passes rows to `step`. This query's limit applies to the total number of
   /// rows.
   @_disfavoredOverload

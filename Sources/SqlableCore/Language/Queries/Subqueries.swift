@@ -11,7 +11,7 @@ public func exists(_ query: some SelectStatement) -> SqlExpression {
 }
 
 extension SelectStatement {
-  /// Returns a query of one value: the number of this query's rows. The count includes the effect of a limit.
+  /// Returns a query of one value: the number of this query's rows, at most this query's limit.
   ///
   /// ```swift
   /// let dear = Car.select(Car.name).distinct().filter(Car.price > 20_000)
@@ -22,7 +22,7 @@ extension SelectStatement {
   /// ```
   public consuming func count() -> ScalarQuery<Int> { ScalarQuery(asked(.count)) }
 
-  /// Returns a query of one value, which is true if this query returns rows: `SELECT EXISTS (SELECT …)`.
+  /// Returns a query of one value: true if this query returns rows, `SELECT EXISTS (SELECT …)`.
   ///
   /// ```swift
   /// let isThere = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).exists().run(db)     // Bool

@@ -87,7 +87,7 @@ extension TermRow {
 
   /// True if the row equals one of these rows: `("a", "b") IN (VALUES (?, ?), (?, ?))`. False for an empty list.
   ///
-  /// Each value is a parameter. SQLite accepts at most 32,766 parameters in a statement.
+  /// Each value is a parameter. SQLite limits the parameters of a statement, by default to 32,766.
   public func `in`(_ rows: [(repeat each Value)]) -> SqlExpression {
     let values = rows.map { row in stored(repeat each row) }
     guard !values.isEmpty else { return .any([]) }

@@ -52,8 +52,8 @@ extension TypedColumn {
     Assignment(column, term.expression)
   }
 
-  /// Returns an assignment of a date term to the column: `"a" = ("a" + ?)`. If the date is outside SQLite's calendar,
-  /// the update throws `.constraint(.notNull)`.
+  /// Returns an assignment of a date term to the column: `"a" = ("a" + ?)`. A date outside SQLite's calendar is NULL,
+  /// so the update throws `.constraint(.notNull)`.
   // Only dates need this overload: date functions return an optional, because SQLite's calendar ends with the year
   // 9999.
   public func set<Term: TypedTerm>(to term: Term) -> Assignment where Value == Date, Term.Value == Date? {

@@ -17,6 +17,6 @@ extension Returning {
   /// ```
   ///
   /// The statement changes every matching row. Which of several rows is first is undefined. If a value of any row does
-  /// not fit its type, SQLite rolls the statement back. The encoded form of the statement returns all rows.
+  /// not fit its type, SQLite rolls the statement back. An encoded statement returns all rows after decoding.
   public consuming func first() -> FirstReturnedQuery<Model, Row> { FirstReturnedQuery(all: self) }
 }

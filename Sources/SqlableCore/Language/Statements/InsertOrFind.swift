@@ -1,4 +1,4 @@
-/// An insert that returns the row that is there: the new row, or the row with the same values in unique columns; see
+/// An insert that returns the new row, or the existing row with the same values in unique columns; see
 /// ``Statement/orFind(by:_:where:)``.
 public struct InsertOrFind<Model: Sqlable>: Sendable, Hashable {
   let insert: Statement<Model, Int>
@@ -18,10 +18,10 @@ extension Statement where Output == Int {
   /// one transaction. Observers are notified only of a row that was inserted. An existing row does not change, and no
   /// trigger fires.
   ///
-  /// The columns need a unique index; for a partial index, pass its condition. Running this throws `.schema(.mismatch)`
-  /// without such an index (over a transport only if there is no row), and `.misuse` if a value is nil, because a
-  /// unique index allows several NULLs. If the row conflicts with another row in other columns, running this throws
-  /// `.constraint`.
+  /// The columns need a unique index; for a partial index, pass its condition. Without such an index, running this
+  /// throws `.schema(.mismatch)`; over a ``SqlTransport``, only if no row exists. Running this throws `.misuse` if a
+  /// value is nil, because a unique index allows several NULLs, and `.constraint` if the row conflicts with another row
+  /// in other columns.
   public consuming func orFind(
     by first: any ColumnConvertible, _ others: any ColumnConvertible..., where index: (any SqlCondition)? = nil
   ) -> InsertOrFind<Model> {
@@ -40,7 +40,7 @@ extension Statement where Output == Int {
     return InsertOrFind(insert: insert, find: Statement<Model, Model?>(.select(query)))
   }
 
-  /// The conditions that columns have the values of the inserted struct.
+  /// Returns a condition for each column: the column equals the inserted struct's value.
   private func conditions(of columns: [Column]) -> [SqlExpression] {
     let row = Result { try storedRows().first }
     let chosen: [ColumnReference]? = if case .insert(let query) = tree { query.rest.value.columns } else { nil }

@@ -11,11 +11,11 @@ import FoundationEssentials
 /// return Answer(bikes: bikes, next: try list.pageToken(after: bikes.last))
 /// ```
 ///
-/// The text has only letters, digits, `-` and `_`. A token is valid for the table and the order that it was made for,
-/// with any filter, and as long as both keep their columns. The row itself can be deleted.
+/// The text has only letters, digits, `-` and `_`. A token is valid only for the table and order that it was made for,
+/// but with any filter. The row itself can be deleted.
 ///
-/// The text contains the row's values of the order, neither encrypted nor signed. A client can make a token for another
-/// position in the same list. Filters apply to the page as to any other read.
+/// The text contains the row's values for the order's terms, neither encrypted nor signed. A client can make a token
+/// for another position in the same list. Filters apply to the page as to any other read.
 public struct PageToken: RawRepresentable, Sendable, Hashable, Codable {
   public let rawValue: String
 
@@ -30,7 +30,7 @@ public struct PageToken: RawRepresentable, Sendable, Hashable, Codable {
 
   init(_ order: [OrderTerm], of table: TableInfo, after values: [DatabaseValue]) throws {
     let encoder = JSONEncoder()
-    // Equal positions have equal tokens.
+    // Sorted, so that equal positions have equal tokens.
     encoder.outputFormatting = .sortedKeys
     let data = try encoder.encode(Contents(order: PageToken.identity(order, table), values: values))
     let text = data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")

@@ -1,4 +1,4 @@
-// Pages of rows that start after a given row. Unlike an offset, a page skips no rows, so all pages cost the same.
+// Pages of rows that start after a given row. SQLite can find the start by an index, but reads all rows of an offset.
 
 extension Statement where Output == [Model] {
   /// Returns the first page of rows; `page(after:limit:)` returns the next pages. The rows are in the statement's
@@ -23,9 +23,8 @@ extension Statement where Output == [Model] {
   /// The statement adds the primary key to the order, so that the order is unique. SQLite can find the page by an index
   /// on the order's terms. NULL sorts as in the statement's order.
   ///
-  /// Inserts and deletes between two pages do not move other rows to another page. The given row can be deleted in
-  /// between, because the page uses the struct's values. Keep the struct, not only the key, or keep a
-  /// ``pageToken(after:)``.
+  /// Inserts and deletes between two reads do not move other rows to another page. The given row can be deleted,
+  /// because the page uses the struct's values. Keep the struct, not only the key, or keep a ``pageToken(after:)``.
   ///
   /// Running the statement throws `.invalidStatement` if the model has no primary key, or an order's term is not a
   /// column of the model. A statement that has an offset or changes rows throws `.invalidStatement` too. A row with
@@ -43,7 +42,7 @@ extension Statement where Output == [Model] {
   /// ```
   ///
   /// Running the statement throws `.invalidStatement` if the token is damaged, or belongs to another table or order.
-  /// The statement throws the errors of a page after a row too.
+  /// Also throws the errors of `page(after:limit:)` with a row.
   // Disfavored, because otherwise a literal nil would be ambiguous.
   @_disfavoredOverload
   public consuming func page(after token: PageToken?, limit: Int) -> Statement {
@@ -52,8 +51,8 @@ extension Statement where Output == [Model] {
 
   /// Returns the token of a row, for a client that continues the list after this row; nil for nil.
   ///
-  /// Call this method on the statement whose pages the client reads. Throws the errors of a page after a row that
-  /// concern the order and the row.
+  /// Call this method on the statement whose pages the client reads. Throws for an invalid order or row, as running
+  /// `page(after:limit:)` does.
   public func pageToken(after row: Model?) throws -> PageToken? {
     guard let row else { return nil }
     guard case .select(let query) = tree else { throw SqlError.invalidStatement("a page token needs a read") }
@@ -123,10 +122,10 @@ extension Select {
   /// ```
   ///
   /// Add a key as the last term of the order, so that the order is unique. Otherwise a page leaves out rows with the
-  /// same values as the last row of the previous page. The value of NULL is nil; NULL sorts as in the query's order.
+  /// same values as the last row of the previous page. Pass nil for NULL. NULL sorts as in the query's order.
   ///
-  /// Running the query throws `.invalidStatement` if the query has an offset, no order, or another number of terms than
-  /// values. Combined queries, and queries with groups or an order by an aggregate or window function, throw
+  /// Running the query throws `.invalidStatement` if the query has an offset or no order, or if the numbers of terms
+  /// and values differ. Combined queries, and queries with groups or an order by an aggregate or window function, throw
   /// `.invalidStatement` too. Give such a query a name, and read the page from the named query.
   public consuming func page(after values: [any SqlValue]?, limit: Int) -> Self { paged(after: values, limit) }
 
@@ -176,13 +175,13 @@ private struct PageMark {
   private var isNull: Bool { if case .value(.null) = value.node { true } else { false } }
   private var isNullFirst: Bool { term.direction == .asc || term.direction == .descNullsFirst }
 
-  /// The condition that a row follows by this term alone; nil if no row can follow.
+  /// The condition that a row comes after the marked row by this term alone; nil if no row can.
   var isLater: SqlExpression? {
     if isNull { return isNullFirst ? SqlExpression(.isNotNull(expression)) : nil }
     return compared(term.direction.isUpwards ? .greater : .less)
   }
 
-  /// The condition that a row follows or is equal by this term; nil if the condition is true for all rows.
+  /// The condition that a row does not come before the marked row by this term; nil if that is true for all rows.
   var isNotEarlier: SqlExpression? {
     if isNull { return isNullFirst ? nil : SqlExpression(.isNull(expression)) }
     return compared(term.direction.isUpwards ? .greaterOrEqual : .lessOrEqual)
@@ -234,7 +233,7 @@ extension SelectQuery.Clauses {
     case .qualified(let alias, let reference): name = (alias, reference)
     default: return true
     }
-    // An outer join returns NULL for a row without a match.
+    // After an outer join, every column can be NULL.
     guard !missesRows else { return true }
     for source in sources where source.alias.isExactly(name.alias) {
       guard case .table = source.kind, let position = source.table.position(of: name.column) else { continue }
@@ -256,7 +255,7 @@ extension TableInfo {
     return try order.map { term in
       let position = try position(ofPageTerm: term)
       let (column, isKey) = (columns[position], key.contains(position))
-      // A struct that keeps defaults leaves out a nil property. In a nullable column, a missing value is NULL.
+      // A struct can leave out a nil property. In a nullable column, a missing value is NULL.
       let stored = row?[column.name] ?? (column.type.isNullable ? .null : nil)
       guard let value = stored, !isKey || value != .null else {
         let reason =

@@ -101,7 +101,7 @@ extension Statement {
     return self
   }
 
-  /// Limits the number of rows and skips rows, both by terms without columns.
+  /// Limits the number of rows after skipping rows. Both numbers are terms without columns.
   public consuming func limit(_ limit: some TypedTerm<Int>, offset: some TypedTerm<Int>) -> Statement {
     tree.limit(to: limit.expression, skipping: offset.expression)
     return self
@@ -136,9 +136,9 @@ extension Statement {
   /// // INSERT … ON CONFLICT ("name") DO UPDATE SET "color" = excluded."color"
   /// ```
   ///
-  /// If you call this method several times, SQLite applies the first call for which the columns conflict. A call
-  /// without columns must be the last call, and skips a row that conflicts in any other column. Running several upserts
-  /// before SQLite 3.35 throws `.misuse`.
+  /// If you call this method several times, SQLite applies the first call whose columns conflict. A call that names no
+  /// columns must be the last, and skips a row that conflicts in any other column. Running several upserts before
+  /// SQLite 3.35 throws `.misuse`.
   ///
   /// ```swift
   /// user.insert().onConflict(User.id, update: User.name).onConflict(User.email).onConflict()

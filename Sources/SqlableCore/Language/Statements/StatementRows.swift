@@ -3,7 +3,7 @@ import FoundationEssentials
 /// The stored values of a row by column name. A column that the struct left out has no entry.
 @usableFromInline
 package struct StoredRow: Sendable, Hashable {
-  /// Keys by bytes: == equates the two encodings of an é, which are different columns for SQLite.
+  /// Keyed by bytes: `==` equates the two encodings of an é, which SQLite treats as different names.
   package private(set) var values: [ByteComparedName: DatabaseValue] = [:]
 
   package init() {}
@@ -30,7 +30,7 @@ package struct StoredRow: Sendable, Hashable {
   }
 }
 
-/// The rows of a statement: structs, which are converted when the statement runs, or decoded stored values.
+/// The rows of a statement: stored values that were decoded, or structs that are converted when the statement runs.
 @usableFromInline
 package enum StatementRows<Model: Sqlable>: Sendable {
   case none

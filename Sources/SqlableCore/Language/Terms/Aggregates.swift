@@ -1,5 +1,5 @@
-// Aggregates, which return one value for all rows of a group. Aggregates ignore NULL. Each comment states the result
-// for a group without rows.
+// Aggregates, which return one value for all rows of a group. Aggregates of a term ignore NULL, so a group with only
+// NULLs has the same result as no rows.
 
 /// The number of rows in each group, or of all rows: `count(*)`.
 public func countAll(where condition: (any SqlCondition)? = nil) -> TypedExpression<Int> {
@@ -33,7 +33,7 @@ extension TypedTerm {
   }
 
   /// The least value: `min("a")`. NULL for no rows.
-  // Disfavored: for a nullable term another overload returns a single optional.
+  // Disfavored, so that a nullable term gets the overload that returns a single optional.
   @_disfavoredOverload
   public func min(where condition: (any SqlCondition)? = nil) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.aggregate(.min, where: condition))
@@ -46,7 +46,7 @@ extension TypedTerm {
   }
 
   /// The greatest value: `max("a")`. NULL for no rows.
-  // Disfavored: for a nullable term another overload returns a single optional.
+  // Disfavored, so that a nullable term gets the overload that returns a single optional.
   @_disfavoredOverload
   public func max(where condition: (any SqlCondition)? = nil) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.aggregate(.max, where: condition))
@@ -86,7 +86,7 @@ extension TypedTerm {
 }
 
 extension TypedTerm where Value: SqlNumber {
-  /// The sum: `sum("a")`. NULL for no rows. The sum of integers of any size is an `Int`; the sum of `Float`s is a
+  /// The sum: `sum("a")`. NULL for no rows. The sum of integers of any width is an `Int`; the sum of `Float`s is a
   /// `Double`.
   ///
   /// Running the statement throws if the sum overflows 64 bits.

@@ -132,7 +132,7 @@ extension TypedTerm {
   }
 
   /// The value, or NULL if it equals `value`: `nullif("a", ?)`.
-  // Disfavored: for a nullable term another overload returns a single optional.
+  // Disfavored, so that a nullable term gets the overload that returns a single optional.
   @_disfavoredOverload
   public func nullIf(_ value: Value) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.call(.nullif, expression.value(value)))
@@ -201,8 +201,8 @@ extension TypedTerm {
 
   /// Converts the value to the type's storage class: `CAST("a" AS INTEGER)`. SQLite's casts never fail: text that is
   /// not a number becomes 0. A cast to a date or from a decimal column throws `.invalidStatement`.
-  // Disfavored: for a nullable term another overload returns a nullable result. If the context requires a result that
-  // is not optional, the compiler picks this overload. The function therefore checks the types.
+  // Disfavored, so that a nullable term gets the overload with a nullable result. The compiler still picks this
+  // overload if the context requires a result that is not optional, so the function checks the types.
   @_disfavoredOverload
   public func cast<Target: SqlValue>(to type: Target.Type) -> TypedExpression<Target> {
     guard Value.columnType.isNullable, !Target.columnType.isNullable else {

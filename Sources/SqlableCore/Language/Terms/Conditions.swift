@@ -31,7 +31,7 @@ extension Bool: SqlBoolean {}
 extension Optional: SqlBoolean where Wrapped: SqlBoolean {}
 
 extension TypedTerm where Value: SqlBoolean {
-  // A property, because with operators on SqlCondition the compiler takes five times as long to reject a filter.
+  // A property, because with operators on SqlCondition the compiler takes five times as long to reject a wrong filter.
 
   /// The term as a condition that can be combined with other conditions: `"a"`. A filter drops rows where the term is
   /// NULL. To keep rows with NULL or false, use `isNot(true)`.

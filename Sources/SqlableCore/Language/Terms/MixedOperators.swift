@@ -1,5 +1,5 @@
 // Comparisons of a typed term with an untyped term. Running the statement checks the types that are known. The
-// operators are disfavored, because an untyped parameter is both a typed and an untyped term.
+// operators are disfavored: an untyped parameter is both a typed and an untyped term, and would make calls ambiguous.
 
 extension SqlTerm {
   /// `"a" = "b"`
@@ -79,7 +79,7 @@ extension TypedTerm {
 
 // Comparisons of integers with floating-point numbers, such as an average. Both can be optional.
 
-/// The type of a sum of numbers of Swift: `Int` or `Double`. Numbers with such sums can be compared with one another.
+/// The type of a sum of Swift's integers or floating-point numbers. Such numbers can be compared with one another.
 public protocol PlainSum {}
 
 extension Int: PlainSum {}

@@ -144,7 +144,7 @@ extension SqlTerm {
   /// True if the value is in a range, including both bounds: `"a" BETWEEN ? AND ?`.
   public func between(_ low: any SqlValue, and high: any SqlValue) -> SqlExpression { expression.isBetween(low, high) }
 
-  /// True if the value is between two terms or equals a bound: `"a" BETWEEN "b" AND "c"`.
+  /// True if the value is between two terms, or equals one of them: `"a" BETWEEN "b" AND "c"`.
   public func between(_ low: some SqlTerm, and high: some SqlTerm) -> SqlExpression {
     expression.isBetween(low.expression, high.expression)
   }
@@ -172,7 +172,7 @@ extension SqlTerm {
     expression.isLike(pattern.expression, escape: escape)
   }
 
-  /// Returns the term with another collation, which compares and orders text: `"a" COLLATE NOCASE`.
+  /// Returns the term with another collation for comparing and ordering text: `"a" COLLATE NOCASE`.
   public func collate(_ collation: Collate) -> SqlExpression {
     SqlExpression(.collate(expression, collation))
   }

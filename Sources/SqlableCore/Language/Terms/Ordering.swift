@@ -10,8 +10,7 @@ public struct Ordering: Sendable, Hashable {
   /// The same ordering, with NULL before all values: `"color" DESC NULLS FIRST`.
   public var nullsFirst: Ordering { with(term.direction.isUpwards ? .asc : .descNullsFirst) }
 
-  /// The same ordering, with NULL after all values: `"color" NULLS LAST`. SQLite can't use an index on the term for
-  /// this ordering.
+  /// The same ordering, with NULL after all values: `"color" NULLS LAST`.
   public var nullsLast: Ordering { with(term.direction.isUpwards ? .ascNullsLast : .desc) }
 
   private func with(_ direction: OrderTerm.Direction) -> Ordering {
@@ -21,7 +20,7 @@ public struct Ordering: Sendable, Hashable {
   }
 }
 
-/// An item of an ORDER BY: a term, which orders upwards, or a term with a direction.
+/// An item of an ORDER BY: a term, for ascending order, or a term with a direction.
 ///
 /// ```swift
 /// Bicycle.read().orderBy(Bicycle.color.desc, Bicycle.name)     // … ORDER BY "color" DESC, "name"

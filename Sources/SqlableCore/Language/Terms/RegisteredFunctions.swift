@@ -9,7 +9,7 @@ extension ScalarFunction {
     return call(terms)
   }
 
-  /// Calls a function whose parameters are all optional with terms that are not: `"initials"("name")`.
+  /// Calls a function that has only optional parameters with non-optional terms: `"initials"("name")`.
   @_disfavoredOverload
   public func callAsFunction<each Term: TypedTerm>(_ term: repeat each Term) -> TypedExpression<Output>
   where repeat each Argument: SqlOptional, repeat (each Term).Value == (each Argument).Wrapped {
@@ -43,7 +43,7 @@ extension AggregateFunction {
     return call(terms, distinct, orderings, condition)
   }
 
-  /// Calls an aggregate whose parameters are all optional with terms that are not: `"median"("a")`.
+  /// Calls an aggregate that has only optional parameters with non-optional terms: `"median"("a")`.
   @_disfavoredOverload
   public func callAsFunction<each Term: TypedTerm>(
     _ term: repeat each Term, distinct: Bool = false, orderBy orderings: any OrderingTerm...,
@@ -94,7 +94,7 @@ extension UserFunction {
     return SqlExpression(.call(call))
   }
 
-  /// The error if the function would misread a column: it receives the stored number, without the column's type.
+  /// The error if the function would misread a column: SQLite passes the stored number without the column's type.
   private func defect<Argument: SqlValue>(
     of term: SqlExpression, as type: Argument.Type
   ) -> SqlExpression.InvalidTerm? {
@@ -106,11 +106,11 @@ extension UserFunction {
 }
 
 extension SqlTerm {
-  /// Returns the term with a registered collation, which compares and orders text: `"a" COLLATE "swedish"`.
+  /// Returns the term with a registered collation for comparing and ordering text: `"a" COLLATE "swedish"`.
   public func collate(_ collation: Collation) -> SqlExpression { collate(.named(collation.name)) }
 }
 
 extension TypedTerm {
-  /// Returns the term with a registered collation, which compares and orders text: `"a" COLLATE "swedish"`.
+  /// Returns the term with a registered collation for comparing and ordering text: `"a" COLLATE "swedish"`.
   public func collate(_ collation: Collation) -> TypedExpression<Value> { collate(.named(collation.name)) }
 }

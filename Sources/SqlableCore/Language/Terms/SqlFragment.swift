@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A term in SQL, for SQL that the library does not offer in Swift: SQL text around columns, terms and values.
+/// A term written as SQL text, for SQL that the library does not offer in Swift.
 ///
 /// ```swift
 /// let cents = TypedExpression<Int>(sql: "CAST(round(\(Car.price) * 100) AS INTEGER) % \(100)")
@@ -163,7 +163,7 @@ private struct FragmentText {
     write(Array(literal.utf8))
   }
 
-  /// Reads the literal text since the last interpolation. Returns true if the text ends in quotes or a comment.
+  /// Reads the literal text since the last interpolation. Returns true if the text ends inside quotes or a comment.
   private mutating func readLiteral() -> Bool {
     guard !isAfterInterpolation else { return false }
     let text = texts[texts.count - 1]
@@ -213,7 +213,7 @@ private struct FragmentText {
     write(name.quotedBytes())
   }
 
-  /// Prepares for an interpolation. Rejects one inside quotes or a comment, and adds a space after a word.
+  /// Prepares for an interpolation. Rejects an interpolation inside quotes or a comment, and adds a space after a word.
   private mutating func beginInterpolation() {
     if readLiteral() { fail(.quotedInText) }
     let last = texts.last?.last

@@ -37,7 +37,7 @@ extension TypedTerm {
   /// ```
   public func typed(as type: Value?.Type) -> TypedExpression<Value?> { TypedExpression(expression: expression) }
 
-  /// Returns the same term. A term of typed columns already has this type.
+  /// Returns the term unchanged, because it already has this type.
   public func typed(as type: Value.Type) -> TypedExpression<Value> { TypedExpression(expression: expression) }
 }
 
@@ -74,7 +74,7 @@ extension SqlExpression {
     return combined(comparison, with: right)
   }
 
-  /// Compares the term with a value without boxing the value. Most conditions compare a column with a value.
+  /// Compares the term with a value without boxing the value: a fast path, because most conditions are of this form.
   @inlinable
   consuming func compared<Value: SqlValue>(_ comparison: BinaryOperator, with value: Value) -> SqlExpression {
     guard let type = typeOfValues else { return compared(comparison, with: value as any SqlValue) }
@@ -126,8 +126,8 @@ extension SqlExpression {
     combined(operation, with: operand(value, operation))
   }
 
-  /// Returns a value as the other operand of an operation. If this term is a decimal, the value gets the decimal's
-  /// scale. A whole factor becomes an integer.
+  /// Returns a value as the other operand of an operation. If this term is a decimal column, a whole factor becomes an
+  /// integer, and any other operand gets the column's scale.
   func operand(_ value: any SqlValue, _ operation: BinaryOperator) -> SqlExpression {
     guard columnDefinition?.type.scale != nil, operation.takesDecimals else { return SqlExpression(value) }
     guard operation == .times else { return self.value(value) }

@@ -84,18 +84,18 @@ extension TypedTerm {
   /// True if the value is in a range, including both bounds: `"a" BETWEEN ? AND ?`.
   public func between(_ low: Value, and high: Value) -> SqlExpression { expression.isBetween(low, high) }
 
-  /// True if the value is between two terms or equals a bound: `"a" BETWEEN "b" AND "c"`.
+  /// True if the value is between two terms, or equals one of them: `"a" BETWEEN "b" AND "c"`.
   public func between<Low: TypedTerm, High: TypedTerm>(_ low: Low, and high: High) -> SqlExpression
   where Low.Value == Value, High.Value == Value {
     expression.isBetween(low.expression, high.expression)
   }
 
-  /// True if the value is between a term and a value or equals a bound: `"a" BETWEEN "b" AND ?`.
+  /// True if the value is between `low` and `high`, or equals one of them: `"a" BETWEEN "b" AND ?`.
   public func between<Low: TypedTerm>(_ low: Low, and high: Value) -> SqlExpression where Low.Value == Value {
     expression.isBetween(low.expression, expression.value(high, .below))
   }
 
-  /// True if the value is between a value and a term or equals a bound: `"a" BETWEEN ? AND "b"`.
+  /// True if the value is between `low` and `high`, or equals one of them: `"a" BETWEEN ? AND "b"`.
   public func between<High: TypedTerm>(_ low: Value, and high: High) -> SqlExpression where High.Value == Value {
     expression.isBetween(expression.value(low, .above), high.expression)
   }
@@ -114,7 +114,7 @@ extension TypedTerm {
   @inlinable
   public func isNot(_ value: Value) -> SqlExpression { expression.compared(.isNotSame, with: value) }
 
-  /// Returns the term with another collation, which compares and orders text: `"a" COLLATE NOCASE`.
+  /// Returns the term with another collation for comparing and ordering text: `"a" COLLATE NOCASE`.
   public func collate(_ collation: Collate) -> TypedExpression<Value> {
     TypedExpression(expression: SqlExpression(.collate(expression, collation)))
   }
@@ -180,7 +180,7 @@ extension TypedTerm where Value: SqlNumber {
   }
 
   /// `"a" / "b"`. NULL if the right side is 0.
-  // Disfavored: for a nullable term another overload returns a single optional.
+  // Disfavored, so that a nullable term gets the overload that returns a single optional.
   @_disfavoredOverload
   public static func / <Right: TypedTerm>(
     left: Self, right: Right
@@ -201,7 +201,7 @@ extension TypedTerm where Value: SqlNumber {
   }
 
   /// `"a" % "b"`. NULL if the right side is 0.
-  // Disfavored: for a nullable term another overload returns a single optional.
+  // Disfavored, so that a nullable term gets the overload that returns a single optional.
   @_disfavoredOverload
   public static func % <Right: TypedTerm>(
     left: Self, right: Right
@@ -261,7 +261,7 @@ extension TypedTerm where Value: SqlNumber {
   }
 
   /// `? / "a"`. NULL if the term is 0.
-  // Disfavored: for a nullable term another overload returns a single optional.
+  // Disfavored, so that a nullable term gets the overload that returns a single optional.
   @_disfavoredOverload
   public static func / (left: Value, right: Self) -> TypedExpression<Value?> {
     TypedExpression(expression: right.expression.operand(left, .divided).combined(.divided, with: right.expression))
