@@ -69,7 +69,11 @@ package struct Renderer {
   @inline(never)
   func write(_ expression: SqlExpression, within outer: Precedence, stack: Int) throws {
     // Within a weaker operator, a comparison has no parentheses.
-    if sql.isKey, outer <= .equality, sql.append(keyOfComparison: expression, parameters) { return }
+    if sql.isKey {
+      if outer <= .equality, sql.append(keyOfComparison: expression, parameters) { return }
+      // A decoded statement has no key. The walk for the SQL text follows.
+      guard sql.hasKey else { return }
+    }
     let precedence = strength(of: expression)
     let isOpen = precedence < outer
     let stack = stack + (isOpen ? 1 : 0)

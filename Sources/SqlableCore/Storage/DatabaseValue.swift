@@ -34,17 +34,20 @@ extension DatabaseValue {
 }
 
 extension DatabaseValue: Hashable {
+  // Not inlined: the comparison of `Data` would be copied into each comparison of rows.
+  @inline(never)
   public static func == (left: DatabaseValue, right: DatabaseValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true
     case (.integer(let left), .integer(let right)): left == right
     case (.real(let left), .real(let right)): left == right
-    case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+    case (.text(let left), .text(let right)): left.isExactly(right)
     case (.blob(let left), .blob(let right)): left == right
     default: false
     }
   }
 
+  @inline(never)
   public func hash(into hasher: inout Hasher) {
     hasher.combine(storageClass)
     switch self {

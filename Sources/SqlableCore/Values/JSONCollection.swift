@@ -79,6 +79,7 @@ package func isStoredAsJSON(_ type: Any.Type) -> Bool {
 
 extension Data {
   /// Joins the parts with commas between two brackets.
+  @inline(never)
   fileprivate init(_ begin: String, _ parts: [Data], _ end: String) {
     self = Data(begin.utf8) + Data(parts.joined(separator: ",".utf8)) + Data(end.utf8)
   }
