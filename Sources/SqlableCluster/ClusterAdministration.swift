@@ -2,7 +2,7 @@
 import Sqlable
 
 /// Management of a cluster's nodes. All methods send their requests to the leader. A method waits until a leader exists
-/// and other membership changes are complete. Throws `.unavailable` after the configuration's timeout.
+/// and other membership changes are complete, and throws `.unavailable` after the configuration's timeout.
 extension SqliteCluster {
   private var membership: ClusterMembership { ClusterMembership(leader) }
 
@@ -15,8 +15,8 @@ extension SqliteCluster {
     try await membership.members(before: Deadline.after(configuration.timeout)).sorted { $0.id < $1.id }
   }
 
-  /// Removes a node, for example after the loss of its machine. If fewer than three voters would remain, a stand-by or
-  /// spare that answers becomes a voter first.
+  /// Removes a node, for example after the loss of its machine. If the node is a voter, stand-bys and then spares that
+  /// answer become voters first, until there are three other voters.
   ///
   /// ```swift
   /// try await cluster.removeMember(2)
@@ -28,8 +28,8 @@ extension SqliteCluster {
     try await membership.remove(id, before: Deadline.after(configuration.timeout))
   }
 
-  /// Removes a node that still answers. If fewer than three voters would remain, a stand-by or spare becomes a voter
-  /// first. If the node is the leader, another voter becomes the leader first.
+  /// Removes a node that still answers. If the node is a voter, stand-bys and then spares that answer become voters
+  /// first, until there are three other voters. If the node is the leader, another voter becomes the leader first.
   ///
   /// ```swift
   /// try await cluster.retireMember(2)     // then stop its process
@@ -52,8 +52,8 @@ extension SqliteCluster {
     try await membership.assign(role, to: id, before: Deadline.after(configuration.timeout))
   }
 
-  /// Makes a voter the leader. Without an id, any voter other than the present leader is chosen. Throws `.misuse` for a
-  /// node that is not a voter.
+  /// Makes a voter the leader. Without an id, chooses a voter that answers and is not the present leader. Throws
+  /// `.misuse` if the node is not a voter, and `.unavailable` if no other voter answers.
   ///
   /// ```swift
   /// try await cluster.transferLeadership(to: 2)

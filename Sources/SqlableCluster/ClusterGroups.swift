@@ -74,7 +74,7 @@ extension ClusterWriter {
     }
   }
 
-  /// Returns the next writes for a group of `count` writes: one write, or several that can be sent together.
+  /// Returns the next writes for a group that has `count` writes: one write, or several that can be sent together.
   private func next(after count: Int, upTo limit: Int) -> [ClusterWrite] {
     state.withLock { state in
       var writes: [ClusterWrite] = []
@@ -131,7 +131,7 @@ extension ClusterWriter {
             putBack(done.map(\.write) + [write])
             throw error
           }
-          // An answer that can't be decoded closes the connection. The other writes did not cause it, and run again.
+          // An answer that can't be decoded closes the connection. The other writes are not at fault, and run again.
           write.stop(sqlError.afterRollback)
           putBack(done.map(\.write))
           throw NodeFailure(address: session.address, reason: "can't decode an answer of the node", wasSent: false)

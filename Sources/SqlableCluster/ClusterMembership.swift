@@ -23,7 +23,7 @@ struct ClusterMembership: Sendable {
     try await change(before: deadline) { _, _ in nil }
   }
 
-  /// Sends the request that `next` returns for the present members until `next` returns nil. Returns the members.
+  /// Sends the requests that `next` returns for the present members, until `next` returns nil. Returns the members.
   @discardableResult
   func change(
     before deadline: ContinuousClock.Instant,
@@ -110,8 +110,8 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Removes a node. If the node is a voter and fewer than three voters would remain, another node that answers becomes
-  /// a voter first; if none answers, fewer voters remain. If the node is the leader, another voter becomes it first.
+  /// Removes a node. If the node is a voter, stand-bys and then spares that answer become voters first, until there are
+  /// three other voters. If the node is the leader, another voter that answers becomes the leader first.
   ///
   /// - Parameter mustAnswer: True if the method throws when the cluster has no such node, or when the node does not
   ///   answer.
@@ -165,7 +165,7 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Makes a voter the leader. If `id` is nil, any voter other than the present leader is chosen.
+  /// Makes a voter the leader. If `id` is nil, chooses a voter that answers and is not the present leader.
   func transfer(to id: UInt64?, before deadline: ContinuousClock.Instant) async throws {
     let former = LockedValue<NodeAddress?>(nil)
     try await change(before: deadline) { members, leader in

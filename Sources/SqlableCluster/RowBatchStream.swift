@@ -37,7 +37,7 @@ struct RowBatchStream {
         try Task.checkCancellation()
         guard deadline > .now else { throw late }
         rows += 1
-        // The loop checks the value itself: the compiler, not the user, chooses between the overloads of forEach.
+        // The compiler can choose the overload that ignores results even for a closure that returns an Iteration.
         if try await body(row) as? Iteration == .stop { return }
       }
     } while try await next(before: deadline, isolation: isolation)

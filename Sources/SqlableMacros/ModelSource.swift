@@ -60,9 +60,9 @@ struct ModelSource {
     guard !isOutline else { return addParts("\(start) = \(isModel ? "column" : "field")(", parts, ")") }
     if let type = property.columnArguments.columnType { parts.append("as: \(type.trimmedDescription)") }
     parts += property.options
-    // A column whose options name another column needs a type: that column can name this column in turn.
-    // With a type, a wrong argument isn't an error at each use of the column too. A type of the program gets none:
-    // it can be unstorable, which `column` reports.
+    // State the type of a column whose options name another column, because that column can name this column in turn.
+    // Also state a type that is certainly storable, so that a wrong argument is not reported at each use of the column.
+    // Don't state a type of the program, because `column` reports a type that can't be stored.
     let namesColumn = property.options.contains { $0.contains("column:") || $0.contains("\(model.name.text).") }
     let statesType = namesColumn || parts.count > 2 && property.valueType.isStorable
     let kind = isModel ? "TypedColumn" : "Field"

@@ -36,7 +36,7 @@ struct PropertyAttribute {
 
   var arguments: [LabeledExprSyntax] { syntax.labeledArguments }
 
-  /// True if a property can't have both attributes. Two attributes `@Index` have two names.
+  /// True if a property can't have both attributes. Two `@Index` attributes are allowed if their names differ.
   func repeats(_ other: PropertyAttribute) -> Bool {
     let names = [self, other].map { $0.kind == .index ? $0.argument("name")?.expression.trimmedDescription : nil }
     return kind == other.kind && names[0] == names[1]

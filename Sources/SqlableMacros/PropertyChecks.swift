@@ -251,7 +251,7 @@ extension ModelDeclaration {
       .remove(attribute.syntax, of: property.variable))
   }
 
-  // MARK: What is no property of the table
+  // MARK: Declarations that are not properties of the table
 
   mutating func refuseAttributes(_ variable: VariableDeclSyntax, _ kind: String) {
     for attribute in variable.propertyAttributes {

@@ -45,7 +45,7 @@ extension ModelDeclaration {
     checkVisibility(context)
     let isVisible = mistakes.all.isEmpty
     if let declaration = syntax.as(ClassDeclSyntax.self) { checkClass(declaration) }
-    // A class that is not final has an outline too.
+    // A class that is not final gets an outline too, so that its mistake is the only error.
     return isVisible && (role == .model || !isClass)
   }
 

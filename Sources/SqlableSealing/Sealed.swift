@@ -19,7 +19,7 @@ import Sqlable
 ///
 /// `Sealed<String>?` stores nil as NULL; `Sealed<String?>` also seals nil, which then has the length of an empty text.
 /// The length of each sealed value is visible. Reading throws `.decoding` for a stored value that does not have the
-/// form of a sealed value. Damage to a sealed value is detected only when the value is opened.
+/// form of a sealed value. Other damage is detected only when the value is opened.
 public struct Sealed<Content: SqlValue>: SealedValue {
   public let bytes: Data
   public static var isDeterministic: Bool { false }

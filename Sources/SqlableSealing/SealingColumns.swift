@@ -39,7 +39,7 @@ extension TypedColumn {
   public func seal<Wrapped: SealedValue>(_ content: Wrapped.Content?, with keys: KeyRing) throws -> Wrapped?
   where Value == Wrapped? { try content.map { try sealed($0, by: keys.current) } }
 
-  /// Opens a value of this column. Returns nil for nil, which NULL is read as.
+  /// Opens a value of this column. Returns nil for nil, which stands for NULL.
   public func open<Wrapped: SealedValue>(_ sealed: Wrapped?, with keys: KeyRing) throws -> Wrapped.Content?
   where Value == Wrapped? { try sealed.map { try opened($0, with: keys) } }
 

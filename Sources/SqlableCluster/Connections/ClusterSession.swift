@@ -46,7 +46,7 @@ actor ClusterSession {
         if error.isNodeFailure { leader.failed(address, error) }
         throw error
       }
-      // No request of the caller was sent. The time limit for connecting can end before the time limit of the call.
+      // The caller's request was not sent. The time limit for connecting can end before the time limit of the call.
       (failure.wasSent, failure.isLate) = (false, failure.isLate && deadline <= .now)
       leader.failed(address, failure)
       throw failure

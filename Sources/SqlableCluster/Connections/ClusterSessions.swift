@@ -21,7 +21,7 @@ final class ClusterSessions: Sendable {
     before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
     _ body: (ClusterSession) async throws -> Value
   ) async throws -> Value {
-    // The confirmation comes before the wait for a connection, so that more reads share one question.
+    // Confirm before waiting for a connection, so that more reads share one confirmation.
     var confirmed = await confirmedLeader(before: deadline)
     let late = SqlError.late("all \(configuration.connections) connections are in use")
     do { try await slots.take(before: deadline, late: late) } catch { throw leader.meaning(ofLate: error) }

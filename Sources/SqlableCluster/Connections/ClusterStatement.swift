@@ -87,7 +87,7 @@ private struct ClusterPragma {
   /// The pragmas that can be read but not set. A node's process ends if the page size is set.
   private static let readPragmas: Set = ["encoding", "freelist_count", "page_count", "page_size"]
 
-  /// The pragmas that an argument sets, also in the form with parentheses.
+  /// The pragmas that an argument sets, also in parentheses: `PRAGMA user_version(7)`.
   private static let setPragmas: Set = ["application_id", "user_version"]
 
   /// The pragmas that have the same meaning on a node as on a file.

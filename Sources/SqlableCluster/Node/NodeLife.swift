@@ -100,8 +100,8 @@ extension SqliteClusterNode {
     if let reason = stopReason { throw reason }
   }
 
-  /// Removes the node from its cluster, and stops the node. If fewer than three voters would remain, a stand-by or
-  /// spare becomes a voter first. If the node is the leader, another voter becomes the leader first.
+  /// Removes the node from its cluster, and stops it. If the node is a voter, stand-bys or spares that answer first
+  /// become voters until there are three others. If the node is the leader, another voter becomes the leader.
   ///
   /// The directory and the id can't be used again. Throws `.misuse` if the node is not running, or is the only node of
   /// its cluster. Throws `.unavailable` if the cluster has no leader within 30 seconds, or before the deadline of
@@ -139,7 +139,7 @@ extension SqliteClusterNode {
       guard await NodeConnection.answers(member.address),
         case .empty = try? await connection.send(.transfer(id: member.id), before: deadline)
       else { continue }
-      // No wait is needed: the new leader starts to lead before this node notices.
+      // Don't wait for the transfer: the new leader starts to lead before this node notices.
       return
     }
   }

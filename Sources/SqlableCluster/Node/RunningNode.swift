@@ -5,8 +5,8 @@ import Glibc
 
 /// A running dqlite node, and the lock of its directory.
 ///
-/// Sound as `Sendable`: 1. the pointer never changes; 2. one thread at a time calls dqlite's functions with the
-/// pointer, on the owner's queue; 3. `stop()` is the last of these calls, and the owner calls `stop()` once.
+/// Safe as `@unchecked Sendable`: the pointer never changes; one thread at a time calls dqlite's functions with the
+/// pointer, on the owner's queue; `stop()` is the last of these calls, and the owner calls `stop()` once.
 final class RunningNode: @unchecked Sendable {
   let directory: NodeDirectory
   let bindAddress: String

@@ -11,13 +11,13 @@ import Sqlable
 /// connections with SQLite in this process. SQLite calls the extension that ``begin(limit:)`` installs for each new
 /// connection.
 ///
-/// Sound as unsynchronized: SQLite calls both functions on the thread that runs the connection's statement.
+/// Safe without locks: SQLite calls both functions on the thread that runs the connection's statement.
 final class StatementWatch {
   /// The maximum processor time of a statement, in nanoseconds. The last started node sets the value.
   private static let limit = LockedValue<(isInstalled: Bool, nanoseconds: Int64)>((false, 0))
   /// The number of SQLite's virtual machine steps between two checks; about a tenth of a millisecond.
   private static let steps: Int32 = 10_000
-  /// The maximum time that counts between two checks. A read waits for its client, and other statements run meanwhile.
+  /// The maximum time that counts between two checks. While a read waits for its client, other statements run.
   private static let longestSlice: Int64 = 50_000_000
   /// The pragmas that change how a database is stored, with the values that dqlite sets itself.
   private static let storagePragmas = [

@@ -24,7 +24,7 @@ final class NodeConnection: Sendable {
   /// Connects, and sends the protocol version. Throws ``NodeFailure`` if the connection fails or takes too long, and
   /// `CancellationError`.
   ///
-  /// The connections of a stopped process stay open. So `isGivenUp` is called repeatedly while a node is silent, and
+  /// The connections of a suspended process stay open. So `isGivenUp` is called repeatedly while a node is silent, and
   /// can end the wait.
   static func open(
     to address: NodeAddress, before deadline: ContinuousClock.Instant,

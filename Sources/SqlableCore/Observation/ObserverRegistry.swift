@@ -107,6 +107,7 @@ package final class ObserverRegistry: Sendable {
     }
   }
 
+  @inline(never)
   func fail(_ error: any Error) {
     didFail?(error)
   }
@@ -187,7 +188,6 @@ package final class ObserverRegistry: Sendable {
       registry.version == version || registry.isRegistered(token)
     }
 
-    @inline(never)
     private func attempt(_ body: () throws -> Void) {
       do { try body() } catch { registry.fail(error) }
     }

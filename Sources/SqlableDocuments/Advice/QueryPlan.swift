@@ -13,12 +13,12 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
     public let detail: String
   }
 
-  /// The names in the statement of the tables that are scanned completely without an index.
+  /// The tables that are scanned completely without an index, by their names in the statement.
   ///
   /// A scan is fine for a small table, and for a statement that needs all rows. Otherwise see `advice(db)`.
   public var scans: [String] {
     steps.compactMap { step in
-      // To build an automatic index for the statement, SQLite also reads all rows.
+      // Include automatic indexes: to build one for the statement, SQLite also reads all rows.
       let detail = step.detail
       if detail.begins(with: "SEARCH "), let search = detail.prefix(before: " USING AUTOMATIC ") {
         return search.suffix(after: "SEARCH ")

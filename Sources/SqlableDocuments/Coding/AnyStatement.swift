@@ -46,7 +46,7 @@ public struct AnyStatement: Sendable {
   }
 
   /// Decodes a statement of one of the rules' models from JSON; see ``Statement/init(json:rules:)``. Decoding allocates
-  /// at most 64 KiB and a hundred bytes per byte of the text.
+  /// at most 64 KiB plus a hundred bytes per byte of the text.
   public init(json: some ContiguousBytes, rules: StatementRules) throws {
     try self.init(JSONReader.read(json), rules)
   }

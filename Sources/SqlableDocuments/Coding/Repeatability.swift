@@ -265,7 +265,7 @@ extension [SelectQuery.Source] {
 }
 
 extension SelectQuery.Clauses {
-  /// True if each row of the result summarizes several rows.
+  /// True if the query groups its rows or computes an aggregate.
   fileprivate var isGrouped: Bool {
     !groups.isEmpty
       || results.contains { result in

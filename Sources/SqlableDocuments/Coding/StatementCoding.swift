@@ -139,7 +139,7 @@ extension Statement {
         _ = try withValues()
         return
       }
-      // A run can still stream rows into the statement.
+      // A batch without rows is checked with a row of NULLs, because a run can still stream rows into the statement.
       writer.clear()
       for position in table.columns.indices where !table.cells[position].isGenerated { writer.put(.null, at: position) }
       let empty = writer
@@ -152,7 +152,7 @@ extension Statement {
 }
 
 extension DecodedStatement {
-  /// True if the query has the form of the operation. All operations except `read` need a query of one model.
+  /// True if the query fits its operation. All operations except `read` need a query of one model.
   var isComplete: Bool {
     guard case .select(let query) = tree, operation != .read else { return true }
     return query.readsOneModel && (operation != .first || query.limit.map { $0 <= 1 } == true)
@@ -160,7 +160,7 @@ extension DecodedStatement {
 
   /// True if a run of the statement returns a value of this type.
   fileprivate func gives<Output, Model>(_ output: Output.Type, of model: Model.Type) -> Bool {
-    // These are all output types of decoded statements.
+    // Decoded statements have only these output types.
     if tree.returnsRows { return output == [Model].self || output == Model?.self }
     return switch tree {
     case .select(let query) where !query.readsOneModel: false

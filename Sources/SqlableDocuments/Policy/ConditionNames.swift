@@ -14,7 +14,7 @@ struct ConditionNames: Sendable {
         { term in
           guard case .special(let special) = term.node, case .fragment(let fragment) = special.form else { return }
           hasText = true
-          // A term is never part of a name, so each text contains only complete names.
+          // A name never spans a term inside the SQL text, so each text between terms contains only complete names.
           for text in fragment.texts { words.formUnion(ConditionNames.words(in: text)) }
         },
         { source in

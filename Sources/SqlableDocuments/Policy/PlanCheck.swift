@@ -11,7 +11,7 @@ extension SqliteDatabase {
   }
 
   private func checkPlan(of statement: TreeStatement, visitingAtMost count: Int) throws {
-    // An invalid statement is skipped, because its run throws the error.
+    // Skip an invalid statement: running the statement throws the error.
     guard let written = try? statement.explained() else { return }
     let tree = statement.tree
     // A plan can depend on values, for a LIKE or a partial index. SQLite chooses such a plan only if the plan is

@@ -38,7 +38,7 @@ extension AssociationLevel {
     }
     try check.check(checkedQuery, .used(.result))
     try checkPath(by: check, under: table)
-    // SQLite would refuse aggregates and windows here in the run.
+    // Refuse aggregates and windows, which SQLite would refuse in these clauses when the query runs.
     let terms = query.clauses.order.map(\.expression) + [query.filter].compactMap(\.self)
     guard !terms.contains(where: \.hasAggregateOrWindow) else { throw DocumentAccess.refusal }
     // The run joins the tables of the path, so the policy's conditions on these tables also restrict the rows.

@@ -6,9 +6,9 @@ extension StatementPolicy {
   func authorizerRules(for work: some Runnable) -> AuthorizerRules {
     var rules = AuthorizerRules(rights: index.rights(of: self))
     rules.allowsChanges = !work.isReadOnly && !kinds.isSubset(of: StatementKind.reads)
-    // Invalid work throws its error in the run.
+    // Ignore the error of invalid work: running the work throws it.
     let statements = (try? (work as? any StatementTrees)?.statements()) ?? []
-    // A limit for each parent row is implemented with row_number().
+    // A limit per parent row uses row_number().
     if statements.count > 1 { rules.functions.insert("row_number".foldedName) }
     guard statements.count > 1 || features.contains(.namedQueries) else { return rules }
     for case .select(let query) in statements.map(\.tree) { rules.queries.formUnion(query.namesOfQueries) }

@@ -106,7 +106,7 @@ struct PolicyCheck {
 
   func check(condition: SqlExpression) throws { try check(condition, .condition(.equality)) }
 
-  /// Checks a term. A condition's operands need the permission for its operator, for any use of the condition.
+  /// Checks a term. For any use of a condition, its operands need the permission for the condition's operator.
   func check(_ term: SqlExpression, _ use: Use) throws {
     switch term.node {
     case .value: return

@@ -48,8 +48,8 @@ extension SqlExpression {
     case .binary(let term)
     where (term.operation == .equal || term.operation == .isSame) && (term.left.isColumn || term.right.isColumn):
       let (operation, left, right) = (term.operation, term.left, term.right)
-      // A parameter is encoded in the format of the compared column. In a subquery, the parameter would not be compared
-      // with a column.
+      // Don't move a parameter into a subquery, where it would not be compared with a column: a parameter is encoded in
+      // the format of the compared column.
       if left.hasForm || right.hasForm { return SqlExpression(.any(TermChain([self, self]))) }
       if right.mayBeConstant { return SqlExpression(.binary(operation, left, right.inQuery)) }
       return left.mayBeConstant ? SqlExpression(.binary(operation, left.inQuery, right)) : self

@@ -13,7 +13,7 @@ extension SelectQuery {
   /// Terms that distinguish all different rows: the keys of the tables, or all columns of combined or distinct rows.
   private var termsToOrderBy: [SqlExpression] {
     let clauses = clauses
-    // SQLite returns groups in the order of their GROUP BY terms.
+    // Groups need no further order, because SQLite returns them in the order of their GROUP BY terms.
     guard clauses.groups.isEmpty, !clauses.hasAggregates else { return [] }
     guard clauses.compounds.isEmpty else { return clauses.isRecursive ? [] : clauses.combinedTerms }
     return clauses.isDistinct ? clauses.resultTerms : clauses.sources.flatMap(\.keyTerms)

@@ -69,7 +69,7 @@ extension DecodedStatement {
       query.conflict == nil || query.conflict == .abort
     else { throw DocumentAccess.refusal }
     if query.table.ignoresOrReplaces { query.conflict = .abort }
-    // Columns with values that are not written are also checked, because a document has no other use for these values.
+    // Check all columns of the document's rows, even those that the insert does not write.
     try check.check(setting: written(nil, of: rules) + (rest.columns ?? []), of: rules)
     try check.check(rest.returned, of: rules)
     if let returned = rest.returned { query.rest.value.returned = try returned.restricted(by: check.policy) }
@@ -102,7 +102,7 @@ extension RowSelection {
     }
     // A change of all rows can't have a condition.
     guard extent != .all else { throw DocumentAccess.refusal }
-    // A change without its own condition is refused. Adding the policy's condition would make the change valid.
+    // A change without its own condition is refused. Don't add the policy's condition, which would make it valid.
     guard let restrictedFilter = try filter?.restricted(by: check.policy) else {
       if extent == .row || isLimited { filter = condition }
       return
@@ -114,7 +114,7 @@ extension RowSelection {
 }
 
 extension SelectQuery {
-  /// Returns the query with the policy's restrictions, as a part. With `isFirstRow`, only the first row is used.
+  /// Returns the restricted query as a part of another query. With `isFirstRow`, only the first row is used.
   fileprivate func restrictedPart(by policy: StatementPolicy, isFirstRow: Bool = false) throws -> SelectQuery {
     var query = try restricted(by: policy)
     if isFirstRow || query.isLimited { query.orderFully() }

@@ -171,7 +171,7 @@ public struct TablePolicy: Sendable {
     return policy
   }
 
-  /// Returns tables' rules. A repeated table is an error: one entry's condition would apply to another's columns.
+  /// Returns the rules. Refuses a repeated table: one entry's condition would apply to the other's columns.
   fileprivate static func each(_ all: [TablePolicy]) -> [TablePolicy] {
     var names: Set<[UInt8]> = []
     return all.map { rules in

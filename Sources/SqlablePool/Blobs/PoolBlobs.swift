@@ -33,7 +33,7 @@ extension SqlitePool {
     }
   }
 
-  /// Replaces a blob of a row by the bytes of a sequence, whose number is known.
+  /// Replaces a blob of a row with `size` bytes from a sequence.
   ///
   /// ```swift
   /// try await pool.writeBlob(Photo.image, of: Photo.byId(7), size: length, from: request.body)
@@ -51,7 +51,7 @@ extension SqlitePool {
   ) async throws where Bytes.Element: Collection<UInt8> {
     let column = column.column
     let exchange = ThreadExchange<[UInt8]?, Void>()
-    // No shared commit: after a failed shared commit the write would run again, but the bytes come only once.
+    // Don't share a commit: a failed shared commit would run the write again, but the sequence delivers its bytes once.
     let call = Task {
       do {
         try await perform(.outsideTransaction, at: .init(file: file, line: line)) { db in
@@ -77,7 +77,7 @@ extension SqlitePool {
         for try await chunk in bytes { _ = try await exchange.ask([UInt8](chunk)) }
         _ = try await exchange.ask(nil)
       } catch {
-        // The transaction ends before the caller continues. A cancellation can come after all bytes were stored.
+        // End the transaction first. If all bytes were already stored, the cancellation has no effect.
         exchange.end(error)
         if case .success = await call.result { return }
         throw error
@@ -108,7 +108,7 @@ public struct BlobBytes: AsyncSequence, Sendable {
     public mutating func next() async throws -> [UInt8]? { try await loop.next() }
   }
 
-  /// The read of one loop, which ends with the loop.
+  /// The read of one loop. Releasing this object ends the read.
   fileprivate final class Loop {
     private let exchange = Exchange()
     private let answer: @Sendable (Exchange) async throws -> Void

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SqlableCore
 
-/// An open blob, whose bytes are read and written in parts. `readBlob` and `writeBlob` of a handle open a blob.
+/// An open blob whose bytes are read and written in parts. `readBlob` and `writeBlob` of a handle open a blob.
 ///
 /// A blob is valid inside the closure that receives it; later calls throw `.misuse`. If a statement of the closure
 /// changes or deletes the row, or a savepoint is rolled back, later calls throw `.notFound`.
@@ -146,7 +146,7 @@ extension SqliteDatabase {
   }
 }
 
-/// A value of a row that is to be opened.
+/// The blob to open: one column of one row.
 private struct BlobPlace {
   let column: Column
   let table: TableInfo

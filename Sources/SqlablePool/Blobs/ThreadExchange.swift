@@ -1,15 +1,15 @@
 import Dispatch
 import SqlableCore
 
-/// An exchange between a task, which asks, and a thread, which answers and holds a handle. The task waits for each
-/// answer, so the exchange holds at most one question.
+/// A channel for a task's questions to a thread that holds a handle. The task waits for each answer, so the channel
+/// holds at most one question.
 ///
-/// A thread waits, because a blob is open only as long as the closure of its handle runs.
+/// The answering side blocks a thread, because a blob is open only while the synchronous closure of its handle runs.
 final class ThreadExchange<Question: Sendable, Answer: Sendable>: Sendable {
   private struct State {
     var question: Question?
     var waiting: CheckedContinuation<Answer?, any Error>?
-    /// The end: nil as long as both sides go on.
+    /// The outcome of the exchange; nil until either side ends the exchange.
     var end: Result<Void, any Error>?
   }
 
@@ -18,7 +18,7 @@ final class ThreadExchange<Question: Sendable, Answer: Sendable>: Sendable {
 
   // MARK: The task
 
-  /// Asks the thread; returns nil after the end, or throws the end's error. A cancellation of the task is an end.
+  /// Asks the thread; returns nil after the end, or throws the end's error. Cancelling the task ends the exchange.
   func ask(_ question: Question) async throws -> Answer? {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -62,7 +62,7 @@ final class ThreadExchange<Question: Sendable, Answer: Sendable>: Sendable {
 
   // MARK: Both
 
-  /// Ends the exchange for both sides. Only the first end counts.
+  /// Ends the exchange for both sides. Later calls have no effect.
   func end(_ error: (any Error)? = nil) {
     let end: Result<Void, any Error> = error.map { .failure($0) } ?? .success(())
     let (waiting, first) = state.withLock { state in

@@ -7,7 +7,7 @@ public enum ChangeEvent<Row: Sendable>: Sendable {
   /// Rows might have changed without being reported. Code that caches rows of the table must read them again.
   ///
   /// Possible causes: another process committed, the schema changed, or a slow loop's full buffer was emptied. A loop
-  /// also starts with `.missed` while another loop uses the same sequence.
+  /// that starts while another loop uses the same sequence also begins with `.missed`.
   case missed
 }
 

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// An index of loops over changes, by table, and by id or key. A changed row needs a few lookups for all loops.
+/// An index of loops over changes, by table and by the observed row's id or key. Each changed row takes a few lookups.
 struct ChangeIndex {
   private typealias Events = [ChangeEvent<RowChange>]
 
@@ -36,7 +36,7 @@ struct ChangeIndex {
       }
       guard !byKey.isEmpty else { return candidates }
       if row.hasCustomCollation {
-        // The table might declare a collation that the model does not, and that treats any two texts as equal.
+        // The table might declare a collation, unknown to the model, that equates any two texts.
         for numbers in byKey.values { candidates.formUnion(numbers) }
         return candidates
       }

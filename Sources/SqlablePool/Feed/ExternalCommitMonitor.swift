@@ -20,7 +20,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private var watch: FileWatch?
   private var handle: SqliteDatabase?
   private var detector: CommitDetector
-  /// The suspended watch; `watch` might have been replaced since then.
+  /// The watch that was suspended for a pause. `watch` might have been replaced since then.
   private var suspended: FileWatch?
   /// True if commits might be undetected, because the last check failed or the connection was closed.
   private var isBlind = false
@@ -94,7 +94,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
       if watch == nil { watchWAL(of: handle) }
       let commitsBefore = feed.ownCommits
       let version = try handle.dataVersion()
-      // If the file is gone, live results must be read again, because the read throws the error.
+      // If the file is gone, make live results read again, so that their loops throw the error.
       if isPoll, try handle.isFileGone() { return feed.othersCommitted() }
       switch detector.judge(commitsBefore: commitsBefore, version: version, commitsAfter: feed.ownCommits) {
       case .nothing: break
@@ -134,7 +134,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   // MARK: Ambiguous checks
 
-  /// A transaction that the writer begins during the pause checks for commits; otherwise the writer must check.
+  /// Ignores file events for a pause. Then the writer must check, unless a transaction began meanwhile and checked.
   private func pauseListening() {
     suspended = watch
     suspended?.suspend()

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// An index of live results by tables, and by a value that filters require. A changed row needs two lookups per column.
+/// An index of live results by table, and by a value that filters require. A changed row takes two lookups per column.
 struct LiveQueryIndex {
   private struct Entry {
     weak var result: (any FollowedLiveQuery)?
@@ -15,7 +15,7 @@ struct LiveQueryIndex {
     case value(table: [UInt8], DemandedColumn, MatchKey)
   }
 
-  /// A column of which filters require values, in a table with these columns.
+  /// A column whose values filters require, in a table with these columns.
   private struct DemandedColumn: Hashable {
     let position: Int
     let columns: [String]

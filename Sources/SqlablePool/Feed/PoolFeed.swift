@@ -3,7 +3,7 @@ import Glibc
 import SqlableCore
 import Synchronization
 
-/// Notifies the pool's loops of commits by the pool and by other processes.
+/// The link between the pool's commits and its loops: notifies loops of commits by the pool and by other processes.
 ///
 /// The committing thread appends the recorded changes to the commit queue. A dispatch queue matches the commits with
 /// the subscribers. A subscriber that can't wait matches the commits on its own thread. Commits are matched in commit
@@ -25,7 +25,7 @@ package final class PoolFeed: CommitSink {
       return self.interest != before
     }
 
-    /// Removes a subscriber; returns true if the union of interests changes. Recording too much is harmless.
+    /// Removes a subscriber; returns true if the recorded tables change. Recording too many tables is harmless.
     mutating func forget(_ number: Int) -> Bool {
       bySubscriber[number] = nil
       removedCount += 1
@@ -58,7 +58,7 @@ package final class PoolFeed: CommitSink {
   private let deferredMatches = LockedValue<[Matches]>([])
   private let lastPosition = Atomic(0)
   private let matchedPosition = Atomic(0)
-  /// The number of subscribers that need to receive commits without recorded changes.
+  /// The number of subscribers that need every commit, even a commit without recorded changes.
   private let subscriberCount = Atomic(0)
   private let largestBuffer = Atomic(CommitQueue.maximumWeight)
   private let loops = Atomic(0)
@@ -271,7 +271,7 @@ package final class PoolFeed: CommitSink {
     if isFirst { queue.async { [self] in matchWhatComes() } }
   }
 
-  /// The wait per matched commit and the longest wait, in microseconds, for `matchWhatComes`.
+  /// The time to sleep per matched commit, and the longest sleep, in microseconds; see `matchWhatComes`.
   private static let (gathering, longestGathering) = (500, 4_000)
 
   /// Matches the queued commits until no commit follows. The first commit is matched immediately. After each match the

@@ -1,7 +1,7 @@
 import SqlableCore
 import Synchronization
 
-/// Evaluates a statement's filter for single rows, by SQLite's rules.
+/// A statement's filter that is evaluated for changed rows, by SQLite's rules.
 package final class RowFilter: Sendable {
   package struct Key: Hashable {
     /// A query that returns whether any row matches the filter.
@@ -9,13 +9,13 @@ package final class RowFilter: Sendable {
     let table: String
     let columns: [ComparedColumn]
 
-    /// Creates the key of a statement's filter. Nil for a statement without a filter, and for a filter that a single
-    /// row can't decide: one with a subquery, SQL text, or a function other than `lower`, `upper`, `length` and `abs`.
+    /// Creates the key of a statement's filter. Nil without a filter, and if a copy of a single row can't decide the
+    /// filter or the order; see `dependsOnOneRow`.
     init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
       let table = query.table
       // The copy of the table is not STRICT, and ANY has another meaning in STRICT tables. If the order uses values of
-      // several rows, changes to other rows can affect the order. A column name that is missing in the table is the
-      // rowid, which differs in the copy.
+      // several rows, changes to other rows can affect the order. A column name that the table does not have refers to
+      // the rowid, which differs in the copy.
       let names = Set(columns.map(\.name.foldedName))
       guard let filter = query.filter, filter.dependsOnOneRow,
         query.clauses.order.allSatisfy(\.expression.dependsOnOneRow),
@@ -30,7 +30,7 @@ package final class RowFilter: Sendable {
     }
   }
 
-  /// A number, because addresses are reused.
+  /// A number that identifies the filter, because an object's address can be reused.
   private let id = RowFilter.count.add(1, ordering: .relaxed).newValue
   private static let count = Atomic(0)
   private let key: Key
@@ -113,7 +113,7 @@ package final class RowFilter: Sendable {
   }
 }
 
-/// In-memory tables for evaluating filters, with the original columns' comparisons. All filters of a pool share them.
+/// In-memory tables for evaluating filters, with the original columns' comparison rules. All filters share them.
 final class FilterTables: Sendable {
   private struct State {
     var database: SqliteDatabase?
@@ -128,7 +128,7 @@ final class FilterTables: Sendable {
 
   private let root: SqliteDatabase
   private let state = LockedValue(State())
-  /// The state for case-sensitive LIKE, in a separate database: the PRAGMA would recompile every statement.
+  /// The state for case-sensitive LIKE: a separate database, because setting the PRAGMA recompiles all statements.
   private let caseSensitive = LockedValue(State())
 
   init(root: SqliteDatabase) { self.root = root }
@@ -141,7 +141,7 @@ final class FilterTables: Sendable {
     try (like == .caseInsensitive ? state : caseSensitive).withLock { state in
       let db = try state.database ?? open(like)
       state.database = db
-      // The next question opens a new database.
+      // Discard a lost database, so that the next question opens a new one.
       defer { if db.connection?.isLost == true { state = State() } }
       let name = table.foldedName
       if state.columns[name] != columns {
@@ -155,7 +155,7 @@ final class FilterTables: Sendable {
         state.columns[name] = columns
       }
       var holds = false
-      // `query` caches the compiled statement.
+      // Use `query`, because it caches the compiled INSERT.
       try db.transaction { db -> TransactionResult in
         for row in rows { try db.query("INSERT INTO \(table: table) VALUES (\(row))") { _ in } }
         holds = try question(db)
@@ -180,7 +180,7 @@ extension SqlExpression {
     return node.terms.contains(where: \.usesLike)
   }
 
-  /// True if the expression depends only on the values of one row.
+  /// True if one row determines the value. False for subqueries, SQL text, parameters, CASE, casts and most functions.
   fileprivate var dependsOnOneRow: Bool {
     switch node {
     case .column, .value: true

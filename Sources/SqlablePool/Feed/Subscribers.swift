@@ -70,9 +70,8 @@ struct Subscribers {
       for number in results.numbers { results.notify(number, nil, entry.position, &matches) }
       return
     }
-    // A subscriber might have joined after the transaction read the interests, so the commit might affect the
-    // subscriber regardless of the recorded changes. A subscriber that this transaction knew is also known to later
-    // transactions.
+    // A subscriber might have joined after the transaction read the interests. The recorded changes then do not show
+    // whether the commit affects it. Once a transaction knew a subscriber, all later transactions know it, too.
     if !recent.isEmpty { recent = recent.filter { commit.isUnknown(toOneSince: $0.value) } }
     for number in recent.keys {
       changes.miss(number, entry.position, &matches)

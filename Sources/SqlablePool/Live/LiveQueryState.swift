@@ -124,13 +124,13 @@ struct LiveQueryState<Value: Sendable> {
     latest?.value = nil
   }
 
-  /// Returns the next step of a loop that needs the commits up to `position`, which are matched if `isMatched`.
+  /// Returns the next step of a loop that needs the commits up to `position`. `isMatched` is true if they are matched.
   mutating func step(_ number: Int, holding position: Int, isMatched: Bool) -> Step {
     if isEnded { return .end }
     if let error = failures.removeValue(forKey: number) { return .fail(error) }
     guard var loop = loops[number] else { return .end }
     if !loop.hasAsked {
-      // Earlier commits of other processes might be undetected, and only a later fetch certainly includes them.
+      // Require a later fetch, because earlier commits of other processes might be undetected.
       (loop.hasAsked, loop.fetchNumber) = (true, fetchCount)
     }
     loop = current(loop)
@@ -153,7 +153,7 @@ struct LiveQueryState<Value: Sendable> {
     return .wait(isNeeded: undecidedRows.contains { $0.position > loop.position })
   }
 
-  /// Returns the loop, updated to the latest fetch if this fetch returned the edition that the loop has.
+  /// Returns the loop, updated to the latest fetch if the loop already has the edition that this fetch returned.
   private func current(_ loop: Loop) -> Loop {
     guard let latest, loop.edition == latest.edition else { return loop }
     var loop = loop
@@ -212,7 +212,7 @@ struct LiveQueryState<Value: Sendable> {
 
   /// Handles a commit; nil stands for a commit with unknown changes.
   mutating func didCommit(_ commit: CommittedChanges?, at position: Int) {
-    // Every loop has a result that includes the commit.
+    // Do nothing if every loop has a result that includes the commit.
     if outdatedLoops == 0, let latest, latest.fetch.position >= position { return }
     switch staleness(after: commit) {
     case .fresh: break
@@ -299,7 +299,7 @@ struct LiveQueryState<Value: Sendable> {
     latest = Latest(fetch: fetch, edition: editions, value: value, contents: contents)
     if outdatedLoops == 0 { dropValue() }
     if let last = undecidedRows.last(where: { $0.position <= fetch.position }) {
-      // The filter is not needed: the fetch includes these rows, and loops with older results might wait for the rows.
+      // The filter need not be evaluated: the fetch includes these rows. Loops with older results might wait for them.
       invalidate(last.position)
     }
     fetchPosition = -1

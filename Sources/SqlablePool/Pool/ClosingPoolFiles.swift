@@ -32,18 +32,19 @@ extension SqlitePool {
   /// ```
   ///
   /// The pool waits for running calls. Later calls wait until `body` has returned or thrown; this wait counts toward
-  /// their `waitTimeout` and deadlines. Before `body` runs, the WAL is checkpointed into the file. A call on the pool
-  /// inside `body` throws `.misuse`. A call on another thread waits, so `body` must not wait for that thread.
+  /// their `waitTimeout` and deadlines. Before `body` runs, the WAL is checkpointed into the file, unless the file is
+  /// damaged or not writable. A call on the pool inside `body` throws `.misuse`. A call on another thread waits, so
+  /// `body` must not wait for that thread.
   ///
   /// The reopened file has the same functions, collations, observers, traces and attached databases, and the pool calls
   /// `onOpen` again. If no file exists at the path, the pool creates an empty database; run your migrations as after
   /// opening a pool. Live results are read again, and loops over changes receive `.missed`. An archive of the pool
   /// starts again with a copy of the database. The archive contains all earlier commits.
   ///
-  /// Throws `.busy`, with the call site, if a call runs for longer than `duration` or the deadline of
-  /// ``withDeadline(_:_:)``. Throws `.busy` too if another process, another pool, or a handle of this process has the
-  /// file open. Throws `.misuse` inside a closure of the pool, and `.closed` for a closed pool. Blocks the thread. In
-  /// `async` code, use the overload with `await`.
+  /// Throws `.busy`, with the call site, if a call runs until the end of `duration` or the deadline of
+  /// ``withDeadline(_:_:)``. Also throws `.busy` if another process keeps the file open until then, or if an unrelated
+  /// pool or handle of this process has the file open. Throws `.misuse` inside a closure of the pool, and `.closed` for
+  /// a closed pool. Blocks the thread. In `async` code, use the overload with `await`.
   @discardableResult
   public func withClosed<Value>(
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,
@@ -63,7 +64,7 @@ extension SqlitePool {
     try await closingOnOwnThread(.init(file: file, line: line)) { try self.close($0, within: duration, body) }
   }
 
-  /// Calls `body` on a separate thread with a barrier that a cancellation of the task stops.
+  /// Calls `body` on a separate thread with a close barrier. Cancelling the task stops the barrier.
   func closingOnOwnThread<Value: Sendable>(
     _ callSite: CallSite, _ body: @escaping @Sendable (FileCloseBarrier) throws -> Value
   ) async throws -> Value {
@@ -94,7 +95,7 @@ extension SqlitePool {
       throw misuse("can't close the files inside a closure of the pool")
     }
     let end = Deadline.after(duration)
-    // Other processes might keep the file open for a while. This pool's calls continue during the wait.
+    // Wait before `closing`, so that this pool's calls continue while another process has the file open.
     root.waitForOtherProcesses(until: end) { closeBarrier.hasToStop }
     return try root.closing(.init(callSite: "\(closeBarrier.callSite)"), until: end) {
       let users = allFileUsers

@@ -7,7 +7,7 @@ extension SqlitePool {
   /// the outcome of the first write and the next call for the writer, and ends the other calls.
   ///
   /// A failing write is rolled back alone. A full disk, an interrupted statement or a deferred foreign key can roll
-  /// back the whole transaction. Each call that shared it then runs again in its own transaction, except calls that
+  /// back the whole transaction. Each call of the group then runs again in its own transaction, except calls that
   /// failed and were stopped. If the handle is lost or has changed settings, no call runs again.
   func runGroup(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
     var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []

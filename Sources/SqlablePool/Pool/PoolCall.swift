@@ -52,7 +52,7 @@ package final class PoolCall: @unchecked Sendable {
   var state = State.created
   var stopped: Reason?
   var gotHandle: ContinuousClock.Instant?
-  /// True if a quick attempt on the caller's thread was given up and the work runs again as another call.
+  /// True if a quick read on the caller's thread was interrupted. The work then runs again as another call.
   var isAbandoned = false
   /// True if the call was reported as a long read.
   var isReported = false
@@ -92,7 +92,7 @@ package final class PoolCall: @unchecked Sendable {
   /// The time at which the call times out in its current state.
   var nextCheck: ContinuousClock.Instant? {
     switch state {
-    // A waiting thread handles its own timeout.
+    // Without `resume`, the caller's thread waits and handles the timeout itself.
     case .waiting: resume == nil ? nil : waitEnd
     case .running: deadline
     case .created, .ending: nil

@@ -54,7 +54,7 @@ extension SqlitePool {
     public var walSize: Int
     /// The maximum duration of a read. Default: 60 seconds.
     public var read: Duration
-    /// The maximum duration of a write for which other writes wait. Default: 10 seconds.
+    /// The maximum duration of a write that makes other writes wait. Default: 10 seconds.
     public var write: Duration
     /// The maximum time during which an archive can miss commits, in addition to its interval. Default: 10 minutes.
     public var archiveLag: Duration

@@ -82,7 +82,7 @@ public struct PoolRows<Row: Sendable>: AsyncSequence, Sendable {
     }
 
     deinit {
-      // A reader that waits for space in the buffer is not interrupted by SQLite.
+      // End the buffer, because interrupting SQLite does not wake a reader that waits for space in the buffer.
       buffer.end(.failure(CancellationError()))
       task.cancel()
     }

@@ -90,7 +90,7 @@ extension SqlitePool {
         do {
           switch try withState({ try $0.enter(call, configuration, by: nil) }) {
           case .nested(let handle):
-            // The task runs on a thread that holds a handle, but not inside the closure, because a closure can't await.
+            // The calling thread holds a handle but can't be inside its closure, where `await` is impossible.
             call.resume?(Result { try runInside(call, handle) })
           case .granted(let handle): handOn(handle, to: call)
           case .waits: inspect(call)

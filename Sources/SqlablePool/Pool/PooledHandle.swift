@@ -33,7 +33,7 @@ package final class PooledHandle: @unchecked Sendable {
     if let database {
       database.lend(to: pthread_self())
       let now = ContinuousClock.now
-      // At most once per second: the check is a system call, and a second of a deleted file is harmless.
+      // At most once per second: the check is a system call, and using a deleted file for a second is harmless.
       if now - checked > .seconds(1) {
         checked = now
         try database.checkFileIsThere(isRead: !isWriter)

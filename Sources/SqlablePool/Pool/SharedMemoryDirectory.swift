@@ -29,7 +29,7 @@ package final class SharedMemoryDirectory: Sendable {
       let number = SharedMemoryDirectory.number.add(1, ordering: .relaxed).newValue
       let path = "\(SharedMemoryDirectory.parent)/\(SharedMemoryDirectory.prefix)\(getpid())-\(number)"
       guard mkdir(path, 0o700) == 0 else {
-        // A process in another PID namespace can have the same process id.
+        // Try another name, because a process in another PID namespace can have the same process id.
         if errno == EEXIST { continue }
         throw SharedMemoryDirectory.failure("create")
       }

@@ -1,7 +1,7 @@
 import Dispatch
 import SqlableCore
 
-/// Limits the WAL's size: decides when to check the size, and whether to reset the WAL.
+/// A limiter of the WAL's size, which decides when to check the size and whether to reset the WAL.
 package final class WALSizeLimiter: Sendable {
   private struct State {
     /// The time of the next size check, because checking after every commit would take too long.

@@ -98,7 +98,7 @@ extension SqlitePool {
     guard withState({ $0.ownHandle }) == nil else { throw misuse("can't yield inside a closure of the pool") }
   }
 
-  /// Runs steps of one transaction until another writer waits. Returns the pause before the next; nil after the last.
+  /// Runs steps of one transaction until another writer waits. Returns the pause before the next transaction, or nil.
   private func steps(_ db: SqliteDatabase, _ step: (SqliteDatabase, Bool) throws -> Iteration) throws -> Duration? {
     try db.transaction { db in
       gate.beginLookingForHandles()
@@ -114,7 +114,7 @@ extension SqliteDatabase {
   /// The pause that lets waiting handles write. A waiting handle notices a commit only at its next attempt.
   fileprivate static let pauseForHandles = Duration.microseconds(Int(BusyWait.longestPause) + 5_000)
 
-  /// Runs steps until `.stop`, or until `isWanted` returns another writer's pause. Returns the pause; otherwise nil.
+  /// Runs steps until `.stop`, or until `isWanted` returns a pause for another writer. Returns the pause, or nil.
   fileprivate func runSteps(
     _ step: (SqliteDatabase, Bool) throws -> Iteration, until isWanted: () -> Duration?
   ) throws -> Duration? {
@@ -174,7 +174,7 @@ extension SqliteDatabase {
       let now = ContinuousClock.now
       guard now >= next else { return nil }
       next = now + .milliseconds(1)
-      // A pool that has its turn waits for SQLite's lock, which this handle holds.
+      // Check the queue and the turn: a pool that has its turn waits for SQLite's lock, which this handle holds.
       return gate.isLockedByOthers(.queueAndTurn) || gate.lastWait != lastWait ? SqliteDatabase.pauseForHandles : nil
     }
   }

@@ -29,12 +29,12 @@ extension Association: Hashable {
 /// An association without the models that it connects.
 package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
   package var level: AssociationLevel
-  /// Creates the part that reads the level's rows under the rows of a parent table. The types determine the closure, so
-  /// parts with equal levels and the same `Output` are equal.
+  /// Creates the part for a level and a parent table. The types determine this closure, so parts with equal levels and
+  /// the same `Output` are equal.
   let gathering: @Sendable (AssociationLevel, TableInfo) throws -> GatheredPart<Output>
 
-  /// Creates the part that reads the rows under the rows of a parent table. By default the rows come from the parent's
-  /// database, because a foreign key can't reference another database. An association can name another database.
+  /// Creates the part for rows of a parent table. By default the associated rows come from the parent's database,
+  /// because a foreign key can't reference another database. An association can name another database.
   func gathering(under table: TableInfo) throws -> GatheredPart<Output> {
     var level = level
     if let database = table.database { level.inherit(database: database) }

@@ -23,7 +23,7 @@ package struct AssociationLevel: Sendable, Hashable {
     path.read(fromDatabase: database)
   }
 
-  /// Reads the tables that no call has assigned to a database from `database`.
+  /// Makes the level read from `database`, except tables for which `in(database:)` has set a database.
   mutating func inherit(database: String) {
     if query.table.database == nil { query.clauses.read(fromDatabase: database) }
     path.inherit(database: database)
@@ -61,7 +61,7 @@ extension AssociationLevel {
     case .value(let term):
       if let defect = defect(ofValue: term) { rows.clauses.defect = defect }
       rows.clauses.order = []
-      // One row with the aggregate of no rows. A count does not need this row: a count of no rows is 0.
+      // Add a row with the aggregate of no rows. A count needs no such row, because a count of no rows is 0.
       var none = rows
       none.clauses.results = path.columns.map { _ in .term(SqlExpression(DatabaseValue.null)) } + [.term(term)]
       none.filter(SqlExpression(.binary(.equal, path.terms[0], SqlExpression(DatabaseValue.null))))
@@ -151,7 +151,7 @@ extension AssociationLevel {
 }
 
 extension SelectQuery {
-  /// Returns a query that numbers the rows of each group and keeps the numbers within the limit and offset.
+  /// Returns a query that numbers the rows of each group, and keeps the rows within the limit and offset.
   fileprivate func ranked(by group: [SqlExpression]) -> LevelQuery {
     var numbered = self
     let columns = clauses.columns
@@ -194,7 +194,7 @@ extension SelectQuery {
     let columns = source.table.columns.map { SqlExpression(.qualified(alias: name, ColumnReference($0))) }
     var (renamed, first) = (term, 0)
     for source in clauses.sources {
-      // Terms can't name a table with an alias.
+      // If a table has an alias, terms can refer to the table only by the alias.
       if source.alias == nil { renamed = renamed.replacing(source.table) { [first] in columns[first + $0] } }
       first += source.table.count
     }

@@ -14,7 +14,7 @@ extension SqlExpression {
   }
 }
 
-// Partitions are parameter packs: an element of a named query's columns can't be converted to `any AnyTerm`.
+// Partitions are parameter packs, because an element of a named query's columns can't be converted to `any AnyTerm`.
 
 extension TypedExpression {
   /// Computes a value for each row from the rows of the frame. By default, the frame is the partition up to the current

@@ -3,7 +3,7 @@ import SqlableCore
 
 /// The log file of an archive to which commits are appended.
 ///
-/// Sound as `Sendable`: only one thread at a time uses the writer.
+/// Safe as `@unchecked Sendable`: only one thread at a time uses the writer.
 final class ArchiveFileWriter: @unchecked Sendable {
   private let descriptor: Int32
   let path: String

@@ -8,7 +8,7 @@ import SqlableCore
 /// from copying the WAL into the file. The WAL can then be reset once but not twice, and all its frames are newer than
 /// the snapshot.
 ///
-/// Sound as `Sendable`: only one thread at a time uses the hold.
+/// Safe as `@unchecked Sendable`: only one thread at a time uses the hold.
 final class ArchiveHold: @unchecked Sendable {
   private let db: SqliteDatabase
   private(set) var isHeld = false

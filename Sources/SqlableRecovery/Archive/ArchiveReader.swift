@@ -22,7 +22,7 @@ struct ArchiveReader {
       }
       let log = try ArchiveFile(files.directory(ofGeneration: generation) + "/" + ArchiveFileWriter.name(from: start))
       guard log.isHeader(of: start, after: sum) else {
-        // The process was killed between creating the file and writing its header.
+        // Ignore a last file without records: a process was killed between creating the file and writing its header.
         if index == starts.count - 1, log.size <= ArchiveFileWriter.headerSize { return }
         throw damaged("the header of \(log.path) is damaged")
       }

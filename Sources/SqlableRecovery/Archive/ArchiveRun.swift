@@ -4,9 +4,9 @@ import Glibc
 import SqlableCore
 import SqlablePool
 
-/// Archives the commits of a pool.
+/// The archiving of a pool's commits.
 ///
-/// Sound as `Sendable`:
+/// Safe as `@unchecked Sendable`:
 /// 1. Before `start()`, only the creator uses the run; afterwards, mutable state is used only on `queue`.
 /// 2. `state` has its own lock.
 final class ArchiveRun: @unchecked Sendable {
@@ -33,10 +33,10 @@ final class ArchiveRun: @unchecked Sendable {
   /// The number of frames at which the archive resets the WAL.
   private var checkpointAt = ArchiveRun.checkpointFrames
   private static let checkpointFrames = 1_000
-  /// The factor for the WAL size at which the writer's commits run a checkpoint. While the archive prevents the reset
-  /// of the WAL, each commit above the size would run a checkpoint. Four threads made 21,000 commits a second in that
-  /// case, and 37,000 with only the archive's checkpoints. The writer's checkpoints still run if the archive's
-  /// checkpoints fail.
+  /// The factor by which the archive raises the WAL size at which the writer's commits run a checkpoint. While the
+  /// archive prevents the reset of the WAL, each commit above the size would run a checkpoint. Four threads made 21,000
+  /// commits a second in that case, and 37,000 with only the archive's checkpoints. The writer's checkpoints still run
+  /// if the archive's checkpoints fail.
   private static let autocheckpointFactor = 16
 
   /// The open log file of the generation; nil if a new generation must be started.
@@ -85,7 +85,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Archives all commits made so far, and returns the number of the last commit. Throws `.closed` after `end()`.
   func flush() throws -> Int {
-    // Inside a pool's closure, this call runs on the pool's thread, and `tidy` can't write. The timer runs it later.
+    // Inside a pool's closure, this call runs on the pool's thread, where `tidy` can't write. The timer tidies later.
     let isOutside = pool?.withState { $0.ownHandle == nil } ?? true
     return try queue.sync {
       guard !isEnded else { throw SqlError(.closed, message: "the archive was stopped") }
@@ -141,7 +141,7 @@ final class ArchiveRun: @unchecked Sendable {
   // MARK: On the queue
 
   private func archive(tidies: Bool = true) throws {
-    // The timer can fire once more after its cancellation.
+    // A timer event can arrive after the end, or during a pause.
     guard !isEnded, !isPaused else { return }
     do {
       try lockAgain()
@@ -207,7 +207,7 @@ final class ArchiveRun: @unchecked Sendable {
     if isNew { root.fail(error) }
     guard hold.isHeld, output != nil, let end = try? hold.logEnd() else { return }
     guard walSize(end.frames) > options.maximumWalSize else { return }
-    // A gap in the archive is better than a disk that the WAL has filled.
+    // Let SQLite reset the WAL: a gap in the archive is better than a disk that the WAL has filled.
     hold.end()
     output = nil
     state.withLock { $0.gaps += 1 }
@@ -275,7 +275,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   private func removeOld() throws {
     guard let keep = options.keep else { return }
-    // `keep` is longer than any possible age.
+    // If the conversion fails, `keep` is longer than any possible age.
     guard let age = Int64(exactly: (keep / .microseconds(1)).rounded()) else { return }
     let oldest = clock.age.addingSaturated(-age)
     let generations = try files.generations()

@@ -37,7 +37,7 @@ public struct DatabaseArchive: Sendable, Hashable {
   public struct Commit: Sendable, Hashable {
     public let commit: Int
     /// The time of archiving. The first commit of a range has the time of the database copy, which can be much later
-    /// than the commit. For others, at most the archive's interval after the commit, unless archiving failed or lagged.
+    /// than the commit. Other commits are archived at most an interval later, unless archiving failed or lagged.
     public let time: Date
   }
 

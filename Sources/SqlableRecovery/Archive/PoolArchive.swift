@@ -12,9 +12,9 @@ extension SqlitePool {
   /// ```
   ///
   /// The archive's directory first gets a copy of the database, and then the changed pages of each commit, read from
-  /// the WAL. Put the directory on another disk or machine. If the process is killed or the disk is lost, the commits
-  /// of the last `interval` are lost. Each start creates a new copy. Commits that were made while no archive was
-  /// running are not archived.
+  /// the WAL. Put the directory on another disk or machine. If the process is killed or the disk is lost, normally at
+  /// most the commits of the last `interval` are lost. Each start creates a new copy. Commits that were made while no
+  /// archive was running are not archived.
   ///
   /// The WAL is not reset until its commits are archived. The archive resets the WAL every 1,000 pages; writers wait
   /// only during the reset. Connections outside this pool can write too, but must not run `wal_checkpoint(TRUNCATE)`

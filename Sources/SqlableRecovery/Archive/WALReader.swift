@@ -6,7 +6,7 @@ import SqlableCore
 /// Reading after a position is safe only while a read transaction prevents a second reset of the WAL; see
 /// ``ArchiveRun``. SQLite locks no bytes of the WAL file, so closing the descriptor releases no locks.
 ///
-/// Sound as `Sendable`: only one thread at a time uses the reader.
+/// Safe as `@unchecked Sendable`: only one thread at a time uses the reader.
 final class WALReader: @unchecked Sendable {
   private let descriptor: Int32
   let path: String

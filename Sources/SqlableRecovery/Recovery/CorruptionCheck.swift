@@ -50,7 +50,7 @@ struct CorruptionCheck {
       {
         refusal = error
       }
-      // Without the lock, a b-tree might change during the check. SQLite can't lock a file with a damaged header.
+      // Check the pages if the file is locked or too damaged to be locked. Otherwise a b-tree might change meanwhile.
       if refusal?.reportsDamage ?? true { try checkPages(&report) }
       try checkContent(connection, &report)
       report.isExclusive = refusal == nil && exclusively
@@ -119,12 +119,12 @@ extension SqlError {
 }
 
 extension SqliteDatabase {
-  /// The first error that reported damage to the file, on any handle of this handle's family; nil if there was no such
-  /// error.
+  /// The first error since the last repair that reported damage to the file, on any handle of this handle's family; nil
+  /// if there was no such error.
   public var corruption: SqlError? { family.corruption.first }
 
-  /// Calls `body` once with a report of the damage, after the first `SQLITE_CORRUPT` or `SQLITE_NOTADB` error. The
-  /// error can occur on any handle of this handle's family: its parent, its children, and the handles of its pool.
+  /// Calls `body` with a report of the damage, after the first `SQLITE_CORRUPT` or `SQLITE_NOTADB` error since the last
+  /// repair. The error can occur on any handle of this handle's family: a parent, a child, or a pool's handle.
   ///
   /// ```swift
   /// db.onCorruption { report in alert(report.tables, report.indexes, report.pages) }
@@ -133,8 +133,8 @@ extension SqliteDatabase {
   /// `body` is called on a new thread, after a check of the file on a separate connection. The check reads the whole
   /// file, and writers wait meanwhile. With `exclusively`, writers wait until `body` returns or calls `withClosed`.
   /// Readers wait too if the database is not in WAL mode. If damage was detected before this call, `body` is called
-  /// soon. An intact file is never checked. If the file can't be opened or is locked, the report contains the reason
-  /// (``CorruptionReport/checkError``) and no damage.
+  /// soon. Without such an error, the file is not checked. If the file can't be opened or is locked, the report
+  /// contains the reason (``CorruptionReport/checkError``) and no damage.
   public func onCorruption(
     exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
   ) {
@@ -196,11 +196,11 @@ extension SqliteDatabase {
 }
 
 extension SqlitePool {
-  /// The first error that reported damage to the file, on any connection of the pool; nil if there was no such error.
+  /// The first error since the last repair that reported damage to the file, on any connection; nil without such an
+  /// error.
   public var corruption: SqlError? { root.corruption }
 
-  /// Calls `body` once with a report of the damage, after the first error that reports damage; see
-  /// `SqliteDatabase.onCorruption`.
+  /// Calls `body` with a report of the damage after an error that reports damage; see `SqliteDatabase.onCorruption`.
   public func onCorruption(
     exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
   ) { root.onCorruption(exclusively: exclusively, body) }

@@ -85,7 +85,7 @@ extension SalvageRun {
     return Double(max(last, 0))
   }
 
-  /// Corrects the estimates by the missing pages. Intact pages lost no rows; pages after a truncated end did.
+  /// Adjusts the estimates to the number of missing pages, because only missing pages and damaged cells lost rows.
   private func balance(_ losses: inout [Loss]) {
     let (withinFile, behindEnd) = missingPages
     let tallies = tables.map(\.tally) + indexTallies

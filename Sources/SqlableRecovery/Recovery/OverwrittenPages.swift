@@ -3,7 +3,7 @@
 import SqlableCore
 
 extension SalvageRun {
-  /// Crawls the tables. A root that equals another page comes last, when the page's other b-tree is known.
+  /// Crawls the tables. Tables whose root equals another page come last, when the b-tree of the other page is known.
   func crawlTables() throws {
     let isUnsure = { (table: SalvagedTable) in self.twins[table.entry.root] != nil }
     for table in tables where !isUnsure(table) { try crawl(table) }
@@ -31,7 +31,7 @@ extension SalvageRun {
     return points[0] < points[1]
   }
 
-  /// Finds copies of pages that belong to no b-tree. Copies have no rows of their own.
+  /// Finds the pages outside all b-trees that equal a page of a b-tree. Such copies have no rows of their own.
   func findCopies() {
     for number in twins.pages where crawler.marks[number] == .unknown {
       if let twin = twins[number], crawler.marks[twin] == .tree { copies.insert(number) }

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The b-tree pages with another page's bytes, after a write at a wrong offset. No b-tree has equal pages.
+/// The b-tree pages that equal another page, after a write at a wrong offset. An intact b-tree has no equal pages.
 struct PageTwins {
   private var twins: [UInt32: UInt32] = [:]
 

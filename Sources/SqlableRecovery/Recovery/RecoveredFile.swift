@@ -11,7 +11,7 @@ final class RecoveredFile {
   private let file: PartialFile
   private let path: String
   private let encoding: TextEncoding
-  /// The number of inserted rows. The transaction is committed after every 5,000 rows.
+  /// The number of rows inserted so far. After every 5,000 rows, the transaction is committed.
   private var pendingRows = 0
   private var aside: (table: String, columns: Int)?
   private(set) var rowsSetAside = 0
@@ -98,7 +98,7 @@ final class RecoveredFile {
   /// Stores a row in the lost-and-found table, because the row's table is unknown or refuses the row.
   func setAside(_ row: TreeCrawler.TreeRow, of table: String?, rowid: Bool, _ reason: String) throws {
     rowsSetAside += 1
-    // SQLite's limit is 2,000 columns.
+    // Stay below SQLite's limit of 2,000 columns.
     let fields = (row.record?.fields ?? []).prefix(1_900)
     let name = try asideTable(columns: fields.count)
     let holders = [String](repeating: "?", count: 4 + fields.count).joined(separator: ", ")
@@ -158,7 +158,7 @@ final class TableSink {
   }
 
   var name: String { shape.table.name }
-  /// Returns the positions in a record of the columns that are inserted.
+  /// Returns the positions of the inserted columns in a record.
   private func positions(of count: Int) -> [Int] {
     (0..<min(count, shape.columns.count)).filter { position in
       !shape.columns[position].isRowid && (isPlain || !shape.columns[position].isGenerated)

@@ -17,7 +17,7 @@ final class SalvageRun {
   /// The number of values in the keys of each index with lost pages; nil if the number is unknown.
   private(set) var damagedIndexes: [Int?] = []
   private(set) var indexTallies: [TreeStatistics] = []
-  /// The rowids of rows whose table is unknown. They distinguish the keys of this table's indexes from other rows.
+  /// The rowids of rows whose table is unknown, for recognizing the keys of that table's indexes.
   var rowidsOfUnknownTables: Set<Int64> = []
   /// True if all free pages are known. Every other page then belongs to a table or an index.
   private(set) var knowsFreelist = false

@@ -144,7 +144,7 @@ struct TreeStatistics {
     var (known, possible) = (Double(lost.reduce(0) { $0 + $1.count }), 0.0)
     let holes = gaps.filter { gap in gap.mayHaveOrphans && orphans.contains { $0.overlaps(gap.rowids) } }
     for gap in gaps {
-      // A gap between orphans already counts as a hole in the gap above it.
+      // The rows of a gap between orphans are already counted, as a hole in the gap of a higher page.
       let isInHole = holes.contains { $0.depth < gap.depth && $0.rowids.overlaps(gap.rowids) }
       if isInHole { continue }
       let loss = loss(in: gap, perLeaf: perLeaf, density: density)
@@ -157,7 +157,7 @@ struct TreeStatistics {
     let isOpen = gap.rowids.upperBound == .max
     let level = likelyLeafDepth.map { max($0 - gap.depth, 0) }
     if level == 0, gap.page != .unknown {
-      // Without rowids, there is no last leaf.
+      // Without rowids, the last leaf can't be recognized.
       if gap.rowids == TreeCrawler.allRowids { return perLeaf }
       // The last leaf of a table that grows at its end is half full on average.
       if isOpen { return leaves > 0 ? perLeaf / 2 : perLeaf }

@@ -8,8 +8,8 @@ extension SqliteDatabase {
   /// // CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "name" TEXT NOT NULL, …)
   /// ```
   ///
-  /// The method never drops or rewrites existing tables, columns or indexes. Columns that the model no longer declares
-  /// stay. All changes run in one transaction.
+  /// Apart from full-text indexes, the method drops and rewrites nothing that exists. Columns that the model no longer
+  /// declares stay. All changes run in one transaction.
   ///
   /// Throws `.schema(.mismatch)` with every difference between the table and the model that adding a column or an index
   /// can't remove, such as a missing UNIQUE constraint or another type. Extra objects are ignored if they don't affect

@@ -5,7 +5,7 @@ import SqlableCore
 package struct SchemaCopy {
   package let connection: Connection
 
-  /// - Parameter isFileOnly: True to copy triggers but no temporary objects; false for all that a query can read.
+  /// - Parameter isFileOnly: True to copy triggers but not temporary objects; false for the reverse.
   package init(of original: Connection, functions: FunctionRegistry?, isFileOnly: Bool = false) throws {
     connection = try Connection(
       path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, label: original.label,
@@ -30,7 +30,7 @@ package struct SchemaCopy {
     // Virtual tables come first, because creating a virtual table also creates its shadow tables.
     let statements = virtual + ordinary
     for statement in statements {
-      // A statement that fails, for a missing module or an existing table, creates nothing that is scanned.
+      // Ignore failures, such as a missing module or an existing shadow table. The plan does not scan such a table.
       _ = try? connection.pragma(statement)
     }
     try copyStatistics(from: original)

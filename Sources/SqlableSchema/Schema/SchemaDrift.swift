@@ -26,8 +26,8 @@ private struct SchemaDrift {
 }
 
 extension DatabaseSchema {
-  /// Returns what `createTable` can't mend: the differences that would remain after it has added the missing columns
-  /// and indexes, and the columns that it can't add.
+  /// Returns the differences that `createTable` can't mend: those that would remain after it has added the missing
+  /// columns and indexes, and the columns that it can't add.
   fileprivate func drift(
     from info: TableInfo, with triggers: [Trigger], _ connection: Connection
   ) throws -> [SchemaDrift] {
@@ -71,15 +71,14 @@ extension DatabaseSchema.Table {
       + ", and might be the new name of \(old.joined(separator: " or "))"
   }
 
-  /// Returns this table's columns that the model does not have, and that might be a column of the model under its old
-  /// name.
+  /// Returns the columns of this table that the model does not have, and that might be the former name of `column`.
   func formerNames(of column: String, in model: DatabaseSchema.Table) -> [String] {
     columns.map(\.name).filter { name in
       model[column: name] == nil && !newNames(of: name, among: [column], of: model).isEmpty
     }
   }
 
-  /// Returns the added columns that might be new names of a column of this table: those of the same type.
+  /// Returns the added columns of the same type, which might be new names of a column of this table.
   func newNames(of old: String, among added: [String], of model: DatabaseSchema.Table) -> [String] {
     added.filter { name in
       guard let new = model[column: name], let oldColumn = self[column: old] else { return false }

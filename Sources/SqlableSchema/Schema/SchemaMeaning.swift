@@ -52,7 +52,7 @@ extension SchemaText {
     switch tokens.kind(index) {
     case .number: return SchemaText.number((isNegative ? "-" : "") + word)
     case _ where index > 0: return nil
-    // Here, SQLite reads a name as a text.
+    // In a DEFAULT clause, SQLite reads a name as a text.
     case .text, .name: return tokens.name(0).map { .text($0) }
     case .word:
       switch word {

@@ -13,9 +13,9 @@ import SqlableCore
 /// //   WHEN "new"."owner_id" <> "old"."owner_id" BEGIN INSERT INTO "sale" … ; END
 /// ```
 ///
-/// A trigger runs with every change of its table, including changes by other programs. The trigger belongs to the
-/// transaction of the change: an error in the trigger undoes the change. The condition and the statements use
-/// ``Column/old`` and ``Column/new``. Values in the condition and statements become literals.
+/// A trigger runs for each changed row that its event and condition describe, including changes by other programs. The
+/// trigger belongs to the transaction of the change: an error in the trigger undoes the change. The condition and the
+/// statements use ``Column/old`` and ``Column/new``. Values in the condition and statements become literals.
 /// ``DropStatement/trigger(_:)`` drops the trigger.
 ///
 /// Running this statement throws `.misuse` if the trigger contains a parameter, a statement of structs, or a statement

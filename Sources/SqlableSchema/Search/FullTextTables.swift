@@ -17,7 +17,7 @@ extension SqliteDatabase {
     return false
   }
 
-  /// Creates a table's full-text index and triggers, or recreates differing ones. Returns true if it was built.
+  /// Creates a table's full-text index and triggers, or recreates those that differ. Returns true if it built any.
   package func createFullTextIndex(_ table: FullTextTable, isNewTable: Bool) throws -> Bool {
     let definition = FullTextDefinition(table)
     let (sql, triggers) = (definition.createTable(), definition.triggers())

@@ -10,7 +10,7 @@ import SqlableCore
 /// - A writer locks the queue, then the turn, then unlocks the queue.
 /// - So one writer at a time waits for the turn. The other writers wait for the queue in the order in which they
 ///   arrived.
-/// - A pool can retake the turn for two milliseconds. Then its writer queues behind these writers.
+/// - For two milliseconds, a pool can retake the turn without queueing. Then its writer queues like the others.
 ///
 /// The lock provides only fairness; SQLite's locks protect the data. If the file can't be opened or was deleted, pools
 /// write without taking turns. A pool holds the turn until a commit has returned, and during the checkpoint of a
@@ -146,7 +146,7 @@ final class FairWriterLock: Sendable {
     }
   }
 
-  /// Check this flag before the lock, whose owner might be a thread that exists only in the parent process.
+  /// Check this flag before taking the lock: a thread that exists only in the parent process might hold the lock.
   private var isForked: Bool { ForkGuard.generation != generation }
 
   private func enter(_ state: inout State, at now: ContinuousClock.Instant, mayWait: Bool) -> Admission {
@@ -200,7 +200,7 @@ final class FairWriterLock: Sendable {
     if state.position == .queue, isLate || waited > FairWriterLock.patience, !interruption.isRequested,
       state.file?.tryLock(.turn) == .got
     {
-      // A pool keeps this turn for one write only and then queues again, because the next pool has also waited long.
+      // After queueing, a pool keeps the turn for one write only, because the next pool has also waited long.
       (state.hasTurn, state.isWanted, state.turnEnd) = (true, false, nil)
       return true
     }

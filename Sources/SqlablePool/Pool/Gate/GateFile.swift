@@ -2,7 +2,7 @@ import Glibc
 import SqlableCore
 import Synchronization
 
-/// A file beside a database, whose bytes pools of several processes lock to take turns. The file is empty unless a pool
+/// A file beside a database. Pools of several processes lock its bytes to take turns. The file is empty unless a pool
 /// that holds its turn for a long time publishes a record.
 ///
 /// The locks are open file description locks (`F_OFD_SETLK`). These locks work between two pools of one process and

@@ -28,9 +28,9 @@ extension Schema {
   ///
   /// A column is renamed only if `renamed` contains the column. Objects without a model stay, unless `dropping`
   /// includes their kind. If the plan would drop one column and add another column of the same type, the plan asks in
-  /// ``SchemaPlan/questions``. Each insert fails if a column that is NOT NULL without a default stays although no model
-  /// declares it. Without `.columns` in `dropping`, the plan asks about such a column if a column of its type is added;
-  /// if none is added, or if `notRenamed` lists the column, the method throws `.schema(.mismatch)`. Also throws
+  /// ``SchemaPlan/questions``. If a column stays that is NOT NULL without a default and that no model declares, every
+  /// insert fails. Unless `dropping` contains `.columns`, the plan asks about such a column if a column of its type is
+  /// added. If none is added, or if `notRenamed` lists the column, the method throws `.schema(.mismatch)`. Also throws
   /// `.schema(.mismatch)` for a change that no plan can make, and `.misuse` for an answer that fits no model.
   ///
   /// - `renamed` maps old column names to new names: `["colour": "color"]`, or `["bicycle.colour": "color"]`.

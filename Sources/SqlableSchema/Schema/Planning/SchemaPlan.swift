@@ -37,7 +37,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
     public let rebuilds: Bool
     /// The approximate number of rows that the step reads or writes; 0 if the step changes only the schema.
     public let rows: Int
-    /// The queries that find the rows because of which a step fails.
+    /// Queries for the rows that make the step fail.
     let diagnoses: [Diagnosis]
 
     init(

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A planner. Each step of the plan runs on an in-memory copy of the schema, from which the next step starts.
+/// A planner of schema changes. Each step runs on an in-memory copy of the schema before the next step is planned.
 struct SchemaPlanner {
   let connection: Connection
   let copy: SchemaCopy
@@ -106,7 +106,7 @@ struct SchemaPlanner {
     else { return [] }
     let names = FullTextDefinition(old).triggers().map(\.name)
     let triggers = existing.triggers.map(\.name).filter { trigger in names.contains { $0.isSameName(as: trigger) } }
-    // If none of the index's triggers exists, the table is not the index, and only has the same name.
+    // If none of the index's triggers exists, this table is not the index, and only has the index's name.
     guard !triggers.isEmpty else { return [] }
     return (triggers.map { "DROP TRIGGER \($0.quotedName)" } + ["DROP TABLE \(old.quotedName)"]).map { .init($0) }
   }

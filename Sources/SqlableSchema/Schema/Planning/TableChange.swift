@@ -118,7 +118,7 @@ struct TableChange {
       ? [] : existing.columns.filter { column in table.columns.allSatisfy { !$0.name.isSameName(as: column.name) } }
   }
 
-  /// Returns the columns without a model that might be a new column under its old name.
+  /// Returns the undeclared columns that might be the new column under its former name.
   func formerNames(of column: Column) -> [String] { existing.formerNames(of: column.name, in: model) }
 
   /// Returns the program's value for rows without a value; nil if SQLite chooses. Throws if the type can't store it.

@@ -24,7 +24,7 @@ struct TableRebuild {
     if !copied.isEmpty {
       let names = copied.map(\.column).joined(separator: ", ")
       let terms = copied.map(\.term).joined(separator: ", ")
-      // OR ABORT overrides the constraints' conflict clauses: conflicting rows must not be skipped, replaced or filled.
+      // OR ABORT overrides the constraints' conflict clauses, which would skip, replace or change conflicting rows.
       var copy = SchemaPlan.Statement(
         "INSERT OR ABORT INTO \(new) (\(names)) SELECT \(terms) FROM \(old)", copied.compactMap(\.value))
       if change.rowid != "NULL" { copy.copy = .init(table: old, rowid: change.rowid) }
@@ -197,7 +197,7 @@ extension ColumnType {
     let time = "\(text) GLOB '\(day)[ T]\(two):\(two)' OR \(text) GLOB '\(day)[ T]\(two):\(two):\(two)'"
     let fraction = "\(text) GLOB '\(day)[ T]\(two):\(two):\(two).[0-9]*' AND substr(\(text), 21) NOT GLOB '*[^0-9]*'"
     let isDay = assumingUTC ? " OR \(column) GLOB '\(day)'" : ""
-    // SQLite also accepts February 30 and 24:00.
+    // julianday() also accepts February 30 and 24:00, so check the day and the hour too.
     let isDate =
       "((\(time) OR \(fraction))\(assumingUTC ? "" : " AND \(hasZoneOrBlank)")\(isDay))"
       + " AND substr(\(text), 12, 2) < '24' AND julianday(\(text)) IS NOT NULL"
@@ -210,7 +210,7 @@ extension ColumnType {
   /// Returns a condition for values that the column could store but the column's type can't read; nil for types without
   /// such values.
   ///
-  /// A text column converts numbers to text, and an integer column converts text to any number.
+  /// A text column converts numbers to text. An integer column converts numeric text to integers or reals.
   fileprivate func unreadable(_ column: String) -> String? {
     switch base {
     case .boolean: return "\(column) IS NOT NULL AND CAST(\(column) AS NUMERIC) NOT IN (0, 1)"

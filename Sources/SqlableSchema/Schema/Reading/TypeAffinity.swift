@@ -13,7 +13,7 @@ package enum TypeAffinity: Hashable {
       } else if has("REAL", "FLOA", "DOUB") { .real } else { .numeric }
   }
 
-  /// True if SQLite treats two declared types of ordinary tables as equal.
+  /// True if two declared types are interchangeable in ordinary tables.
   ///
   /// A Boolean type counts as INTEGER. Other NUMERIC columns are different from INTEGER, because they can contain
   /// fractions. A model's integers, such as cents, contain no fractions.

@@ -7,7 +7,7 @@ enum ColumnDefault: Equatable {
   /// An expression that SQLite evaluates for each row, such as CURRENT_TIMESTAMP.
   case expression
 
-  /// - Parameter text: The text after DEFAULT; nil if the column has no default.
+  /// - Parameter text: The SQL of the default; nil if the column has no default.
   init(_ text: SchemaText?, _ db: SqliteDatabase) throws {
     guard let text else {
       self = .none
@@ -25,7 +25,7 @@ enum ColumnDefault: Equatable {
     }
   }
 
-  /// True if the default can't be a truth value, because it is neither 0, 1 nor NULL.
+  /// True if the default is neither 0, 1 nor NULL, so that the column can't be a Bool.
   var isNoTruth: Bool {
     switch self {
     case .none, .constant(.integer(0...1)), .constant(.null): false

@@ -20,13 +20,13 @@ struct ColumnProfile {
     fileprivate(set) var areDates = true
     /// True if no text has a zone, as in SQLite's form: `2013-01-01 06:00:00`.
     private var haveNoZone = true
-    /// The formats in which a column would write each date as its text.
+    /// The date formats in which the column would write each date exactly as its stored text.
     private var written: Set<ColumnType.DateFormat> = [.iso8601, .sqliteText]
 
     /// The format in which the texts sort as dates, and in which the column would write a date.
     var format: ColumnType.DateFormat { haveNoZone ? .sqliteText : .iso8601 }
 
-    /// True if a column of the format would write each date as its text.
+    /// True if a column in `format` would write each date exactly as its stored text.
     var haveWrittenForm: Bool { written.contains(format) }
 
     fileprivate mutating func add(_ text: String) {

@@ -17,7 +17,7 @@ struct DeclaredTable {
       "SELECT name, coalesce(sql, '') FROM main.sqlite_schema WHERE type IN ('table', 'view')", as: String.self,
       String.self)
     let tables = rows.filter { !$0.0.lowercased().hasPrefix("sqlite_") }
-    // `==` can treat two names as equal that SQLite treats as different.
+    // Allow duplicate keys, because `==` can treat two names as equal that SQLite treats as different.
     let definitions = Dictionary(tables.map { ($0.0, $0.1) }) { first, _ in first }
     for (table, columns) in types {
       guard definitions[table] != nil else { throw ValidationError("--column: no such table: \(table)") }

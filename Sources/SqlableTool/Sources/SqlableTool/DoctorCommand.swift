@@ -31,7 +31,7 @@ struct DoctorCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    // The report starts before this process opens the database.
+    // Start the report before this process opens the database, so that the report shows only other users of the file.
     var report = DoctorReport(path: database)
     try withReadOnlyDatabase(database) { db in
       report.examine(db)

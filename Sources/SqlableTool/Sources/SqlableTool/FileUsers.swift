@@ -7,13 +7,13 @@ struct FileUsers {
     let process: Int
     /// The name of the process's program; nil if the name can't be read.
     let program: String?
-    /// The meanings of the process's locks, in alphabetical order.
+    /// Descriptions of the process's locks, such as `write lock`, in alphabetical order.
     var holds: [String]
   }
 
   private(set) var users: [User] = []
 
-  /// - Parameter path: The database. Other users' processes are omitted unless the caller may inspect them.
+  /// - Parameter path: The path of the database. Other users' processes are omitted unless the caller may inspect them.
   init(of path: String) {
     var locks: [Int: Set<String>] = [:]
     let files = ["", "-shm", "-gate"].map { (ending: $0, inode: FileUsers.inode(path + $0)) }
@@ -33,7 +33,7 @@ struct FileUsers {
     }
   }
 
-  /// Returns the meanings of a lock, by the suffix of the locked file. The byte ranges are defined by SQLite.
+  /// Returns descriptions of a lock, by the suffix of the locked file. SQLite defines the byte ranges.
   private static func meaning(_ ending: String, _ range: ClosedRange<Int>, isWriting: Bool) -> [String] {
     switch ending {
     case "-gate": return ["a pool's turn to write"]

@@ -87,7 +87,7 @@ struct MigrateCommand: ParsableCommand {
       }
       return
     }
-    // A missing file is not created.
+    // Don't create a missing file: the dry run changes an in-memory database instead.
     let db = try SqliteDatabase.inMemory()
     defer { try? db.close() }
     try body(db)

@@ -57,7 +57,7 @@ final class ProgressLine: Sendable {
       if state.phase != phase { state.begin(phase) }
       let now = ContinuousClock.now
       let left = state.estimate.timeLeft(done, of: total, at: now)
-      // The last report is always shown, because a check can follow that takes long.
+      // Always show the last report, because a long check can follow.
       if let written = state.written, now - written < ProgressLine.interval, done != total { return }
       write("\(phase): " + ProgressLine.text(done, of: total, unit, left), &state)
       state.written = now
@@ -98,7 +98,7 @@ struct TimeEstimate {
   private var start: (time: ContinuousClock.Instant, done: Int)?
   private var last = 0
 
-  /// Returns the remaining time; nil at the end and during the first half second, which says too little.
+  /// Returns the remaining time; nil at the end and in the first half second, which is too short for an estimate.
   mutating func timeLeft(_ done: Int, of total: Int, at now: ContinuousClock.Instant) -> Duration? {
     // The amount decreases if a copy restarts.
     if done < last { start = nil }

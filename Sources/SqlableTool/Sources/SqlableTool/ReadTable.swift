@@ -5,7 +5,7 @@ struct ReadTable {
   enum Kind {
     case table(DatabaseSchema.Table)
     case fullText(FullTextArguments)
-    /// A virtual table of another module.
+    /// A virtual table of a module other than FTS5.
     case virtual(SchemaText)
     case view(DatabaseSchema.View)
   }

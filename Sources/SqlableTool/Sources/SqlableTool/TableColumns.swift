@@ -53,7 +53,7 @@ enum KeyIndex {
       self = .none
       return
     }
-    // The last column of an index is the table's rowid, column -1.
+    // In a table with a rowid, the last column of each index is the rowid, column -1.
     let columns = try db.query("PRAGMA main.index_xinfo(\(table: index.name))") { try $0.get("cid", as: Int.self) }
     self = columns.contains(-1) ? .ownIndex : .table
   }

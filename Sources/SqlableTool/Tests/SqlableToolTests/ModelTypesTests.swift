@@ -110,7 +110,7 @@ struct ModelTypesTests {
       ])
   }
 
-  /// The format is the one in which the texts of all rows sort as dates.
+  /// The model uses the format in which all texts of the column sort as dates.
   @Test func textsOfSeveralFormsHaveAFormat() throws {
     let remark = "// dates in another format than the library writes: filters miss these dates, updates rewrite them"
     for (texts, format, isWritten) in [

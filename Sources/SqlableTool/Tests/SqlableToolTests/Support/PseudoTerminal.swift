@@ -20,7 +20,7 @@ struct PseudoTerminal {
 
   /// Returns everything that the program writes until it ends.
   func readToEnd() throws -> Data {
-    // The end of the other processes' descriptors ends the reading, so this process must not have one.
+    // Reading ends when no process has the line open, so this process must close it.
     try line.close()
     var (data, part) = (Data(), [UInt8](repeating: 0, count: 4_096))
     while true {
