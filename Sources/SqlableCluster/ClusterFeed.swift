@@ -30,7 +30,7 @@ final class ClusterFeed: Sendable {
   private let interval: Duration
   /// An in-memory database that holds the observers, their queue and `didFail`.
   let root: SqliteDatabase
-  /// Matches changes with the loops over changes.
+  /// Passes each change to the loops over changes that wait for it.
   let feed: PoolFeed
   private let slots = Slots(1)
   private static let maximumEntries = 10_000

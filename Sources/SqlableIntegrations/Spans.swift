@@ -31,7 +31,7 @@ extension SqlitePool {
 }
 
 extension SqliteDatabase {
-  /// Creates a span for each statement and each transaction of this handle and its family; see
+  /// Creates a span for each statement and each transaction of this handle, its parent and their children; see
   /// ``SqlitePool/traceSpans(with:)``.
   @discardableResult
   public func traceSpans(with tracer: (any Tracer)? = nil) -> TraceToken {

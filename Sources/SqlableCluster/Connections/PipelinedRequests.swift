@@ -19,8 +19,8 @@ extension ClusterSession {
   /// error that ends the transaction, each later statement would be committed separately. So no statement, trigger or
   /// conflict clause is allowed to end the transaction.
   ///
-  /// - Parameter isRetry: True if another client had the lock a moment ago. The schema version is then read only after
-  ///   BEGIN succeeds, because each request uses the leader's time.
+  /// - Parameter isRetry: True if another client had the lock a moment ago. If true, the request for the schema version
+  ///   follows only after BEGIN has succeeded: BEGIN might fail again, and each request uses the leader's time.
   func beginWriting(isRetry: Bool = false, before deadline: ContinuousClock.Instant) async throws {
     mayPipeline = false
     if isRetry {

@@ -196,7 +196,8 @@ extension StatementWriter {
     sql.append(" END")
   }
 
-  /// Throws if the conflict columns can't identify the updated row. SQLite versions without RETURNING need this lookup.
+  /// Throws if the conflict columns can't identify the updated row. SQLite versions without RETURNING look the row up
+  /// by these columns.
   private func checkCanBeFound(_ upsert: Upsert, _ target: [Int], _ written: [Int]) throws {
     guard !Library.hasReturning, !table.isWithoutRowid else { return }
     guard upsert.index == nil else {

@@ -94,7 +94,7 @@ public struct SelectQuery: Sendable, Hashable {
     }
   }
 
-  /// The key of the only row that a plain query can read, in stored form; nil for a query with another condition.
+  /// The key in stored form, if the query's only condition is that the key equals a value; otherwise nil.
   var plainKey: DatabaseValue? { if case .key(let key) = inlineFilter { key } else { nil } }
 
   private static let wholeRows: [Result] = [.model(0)]

@@ -49,7 +49,7 @@ extension DecodedStatement {
     (self.operation, self.tree, self.rows) = (operation, tree, rows)
   }
 
-  /// Returns the columns that the rows of an insert or update set, without the key that identifies an update's row.
+  /// Returns the columns that an insert or update assigns, without the key that identifies the row of an update.
   private func written(_ columns: [ColumnReference]?, of rules: TablePolicy) -> [ColumnReference] {
     if let columns { return columns }
     let names = Set(rows.flatMap { $0.values.keys.compactMap(\.wrappedValue) })

@@ -21,9 +21,9 @@ extension TypedTerm where Value: SqlText {
   /// alternatives `a|b` and repetitions `* + ? {2} {2,} {2,5}` are supported. `(?i)` at the beginning of the pattern
   /// ignores case.
   ///
-  /// Backreferences and lookaround are not supported. A pattern has at most 2,000 steps, so the matching time is at
-  /// most proportional to the length of the text. An invalid pattern throws `.invalidStatement` when the statement
-  /// runs; the error does not contain the pattern.
+  /// Backreferences and lookaround are not supported. A pattern has at most 2,000 elements, with repetitions written
+  /// out, so the matching time is at most proportional to the length of the text. An invalid pattern throws
+  /// `.invalidStatement` when the statement runs; the error does not contain the pattern.
   ///
   /// The first statement of a handle with a regular expression registers the function `regexp`, unless the program has
   /// registered that function. A remote SQLite needs its own function `regexp`. SQLite uses no index for the condition.

@@ -25,7 +25,7 @@ struct SchemaEntry {
   var isInternal: Bool { name.foldedName.starts(with: "sqlite_".utf8) }
 }
 
-/// The schema of a damaged file: the file's readable entries, and missing entries from a backup or models.
+/// The schema of a damaged file: the entries that are readable in the file, and the others from a backup or models.
 struct SalvagedSchema {
   private(set) var entries: [SchemaEntry] = []
   /// True if parts of the file's own schema are missing.

@@ -8,7 +8,7 @@ final class PreparedCore {
   let sql: String
   let targets: [Target]
   private let changesRows: Bool
-  /// The statement's table, whose columns its rows have; nil for a query or handwritten SQL.
+  /// The table whose columns the statement returns; nil for a query or handwritten SQL.
   private let table: TableInfo?
   /// The columns of the rows of a query or handwritten SQL; nil for a statement.
   private let layout: ResultLayout?
