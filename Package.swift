@@ -67,16 +67,18 @@ let package = Package(
     ),
     // From the bottom up. A module uses only those above it in this list that it names.
     .target(name: "SqlableCore", dependencies: ["CSqlableSQLite"], swiftSettings: keyOfTests),
+    .target(name: "SqlableTracing", dependencies: ["CSqlableSQLite", "SqlableCore"]),
     .target(name: "SqlableQueries", dependencies: ["SqlableCore"]),
     .target(name: "SqlableSchema", dependencies: ["SqlableCore"]),
-    .target(name: "SqlableDocuments", dependencies: ["SqlableCore", "SqlableQueries", "SqlableSchema"]),
-    .target(name: "SqlablePool", dependencies: ["SqlableCore", "SqlableQueries", "SqlableSchema"]),
+    .target(
+      name: "SqlableDocuments", dependencies: ["SqlableCore", "SqlableTracing", "SqlableQueries", "SqlableSchema"]),
+    .target(name: "SqlablePool", dependencies: ["SqlableCore", "SqlableTracing", "SqlableQueries", "SqlableSchema"]),
     .target(name: "SqlableBackup", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool"]),
     .target(
       name: "Sqlable",
       dependencies: [
-        "SqlableCore", "SqlableQueries", "SqlableSchema", "SqlableDocuments", "SqlablePool", "SqlableBackup",
-        .target(name: "SqlableMacros", condition: .when(traits: ["Macros"])),
+        "SqlableCore", "SqlableTracing", "SqlableQueries", "SqlableSchema", "SqlableDocuments", "SqlablePool",
+        "SqlableBackup", .target(name: "SqlableMacros", condition: .when(traits: ["Macros"])),
       ]
     ),
     .target(name: "SqlableRecovery", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool", "SqlableBackup"]),
@@ -108,8 +110,10 @@ let package = Package(
     ),
     // The tests of each module from the bottom up, and helpers that several of them use. Most tests create tables, so
     // those of SqlableCore use SqlableSchema too.
-    .testTarget(name: "SqlableTestSupport", dependencies: ["SqlableCore", "SqlableQueries", "SqlableSchema"]),
+    .testTarget(
+      name: "SqlableTestSupport", dependencies: ["SqlableCore", "SqlableTracing", "SqlableQueries", "SqlableSchema"]),
     .testTarget(name: "SqlableCoreTests", dependencies: ["SqlableTestSupport"]),
+    .testTarget(name: "SqlableTracingTests", dependencies: ["SqlableTestSupport"]),
     .testTarget(name: "SqlableSchemaTests", dependencies: ["SqlableTestSupport"]),
     .testTarget(name: "SqlableDocumentsTestSupport", dependencies: ["SqlableTestSupport", "SqlableDocuments"]),
     .testTarget(

@@ -6,3 +6,4 @@
 @_exported import SqlablePool
 @_exported import SqlableQueries
 @_exported import SqlableSchema
+@_exported import SqlableTracing

@@ -108,7 +108,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   func atSite<Value>(
     _ file: StaticString, _ line: UInt, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
   ) async rethrows -> Value {
-    guard TraceHub.isAnyActive else { return try await body() }
+    guard TraceCount.isPositive else { return try await body() }
     return try await TracedCall.$site.withValue(
       CallSite(file: file, line: line), operation: body, isolation: isolation)
   }

@@ -1,6 +1,7 @@
 import Foundation
 import SqlableCore
 import SqlableSchema
+import SqlableTracing
 
 /// A receiver that collects events until they are taken.
 final class TraceLog: @unchecked Sendable {

@@ -1,4 +1,5 @@
 import SqlableCore
+import SqlableTracing
 
 /// Returns the SQL of the reads that `body` runs, without the bound values.
 func tracedReads(_ db: SqliteDatabase, _ body: () throws -> Void) throws -> [String] {

@@ -48,32 +48,44 @@ package final class FunctionRegistry: Sendable {
 
   private let entries = LockedValue<[Key: (entry: Entry, version: Int)]>([:])
   private let latest = Atomic(0)
-  /// The traces that receive the durations of the handles' statements.
-  let traces = TraceHub()
+  /// The source of the handles' tracers; nil before the family's first trace.
+  private let source = LockedValue<(any TracerSource)?>(nil)
 
   private struct Weak: Sendable {
     weak var registry: FunctionRegistry?
   }
 
   private static let all = LockedValue<[Weak]>([])
+  /// The type of the sources of new families' tracers; nil unless all families are traced.
+  package static let newSource = LockedValue<(any TracerSource.Type)?>(nil)
 
   init() {
     FunctionRegistry.all.withLock { all in
       all.removeAll { $0.registry == nil }
       all.append(Weak(registry: self))
     }
-    if TraceHub.process.isActive { tracingDidChange() }
+    if let source = FunctionRegistry.newSource.withLock({ $0 }) {
+      self.source.withLock { $0 = source.init() }
+      setTraced(true)
+    }
   }
 
-  /// Starts or ends measuring. Call after adding or removing a trace of this family, or of all handles.
-  func tracingDidChange() {
-    add(.tracing(traces.isActive || TraceHub.process.isActive))
+  package static var families: [FunctionRegistry] { all.withLock { $0.compactMap(\.registry) } }
+
+  package var tracerSource: (any TracerSource)? { source.withLock { $0 } }
+
+  /// Returns the source of the handles' tracers, and makes it before the family's first trace.
+  package func tracerSource<Source: TracerSource>(of type: Source.Type) -> Source {
+    source.withLock { source in
+      if let source = source as? Source { return source }
+      let new = Source()
+      source = new
+      return new
+    }
   }
 
-  /// Starts or ends measuring in all families. Call after adding or removing a trace of all handles.
-  static func tracingDidChange() {
-    for registry in all.withLock({ $0.compactMap(\.registry) }) { registry.tracingDidChange() }
-  }
+  /// Starts or ends measuring on the family's handles.
+  package func setTraced(_ isTraced: Bool) { add(.tracing(isTraced)) }
 
   var version: Int { latest.load(ordering: .acquiring) }
 

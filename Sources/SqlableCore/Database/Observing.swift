@@ -31,7 +31,7 @@ public struct Registrations: Sendable {
   let root: SqliteDatabase
 
   var registry: ObserverRegistry { root.registry }
-  var functions: FunctionRegistry? { root.lockedAnyway { root.functions } }
+  package var functions: FunctionRegistry? { root.lockedAnyway { root.functions } }
 }
 
 /// A database that has observers: a handle, a pool or a cluster.

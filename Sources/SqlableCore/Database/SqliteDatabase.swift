@@ -45,7 +45,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   package let family: HandleFamily
   /// True if the handle is a child. A child must not create the file.
   private let isChild: Bool
-  let number = SqliteDatabase.newNumber()
+  package let number = SqliteDatabase.newNumber()
   private static let count = Atomic(0)
 
   /// Returns a number that is unique among the handles and cluster clients of this process.
@@ -191,8 +191,10 @@ public final class SqliteDatabase: @unchecked Sendable {
     do {
       connection = try connect(family.withKey(configuration))
       observation = HandleObservation(
-        connection: connection, registry: registry, order: order, traces: functions.traces, number: number,
-        usesPreupdate: configuration.usesPreupdateHook)
+        connection: connection, registry: registry, order: order, usesPreupdate: configuration.usesPreupdateHook
+      ) { [unowned self] connection, didMeasure in
+        functions.tracerSource?.tracer(of: self, on: connection, didMeasure: didMeasure)
+      }
       connection.didFindDamage = family.corruption.receive
       try functions.apply(to: connection, observation)
     } catch {
@@ -367,7 +369,7 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   private func deliver(_ observation: HandleObservation) {
     observation.deliverPending()
-    if let runs = observation.takeTraced() { deliver(runs, of: observation.number, to: observation.traces) }
+    observation.deliverTraced()
   }
 
   /// True if the process has forked since the handle was opened. If true, this process must not use the connection.

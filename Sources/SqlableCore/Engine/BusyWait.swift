@@ -41,5 +41,5 @@ extension Connection {
   }
 
   /// The maximum wait for a lock, in seconds.
-  var busyTimeout: Double { busyWait.timeout / .seconds(1) }
+  package var busyTimeout: Double { busyWait.timeout / .seconds(1) }
 }

@@ -5,7 +5,7 @@ import Glibc
 /// One SQLite connection, which compiles statements and converts errors. Not thread-safe: the owner must hold a lock.
 @usableFromInline
 package final class Connection {
-  let handle: OpaquePointer
+  package let handle: OpaquePointer
   package let label: String?
   /// True if SQLite is allowed to create the database file and attached files.
   let canCreateFiles: Bool
@@ -36,7 +36,7 @@ package final class Connection {
   var shared: SharedState?
   private static let maximumCachedParameters = 4096
   private var kept: [StatementSlot] = []
-  var interruption: Interruption? {
+  package internal(set) var interruption: Interruption? {
     didSet { unretainedInterruption = interruption.map(Unmanaged.passUnretained) }
   }
   /// An unretained reference to `interruption`, so that every statement can check it without reference counting.
@@ -44,7 +44,7 @@ package final class Connection {
   let busyWait = BusyWait()
   /// A closure that receives SQLite's errors that might mean that the main file is damaged.
   var didFindDamage: ((SqlError) -> Void)?
-  @exclusivity(unchecked) var tracer: StatementTracer?
+  @exclusivity(unchecked) package internal(set) var tracer: (any RunTracer)?
   var firesDeleteTriggersOnReplace = false
   /// The key and settings of an encrypted file; nil if the file is not encrypted.
   var cipher: Cipher?

@@ -64,7 +64,7 @@ package final class Interruption: @unchecked Sendable {
     }
   }
 
-  var isBudgetSpent: Bool { budget.map { $0 < 0 } ?? false }
+  package var isBudgetSpent: Bool { budget.map { $0 < 0 } ?? false }
 
   /// The remaining steps and time of a limited run; nil outside a limited run.
   @exclusivity(unchecked) var allowance: RunAllowance?
@@ -87,7 +87,7 @@ package final class Interruption: @unchecked Sendable {
   @exclusivity(unchecked) fileprivate var waitingSince: ContinuousClock.Instant?
 
   /// The total time that the connection has waited for locks.
-  @exclusivity(unchecked) private(set) var waited = Duration.zero
+  @exclusivity(unchecked) package private(set) var waited = Duration.zero
 
   /// The part of the busy timeout that passed before SQLite was called. The next wait is shorter by this time.
   @exclusivity(unchecked) package var spent = Duration.zero
@@ -194,7 +194,7 @@ extension Connection {
     return (result, excess)
   }
 
-  func stopUsingInterruption(busyTimeout: Double) {
+  package func stopUsingInterruption(busyTimeout: Double) {
     interruption = nil
     sqlite3_progress_handler(handle, 0, nil, nil)
     setBusyTimeout(milliseconds: Int32(busyTimeout * 1_000))

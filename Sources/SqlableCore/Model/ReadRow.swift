@@ -204,7 +204,7 @@ public struct ReadRow {
     return error.traced
   }
 
-  private var tracer: StatementTracer? { state.pointee.statement?.takeUnretainedValue().connection.tracer }
+  private var tracer: (any RunTracer)? { state.pointee.statement?.takeUnretainedValue().connection.tracer }
 
   /// Treats the row as read after a failed read, because `init(row:)` has caught the error and returned a model.
   @usableFromInline

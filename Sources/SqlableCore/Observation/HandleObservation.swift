@@ -2,7 +2,7 @@ import Synchronization
 
 /// The observation of one handle: records changes during a transaction, and delivers them after its commit.
 ///
-/// All methods except `deliverPending()` and `takeTraced()` must be called with the handle's lock held.
+/// All methods except `deliverPending()` and `deliverTraced()` must be called with the handle's lock held.
 package final class HandleObservation {
   let registry: ObserverRegistry
   private let ancestors: [ObserverRegistry]
@@ -31,11 +31,10 @@ package final class HandleObservation {
   /// The number of pending commits, which is checked after every statement without a lock.
   private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
-  private let tracer = LockedValue<StatementTracer?>(nil)
+  private let makeTracer: (Connection, _ didMeasure: @escaping () -> Void) -> (any RunTracer)?
+  private let tracer = LockedValue<(any RunTracer)?>(nil)
   /// True if the tracer has stored runs.
   private let hasTraced = Atomic(false)
-  let traces: TraceHub
-  let number: Int
   /// True if the schema can make a failed statement keep its changes.
   private var mayKeepFailedRows = false
   private var isFailureKnown = false
@@ -48,12 +47,11 @@ package final class HandleObservation {
   }
 
   init(
-    connection: Connection, registry: ObserverRegistry, order: CommitOrder, traces: TraceHub, number: Int,
-    usesPreupdate: Bool
+    connection: Connection, registry: ObserverRegistry, order: CommitOrder, usesPreupdate: Bool,
+    makeTracer: @escaping (Connection, _ didMeasure: @escaping () -> Void) -> (any RunTracer)?
   ) {
     self.connection = connection
-    self.traces = traces
-    self.number = number
+    self.makeTracer = makeTracer
     self.registry = registry
     self.order = order
     witness = RollbackDetector(connection)
@@ -284,21 +282,16 @@ package final class HandleObservation {
 
   func trace(_ isTraced: Bool) {
     guard isTraced != (connection.tracer != nil) else { return }
-    connection.stopTracing()
-    let new =
-      isTraced
-      ? connection.startTracing { [traces] in
-        traces.wantsValues || TraceHub.process.wantsValues
-      } didMeasure: { [unowned self] in
-        hasTraced.store(true, ordering: .releasing)
-      } : nil
+    connection.tracer?.remove()
+    let new = isTraced ? makeTracer(connection) { [unowned self] in hasTraced.store(true, ordering: .releasing) } : nil
+    connection.tracer = new
     tracer.withLock { $0 = new }
   }
 
-  /// Returns the runs that have ended since the last call; nil if no run has ended. Call without the handle's lock.
-  func takeTraced() -> [MeasuredRun]? {
-    guard hasTraced.exchange(false, ordering: .acquiringAndReleasing) else { return nil }
-    return tracer.withLock { $0 }?.take().runs
+  /// Delivers the runs that have ended since the last call to the traces. Call without the handle's lock.
+  func deliverTraced() {
+    guard hasTraced.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    tracer.withLock { $0 }?.deliver()
   }
 
   func close() {

@@ -10,7 +10,7 @@ package struct CallSite: Sendable, CustomStringConvertible {
 
   static let modules: Set = [
     "Sqlable", "SqlableBackup", "SqlableCluster", "SqlableCore", "SqlableDocuments", "SqlableIntegrations",
-    "SqlablePool", "SqlableQueries", "SqlableRecovery", "SqlableSchema", "SqlableSealing",
+    "SqlablePool", "SqlableQueries", "SqlableRecovery", "SqlableSchema", "SqlableSealing", "SqlableTracing",
   ]
 
   /// True if the call site is inside the library. Such a call site is useless for the application's developer.

@@ -72,7 +72,7 @@ extension Collection<UInt8> where SubSequence == Self {
   /// The first words of this SQL in upper case, without comments and semicolons.
   // Processes bytes, because this function runs for every raw statement, and processing characters takes ten times as
   // long.
-  func firstKeywords(_ count: Int) -> [String] {
+  package func firstKeywords(_ count: Int) -> [String] {
     withContiguousStorageIfAvailable { $0.keywords(count) }
       ?? Array(self).withUnsafeBufferPointer { $0.keywords(count) }
   }

@@ -23,14 +23,14 @@ package struct SQLToken {
     }
   }
 
-  let kind: Kind
-  let bytes: Slice<UnsafeBufferPointer<UInt8>>
+  package let kind: Kind
+  package let bytes: Slice<UnsafeBufferPointer<UInt8>>
 
-  var text: String { String(decoding: bytes, as: UTF8.self) }
+  package var text: String { String(decoding: bytes, as: UTF8.self) }
 
   var keyword: String { kind == .word ? bytes.uppercasedWord : "" }
 
-  func isSymbol(_ byte: Unicode.Scalar) -> Bool {
+  package func isSymbol(_ byte: Unicode.Scalar) -> Bool {
     kind == .symbol && bytes.count == 1 && bytes.first == UInt8(ascii: byte)
   }
 

@@ -1,5 +1,6 @@
 import Dispatch
 import SqlableCore
+import SqlableTracing
 
 extension TraceOptions {
   /// True if events of reads and writes get index advice. The advice proposes indexes for tables that a statement scans

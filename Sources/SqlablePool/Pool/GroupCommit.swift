@@ -1,6 +1,7 @@
 // Group commit: writes that wait for the writer share one commit.
 
 import SqlableCore
+import SqlableTracing
 
 extension SqlitePool {
   /// Runs a write together with the waiting writes, in one transaction with a savepoint for each further write. Returns

@@ -1,5 +1,6 @@
 import Dispatch
 import SqlableCore
+import SqlableTracing
 
 /// One call on a pool, which waits, runs and ends once.
 ///
@@ -67,7 +68,7 @@ package final class PoolCall: @unchecked Sendable {
   ) {
     self.kind = kind
     self.callSite = callSite
-    caller = TraceHub.isAnyActive ? TraceCaller(at: callSite) : nil
+    caller = TraceCount.isPositive ? TraceCaller(at: callSite) : nil
     self.work = work
     self.resume = resume
     let deadline = configuration.deadline.map(Deadline.after) ?? Deadline.current

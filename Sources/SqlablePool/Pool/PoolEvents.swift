@@ -1,4 +1,5 @@
 import SqlableCore
+import SqlableTracing
 import Synchronization
 
 /// An event in a pool other than a statement or a transaction.

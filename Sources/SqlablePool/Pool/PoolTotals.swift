@@ -1,4 +1,5 @@
 import SqlableCore
+import SqlableTracing
 
 extension SqlitePool {
   /// The pool's most expensive statements by shape, each with the number of runs, total time, p50 and p99.

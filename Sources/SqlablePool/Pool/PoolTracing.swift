@@ -1,4 +1,5 @@
 import SqlableCore
+import SqlableTracing
 
 extension SqlitePool: LocalDatabase {
   public var registrations: Registrations { root.registrations }

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import SqlableCore
+import SqlableTracing
 import Synchronization
 
 /// A weak reference to the pool, for the feed. The feed is created before the pool and can outlive the pool.

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import SqlableCore
 import SqlableSchema
+import SqlableTracing
 import Testing
 
 @testable import SqlableTestSupport

@@ -2,6 +2,7 @@ import Foundation
 import SqlableCore
 import SqlableDocuments
 import SqlableSchema
+import SqlableTracing
 import Testing
 
 @testable import SqlableTestSupport

@@ -1,4 +1,5 @@
 import SqlableCore
+import SqlableTracing
 import Testing
 
 @testable import SqlablePoolTestSupport

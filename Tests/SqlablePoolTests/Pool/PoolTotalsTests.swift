@@ -1,6 +1,7 @@
 import Foundation
 import SqlableCore
 import SqlablePool
+import SqlableTracing
 import Testing
 
 @testable import SqlablePoolTestSupport

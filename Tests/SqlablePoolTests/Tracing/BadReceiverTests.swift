@@ -3,6 +3,7 @@ import Glibc
 import SqlableCore
 import SqlablePool
 import SqlableSchema
+import SqlableTracing
 import Testing
 
 @testable import SqlablePoolTestSupport

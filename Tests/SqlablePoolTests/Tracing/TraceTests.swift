@@ -2,6 +2,7 @@ import Foundation
 import SqlableCore
 import SqlablePool
 import SqlableSchema
+import SqlableTracing
 import Testing
 
 @testable import SqlablePoolTestSupport

@@ -4,6 +4,7 @@ import SqlableBackup
 import SqlableCore
 import SqlablePool
 import SqlableRecovery
+import SqlableTracing
 import Testing
 
 @testable import SqlableTestSupport

@@ -4,6 +4,7 @@ import SqlableCore
 import SqlablePool
 import SqlableRecovery
 import SqlableSchema
+import SqlableTracing
 import Testing
 
 @testable import SqlableTestSupport

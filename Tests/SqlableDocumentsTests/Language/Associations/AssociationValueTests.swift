@@ -3,6 +3,7 @@ import SqlableCore
 import SqlableDocuments
 import SqlableQueries
 import SqlableSchema
+import SqlableTracing
 import Testing
 
 @testable import SqlableTestSupport

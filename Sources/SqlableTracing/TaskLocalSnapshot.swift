@@ -1,3 +1,4 @@
+import SqlableCore
 import Synchronization
 
 /// A task's local values, such as the parent of its spans, for trace closures that run on other threads.

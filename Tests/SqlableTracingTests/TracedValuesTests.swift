@@ -1,6 +1,7 @@
 import Foundation
 import SqlableCore
 import SqlableSchema
+import SqlableTracing
 import Testing
 
 @testable import SqlableTestSupport

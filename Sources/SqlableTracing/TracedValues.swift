@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SqlableCore
 
 /// Columns of a model whose values a trace's events contain.
 ///

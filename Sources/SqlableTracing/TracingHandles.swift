@@ -1,3 +1,5 @@
+import SqlableCore
+
 extension LocalDatabase {
   /// Calls `body` after each statement and transaction of this handle's family or of this pool.
   ///
@@ -55,13 +57,13 @@ extension SqliteDatabase {
 
 extension SqliteDatabase {
   /// Delivers measured statements to the traces. Call without the handle's lock.
-  func deliver(_ runs: [MeasuredRun], of handle: Int, to traces: TraceHub) {
+  func deliver(_ runs: [MeasuredRun], to traces: TraceHub) {
     let (context, isReceiving) = (Tracing.context, Tracing.isReceiving)
     Tracing.$isReceiving.withValue(true) {
       // A trace closure that uses a pool's writer can also run queued calls of other threads. Those calls are traced.
       for run in runs where !(run.caller?.isReceiver ?? isReceiving) {
         let origin = TraceEvent.Origin(
-          label: configuration.label, handle: handle, callSite: run.site?.description,
+          label: configuration.label, handle: number, callSite: run.site?.description,
           context: run.caller.map { $0.context } ?? context)
         let event = TraceEvent(run, StatementShape.cache.value(of: run.sql), origin)
         let transaction = TraceEvent(transactionEndedBy: run, origin)
@@ -74,65 +76,37 @@ extension SqliteDatabase {
     }
   }
 
-  /// Begins a public call, whose file and line appear in the events of its statements. Returns true if the call is
-  /// traced: then this thread holds the handle's lock until `endCall()`, which the caller must call.
-  @usableFromInline
-  package func beginCall(_ file: StaticString, _ line: UInt) throws -> Bool {
-    TraceHub.isAnyActive ? try beginTracedCall(CallSite(file: file, line: line)) : false
-  }
-
-  @inline(never)
-  private func beginTracedCall(_ site: CallSite) throws -> Bool {
-    guard !site.isInLibrary else { return false }
-    try enter()
-    guard let tracer = connection?.tracer else {
-      unlockAndDeliver()
-      return false
-    }
-    let outer = tracer.caller
-    tracer.begin(
-      TraceCaller(
-        site: site, context: outer.map(\.context) ?? Tracing.context, task: outer?.task,
-        isReceiver: outer?.isReceiver ?? Tracing.isReceiving))
-    return true
-  }
-
-  @usableFromInline
-  package func endCall() {
-    connection?.tracer?.endCall()
-    unlockAndDeliver()
-  }
-
   /// Calls `body`, and traces its statements as part of a pool's call. `caller` is nil if the call was not traced.
   package func traced<Value, Failure: Error>(
     as caller: TraceCaller?, _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    guard let caller, let tracer = connection?.tracer else { return try body() }
+    guard let caller, let tracer = connection?.tracer as? StatementTracer else { return try body() }
     tracer.begin(caller)
     defer { tracer.endCall() }
     return try caller.task.restoring(body)
   }
 }
 
-extension SqliteDatabase {
-  /// Reports an error that belongs to no statement's event. Call with the lock, before the error is thrown.
-  @usableFromInline
-  func reported(_ error: any Error) -> any Error {
-    guard !error.needsNoEvent, let tracer = connection?.tracer, let sqlError = error as? SqlError else { return error }
-    return tracer.didFailWithoutStatement(sqlError) ? error.traced : error
+extension FunctionRegistry {
+  /// The receivers of the events of the family's handles.
+  package var traces: TraceHub { tracerSource(of: TraceHub.self) }
+
+  /// Starts or ends measuring. Call after adding or removing a trace of this family, or of all handles.
+  fileprivate func tracingDidChange() { setTraced(traces.isActive || TraceHub.process.isActive) }
+
+  /// Starts or ends measuring in all families. Call after adding or removing a trace of all handles.
+  fileprivate static func tracingDidChange() {
+    newSource.withLock { $0 = TraceHub.process.isActive ? TraceHub.self : nil }
+    for family in families { family.tracingDidChange() }
+  }
+}
+
+extension TraceHub: TracerSource {
+  package func tracer(
+    of db: SqliteDatabase, on connection: Connection, didMeasure: @escaping () -> Void
+  ) -> any RunTracer {
+    StatementTracer(db, connection, self, didMeasure: didMeasure)
   }
 
-  /// Reports an error of a pool, or of a handle that could not be opened. Call without the handle's lock.
-  package func reportedWithoutLock(_ error: any Error) -> any Error {
-    guard TraceHub.isAnyActive, !error.needsNoEvent, let sqlError = error as? SqlError, let functions else {
-      return error
-    }
-    deliver([MeasuredRun(sqlError)], of: number, to: functions.traces)
-    return error.traced
-  }
-
-  /// Calls `body` without tracing its statements, which belong to the library.
-  package func withoutTracing<Value>(_ body: () throws -> Value) throws -> Value {
-    try locked { try openConnection().withoutTracing { _ in try body() } }
-  }
+  package func report(_ error: SqlError, of db: SqliteDatabase) { db.deliver([MeasuredRun(error)], to: self) }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import SqlableCore
+import SqlableTracing
 import Testing
 
 @testable import SqlableTestSupport

@@ -1,3 +1,5 @@
+import SqlableCore
+
 /// The columns that a statement's parameters are compared with or stored in.
 ///
 /// ```swift

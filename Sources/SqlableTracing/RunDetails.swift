@@ -1,3 +1,5 @@
+import SqlableCore
+
 /// The details of a statement's event, which are computed only if a trace requests them.
 package struct RunDetails: TraceDetails {
   package let run: MeasuredRun

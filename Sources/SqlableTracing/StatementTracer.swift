@@ -1,6 +1,6 @@
 import CSqlableSQLite
 import Glibc
-import Synchronization
+import SqlableCore
 
 /// The measurements of one run of a statement, or an error that occurred without a statement.
 package struct MeasuredRun: Sendable {
@@ -71,12 +71,14 @@ package final class TraceCaller: Sendable {
 /// Measures the statements of a connection by means of SQLite's trace callbacks. A connection has a tracer only while a
 /// trace exists.
 ///
-/// All methods except `take()` must be called with the handle's lock held.
-final class StatementTracer {
-  /// The maximum number of runs that are stored until `take()`, which is called after the closure of a transaction.
+/// All methods except `deliver()` must be called with the handle's lock held.
+final class StatementTracer: RunTracer {
+  /// The maximum number of runs that are stored until `deliver()`, which is called after the closure of a transaction.
   static let maximumKept = 10_000
 
+  private unowned let db: SqliteDatabase
   private unowned let connection: Connection
+  private let traces: TraceHub
   /// An interruption that only measures lock waits; nil if the connection already had an interruption. Without an
   /// interruption, SQLite waits for locks without reporting the time. A pool later replaces this interruption, because
   /// a pool's handle is traced before the pool owns the handle.
@@ -86,24 +88,17 @@ final class StatementTracer {
   private var compiled: (statement: OpaquePointer, time: Duration)?
   private var commitBegan: ContinuousClock.Instant?
   private var transaction: (since: ContinuousClock.Instant, statements: Int, changesAtBegin: Int, sql: String?)?
-  private let measured = LockedValue(Measured())
-  /// A closure that is called when the first run is stored after `take()`.
+  private let measured = LockedValue<[MeasuredRun]>([])
+  /// A closure that is called when the first run is stored after `deliver()`.
   private let didMeasure: () -> Void
-  private let wantsValues: () -> Bool
   /// The maximum length of a stored text with values, in bytes.
   private static let maximumExpanded = 16_384
-  /// True while the library runs internal queries about other statements. These queries are not measured.
-  fileprivate var isPaused = false
+  var isPaused = false
   private(set) var caller: TraceCaller?
   /// The callers to restore when nested calls end, outermost first.
   private var outerCallers: [TraceCaller?] = []
   /// The call sites of prepared statements and cursors that have not run yet, by statement.
   private var sites: [OpaquePointer: CallSite] = [:]
-
-  private struct Measured {
-    var runs: [MeasuredRun] = []
-    var dropped = 0
-  }
 
   /// A running statement, with its counters from before the run.
   private struct Running {
@@ -129,8 +124,8 @@ final class StatementTracer {
     }
   }
 
-  init(_ connection: Connection, wantsValues: @escaping () -> Bool, didMeasure: @escaping () -> Void) {
-    (self.connection, self.wantsValues, self.didMeasure) = (connection, wantsValues, didMeasure)
+  init(_ db: SqliteDatabase, _ connection: Connection, _ traces: TraceHub, didMeasure: @escaping () -> Void) {
+    (self.db, self.connection, self.traces, self.didMeasure) = (db, connection, traces, didMeasure)
     ownInterruption = connection.interruption == nil ? Interruption(busyTimeout: connection.busyTimeout) : nil
     if let ownInterruption { connection.use(ownInterruption) }
     // Unretained, because the callbacks are removed or the connection is closed before this object is deallocated.
@@ -159,17 +154,23 @@ final class StatementTracer {
     connection.stopUsingInterruption(busyTimeout: connection.busyTimeout)
   }
 
-  /// Returns the runs since the last call, and the number of dropped runs. Callable from any thread.
-  func take() -> (runs: [MeasuredRun], dropped: Int) {
-    measured.withLock { measured in
-      defer { measured = Measured() }
-      return (measured.runs, measured.dropped)
+  func deliver() {
+    let runs = measured.withLock { runs in
+      defer { runs = [] }
+      return runs
     }
+    db.deliver(runs, to: traces)
   }
 
   // MARK: Calls
 
-  /// Records that a call begins. Call `endCall()` at the end of the call.
+  func beginCall(at site: CallSite) {
+    begin(
+      TraceCaller(
+        site: site, context: caller.map(\.context) ?? Tracing.context, task: caller?.task,
+        isReceiver: caller?.isReceiver ?? Tracing.isReceiving))
+  }
+
   func begin(_ call: TraceCaller) {
     outerCallers.append(caller)
     caller = call
@@ -177,7 +178,6 @@ final class StatementTracer {
 
   func endCall() { caller = outerCallers.popLast() ?? nil }
 
-  /// Sets the call site of a statement's next run, unless the call site is inside the library.
   func setCallSite(_ site: CallSite, of statement: OpaquePointer) {
     if !site.isInLibrary { sites[statement] = site }
   }
@@ -198,33 +198,28 @@ final class StatementTracer {
     keep(run)
   }
 
-  /// Records the error of a failed statement. Call after the statement's end was measured.
   func didFail(_ error: SqlError) {
     guard !isPaused else { return }
     // A short read on the caller's thread that takes too long is retried elsewhere, and has not failed.
     let runsAgain = interruption?.isBudgetSpent == true
-    measured.withLock { [caller] measured in
-      guard let last = measured.runs.indices.last else { return }
+    measured.withLock { [caller] runs in
+      guard let last = runs.indices.last else { return }
       if runsAgain {
-        measured.runs.removeAll { $0.caller === caller }
+        runs.removeAll { $0.caller === caller }
       } else {
-        measured.runs[last].error = error
+        runs[last].error = error
       }
     }
   }
 
-  /// Records that a value of the current row can't be read. The statement has failed only if no further row is read,
-  /// because a model can catch the error. Returns true if an event will report the error.
   func didFailToRead(_ statement: OpaquePointer, _ error: SqlError) -> Bool {
     guard !isPaused, running[statement] != nil else { return false }
     running[statement]?.error = error
     return true
   }
 
-  /// Records that the row was read successfully despite an earlier `didFailToRead`.
   func didRead(_ statement: OpaquePointer) { running[statement]?.error = nil }
 
-  /// Records an error that no statement caused, before a call throws it. Returns true if an event reports the error.
   func didFailWithoutStatement(_ error: SqlError) -> Bool {
     guard !isPaused, interruption?.isBudgetSpent != true else { return false }
     var run = MeasuredRun(error)
@@ -277,7 +272,7 @@ final class StatementTracer {
     run.rowsScanned = Int(counts.scanned &- running.counts.scanned)
     run.sorts = Int(counts.sorts &- running.counts.sorts)
     run.automaticIndexes = Int(counts.indexes &- running.counts.indexes)
-    if wantsValues() { run.expandedSql = expanded(statement) }
+    if traces.wantsValues || TraceHub.process.wantsValues { run.expandedSql = expanded(statement) }
     noteTransaction(&run, begin: running.begin)
     keep(run)
   }
@@ -306,42 +301,11 @@ final class StatementTracer {
   private func keep(_ run: MeasuredRun) {
     var run = run
     run.task = TaskLocalSnapshot.current
-    let isFirst = measured.withLock { measured in
-      guard measured.runs.count < StatementTracer.maximumKept else {
-        measured.dropped += 1
-        return false
-      }
-      measured.runs.append(run)
-      return measured.runs.count == 1
+    let isFirst = measured.withLock { runs in
+      guard runs.count < StatementTracer.maximumKept else { return false }
+      runs.append(run)
+      return runs.count == 1
     }
     if isFirst { didMeasure() }
-  }
-}
-
-extension Connection {
-  /// Starts to measure. `didMeasure` is called with the handle's lock held when runs are available.
-  func startTracing(
-    wantsValues: @escaping () -> Bool, didMeasure: @escaping () -> Void
-  ) -> StatementTracer {
-    let tracer = StatementTracer(self, wantsValues: wantsValues, didMeasure: didMeasure)
-    self.tracer = tracer
-    return tracer
-  }
-
-  func stopTracing() {
-    tracer?.remove()
-    tracer = nil
-  }
-
-  func withoutTracing<Value>(_ body: (Connection) throws -> Value) rethrows -> Value {
-    let (tracer, wasPaused) = (tracer, tracer?.isPaused)
-    tracer?.isPaused = true
-    defer { tracer?.isPaused = wasPaused ?? false }
-    return try body(self)
-  }
-
-  /// True for the internal statements that check for changes of the schema or the data.
-  fileprivate func isVersionCheck(_ statement: OpaquePointer) -> Bool {
-    statement == schemaVersionStatement?.handle || statement == dataVersionStatement?.handle
   }
 }

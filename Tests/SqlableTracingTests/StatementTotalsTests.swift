@@ -1,5 +1,6 @@
 import SqlableCore
 import SqlableSchema
+import SqlableTracing
 import Testing
 
 @testable import SqlableTestSupport

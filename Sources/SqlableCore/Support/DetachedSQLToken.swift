@@ -1,6 +1,6 @@
 /// A token that does not reference the SQL text.
 package struct DetachedSQLToken {
-  let kind: SQLToken.Kind
+  package let kind: SQLToken.Kind
   /// The keyword, name or symbol; empty for a value or parameter.
   package let text: String
   /// The unquoted word in upper case; empty for other tokens.
@@ -24,7 +24,7 @@ package struct DetachedSQLToken {
   package func isKeyword(_ word: String) -> Bool { keyword == word }
   package func isSymbol(_ symbol: String) -> Bool { kind == .symbol && text == symbol }
   package var isName: Bool { kind == .name || kind == .word && !DetachedSQLToken.reserved.contains(keyword) }
-  var isBound: Bool { kind == .parameter || kind.isValue }
+  package var isBound: Bool { kind == .parameter || kind.isValue }
 
   /// Words that can't be names without quotes.
   static let reserved: Set<String> = [

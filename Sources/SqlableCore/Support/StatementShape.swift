@@ -15,7 +15,7 @@ package struct StatementShape: Hashable, Sendable {
   package let verb: String
 
   /// The maximum length of a shape, in bytes.
-  static let maximumLength = 4_096
+  package static let maximumLength = 4_096
 
   package init(of text: String) {
     var text = text

@@ -1,3 +1,5 @@
+import SqlableCore
+
 /// Statistics of traced statements by shape: the number of runs and their durations.
 ///
 /// ```swift

@@ -1,3 +1,4 @@
+import SqlableCore
 import Synchronization
 
 /// The receivers of trace events: of a handle and its descendants, of a cluster's client, or of the whole process.
@@ -31,14 +32,10 @@ package final class TraceHub: Sendable {
   private let state = LockedValue(State())
   private let receiverCount = Atomic(0)
   private let valueReceivers = Atomic(0)
-  /// The number of receivers in the process.
-  private static let allReceivers = Atomic(0)
 
   package init() {}
 
-  package static var isAnyActive: Bool { allReceivers.load(ordering: .relaxed) > 0 }
-
-  deinit { TraceHub.allReceivers.subtract(receiverCount.load(ordering: .relaxed), ordering: .relaxed) }
+  deinit { TraceCount.add(-receiverCount.load(ordering: .relaxed)) }
 
   package var isActive: Bool { receiverCount.load(ordering: .acquiring) > 0 }
 
@@ -63,7 +60,7 @@ package final class TraceHub: Sendable {
 
   private func countReceivers(_ state: State) {
     let before = receiverCount.exchange(state.receivers.count, ordering: .acquiringAndReleasing)
-    TraceHub.allReceivers.add(state.receivers.count - before, ordering: .relaxed)
+    TraceCount.add(state.receivers.count - before)
     valueReceivers.store(state.receivers.count { !$0.options.values.isEmpty }, ordering: .relaxed)
   }
 

@@ -1,3 +1,5 @@
+import SqlableCore
+
 /// A completed statement or transaction, with its durations and row counts.
 ///
 /// ```swift

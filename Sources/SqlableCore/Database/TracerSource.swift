@@ -1,0 +1,70 @@
+import Synchronization
+
+/// The traces of a handle family: makes the tracers of its connections, and reports errors without a statement. The
+/// module `SqlableTracing` has the only implementation.
+package protocol TracerSource: AnyObject, Sendable {
+  init()
+
+  /// Returns a tracer that calls `didMeasure` when the first run is stored after `deliver()`.
+  func tracer(of db: SqliteDatabase, on connection: Connection, didMeasure: @escaping () -> Void) -> any RunTracer
+
+  /// Reports an error that no statement caused. Call without the handle's lock.
+  func report(_ error: SqlError, of db: SqliteDatabase)
+}
+
+/// The number of traces in the process. Every call checks it, so that a process without a trace makes no further check.
+package enum TraceCount {
+  private static let count = Atomic(0)
+
+  package static var isPositive: Bool { count.load(ordering: .relaxed) > 0 }
+
+  package static func add(_ difference: Int) { count.add(difference, ordering: .relaxed) }
+}
+
+extension SqliteDatabase {
+  /// Begins a public call, whose file and line appear in the events of its statements. Returns true if the call is
+  /// traced: then this thread holds the handle's lock until `endCall()`, which the caller must call.
+  @usableFromInline
+  package func beginCall(_ file: StaticString, _ line: UInt) throws -> Bool {
+    TraceCount.isPositive ? try beginTracedCall(CallSite(file: file, line: line)) : false
+  }
+
+  @inline(never)
+  private func beginTracedCall(_ site: CallSite) throws -> Bool {
+    guard !site.isInLibrary else { return false }
+    try enter()
+    guard let tracer = connection?.tracer else {
+      unlockAndDeliver()
+      return false
+    }
+    tracer.beginCall(at: site)
+    return true
+  }
+
+  @usableFromInline
+  package func endCall() {
+    connection?.tracer?.endCall()
+    unlockAndDeliver()
+  }
+
+  /// Reports an error that belongs to no statement's event. Call with the lock, before the error is thrown.
+  @usableFromInline
+  func reported(_ error: any Error) -> any Error {
+    guard !error.needsNoEvent, let tracer = connection?.tracer, let sqlError = error as? SqlError else { return error }
+    return tracer.didFailWithoutStatement(sqlError) ? error.traced : error
+  }
+
+  /// Reports an error of a pool, or of a handle that could not be opened. Call without the handle's lock.
+  package func reportedWithoutLock(_ error: any Error) -> any Error {
+    guard TraceCount.isPositive, !error.needsNoEvent, let sqlError = error as? SqlError,
+      let source = functions?.tracerSource
+    else { return error }
+    source.report(sqlError, of: self)
+    return error.traced
+  }
+
+  /// Calls `body` without tracing its statements, which belong to the library.
+  package func withoutTracing<Value>(_ body: () throws -> Value) throws -> Value {
+    try locked { try openConnection().withoutTracing { _ in try body() } }
+  }
+}

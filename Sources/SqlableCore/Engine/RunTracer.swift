@@ -1,0 +1,54 @@
+/// Measures the runs of one connection for traces. The module `SqlableTracing` has the only implementation.
+///
+/// A connection has a tracer only while a trace exists.
+///
+/// All methods except `deliver()` must be called with the handle's lock held.
+package protocol RunTracer: AnyObject {
+  /// True while the library runs internal queries about other statements. These queries are not measured.
+  var isPaused: Bool { get set }
+
+  /// Ends the measurement.
+  func remove()
+
+  /// Passes the measured runs to the traces. Call without the handle's lock.
+  func deliver()
+
+  /// Records that a call begins. Call `endCall()` at the end of the call.
+  func beginCall(at site: CallSite)
+
+  func endCall()
+
+  /// Sets the call site of a statement's next run, unless the call site is inside the library.
+  func setCallSite(_ site: CallSite, of statement: OpaquePointer)
+
+  func didCompile(_ statement: OpaquePointer, since begin: ContinuousClock.Instant)
+
+  func didFailToCompile(_ text: String, since begin: ContinuousClock.Instant, _ error: SqlError)
+
+  /// Records the error of a failed statement. Call after the statement's end was measured.
+  func didFail(_ error: SqlError)
+
+  /// Records that a value of the current row can't be read. The statement has failed only if no further row is read,
+  /// because a model can catch the error. Returns true if an event will report the error.
+  func didFailToRead(_ statement: OpaquePointer, _ error: SqlError) -> Bool
+
+  /// Records that the row was read successfully despite an earlier `didFailToRead`.
+  func didRead(_ statement: OpaquePointer)
+
+  /// Records an error that no statement caused, before a call throws it. Returns true if an event reports the error.
+  func didFailWithoutStatement(_ error: SqlError) -> Bool
+}
+
+extension Connection {
+  package func withoutTracing<Value>(_ body: (Connection) throws -> Value) rethrows -> Value {
+    let (tracer, wasPaused) = (tracer, tracer?.isPaused)
+    tracer?.isPaused = true
+    defer { tracer?.isPaused = wasPaused ?? false }
+    return try body(self)
+  }
+
+  /// True for the internal statements that check for changes of the schema or the data.
+  package func isVersionCheck(_ statement: OpaquePointer) -> Bool {
+    statement == schemaVersionStatement?.handle || statement == dataVersionStatement?.handle
+  }
+}
