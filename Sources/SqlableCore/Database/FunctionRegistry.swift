@@ -64,8 +64,8 @@ package final class FunctionRegistry: Sendable {
       all.removeAll { $0.registry == nil }
       all.append(Weak(registry: self))
     }
-    if let source = FunctionRegistry.newSource.withLock({ $0 }) {
-      self.source.withLock { $0 = source.init() }
+    if let type = FunctionRegistry.newSource.withLock({ $0 }) {
+      source.withLock { $0 = $0 ?? type.init() }
       setTraced(true)
     }
   }

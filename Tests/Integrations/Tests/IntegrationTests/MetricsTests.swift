@@ -7,6 +7,7 @@ import Testing
 @testable import SqlableCore
 @testable import SqlableIntegrations
 @testable import SqlablePool
+@testable import SqlableTracing
 
 extension TestMetrics {
   /// Returns the values of all series of a histogram with these dimensions.

@@ -8,6 +8,7 @@ import Tracing
 @testable import SqlableCore
 @testable import SqlableIntegrations
 @testable import SqlablePool
+@testable import SqlableTracing
 
 extension InMemoryTracer {
   /// Waits until a number of spans with this name have ended.
