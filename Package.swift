@@ -68,17 +68,21 @@ let package = Package(
     // From the bottom up. A module uses only those above it in this list that it names.
     .target(name: "SqlableCore", dependencies: ["CSqlableSQLite"], swiftSettings: keyOfTests),
     .target(name: "SqlableTracing", dependencies: ["CSqlableSQLite", "SqlableCore"]),
+    .target(name: "SqlableCodable", dependencies: ["SqlableCore"]),
     .target(name: "SqlableQueries", dependencies: ["SqlableCore"]),
     .target(name: "SqlableSchema", dependencies: ["SqlableCore"]),
     .target(
       name: "SqlableDocuments", dependencies: ["SqlableCore", "SqlableTracing", "SqlableQueries", "SqlableSchema"]),
-    .target(name: "SqlablePool", dependencies: ["SqlableCore", "SqlableTracing", "SqlableQueries", "SqlableSchema"]),
+    .target(
+      name: "SqlablePool",
+      dependencies: ["SqlableCore", "SqlableTracing", "SqlableCodable", "SqlableQueries", "SqlableSchema"]),
     .target(name: "SqlableBackup", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool"]),
     .target(
       name: "Sqlable",
       dependencies: [
-        "SqlableCore", "SqlableTracing", "SqlableQueries", "SqlableSchema", "SqlableDocuments", "SqlablePool",
-        "SqlableBackup", .target(name: "SqlableMacros", condition: .when(traits: ["Macros"])),
+        "SqlableCore", "SqlableTracing", "SqlableCodable", "SqlableQueries", "SqlableSchema", "SqlableDocuments",
+        "SqlablePool", "SqlableBackup",
+        .target(name: "SqlableMacros", condition: .when(traits: ["Macros"])),
       ]
     ),
     .target(name: "SqlableRecovery", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool", "SqlableBackup"]),
@@ -111,7 +115,8 @@ let package = Package(
     // The tests of each module from the bottom up, and helpers that several of them use. Most tests create tables, so
     // those of SqlableCore use SqlableSchema too.
     .testTarget(
-      name: "SqlableTestSupport", dependencies: ["SqlableCore", "SqlableTracing", "SqlableQueries", "SqlableSchema"]),
+      name: "SqlableTestSupport",
+      dependencies: ["SqlableCore", "SqlableTracing", "SqlableCodable", "SqlableQueries", "SqlableSchema"]),
     .testTarget(name: "SqlableCoreTests", dependencies: ["SqlableTestSupport"]),
     .testTarget(name: "SqlableTracingTests", dependencies: ["SqlableTestSupport"]),
     .testTarget(name: "SqlableSchemaTests", dependencies: ["SqlableTestSupport"]),

@@ -10,7 +10,7 @@ import Synchronization
 /// Such a row can check its generation on any thread, while another statement owns the memory. So the generation is
 /// atomic, and is checked before any other access.
 @usableFromInline
-struct RowState: ~Copyable {
+package struct RowState: ~Copyable {
   /// The statement that is positioned on the row.
   @usableFromInline var handle: OpaquePointer?
   /// Incremented for every row, so that reading an earlier row is detected.
@@ -19,16 +19,16 @@ struct RowState: ~Copyable {
   @usableFromInline var next = 0
   @usableFromInline var count = 0
   /// The positions of the columns of the model that is being read.
-  @usableFromInline var window = 0..<0
+  @usableFromInline package var window = 0..<0
   /// The identities of the columns, by position, terminated by ``noColumn``.
-  @usableFromInline var columns = RowState.noColumns
+  @usableFromInline package var columns = RowState.noColumns
   /// SQLite's value at position 0 if the row's values are stored in one array; otherwise nil.
-  @usableFromInline var firstValue: UnsafeRawPointer?
-  @usableFromInline let valueStride = Library.valueStride
+  @usableFromInline package var firstValue: UnsafeRawPointer?
+  @usableFromInline package let valueStride = Library.valueStride
   /// True if a value could not be read, while the statement is traced.
   @usableFromInline var hasFailed = false
   /// The state of decoding a row by `Codable`.
-  @usableFromInline var decoding = Decoding()
+  @usableFromInline package var decoding = Decoding()
   /// The statement, which is used only for errors and for finding columns by name.
   var statement: Unmanaged<PreparedStatement>?
   #if DEBUG
@@ -74,7 +74,7 @@ struct RowState: ~Copyable {
 
   @inlinable
   @inline(__always)
-  func value(at position: Int) -> OpaquePointer? {
+  package func value(at position: Int) -> OpaquePointer? {
     guard let firstValue else { return sqlite3_column_value(handle, Int32(truncatingIfNeeded: position)) }
     return OpaquePointer(firstValue + position &* valueStride)
   }
@@ -115,10 +115,10 @@ extension RowState {
   }
 
   @inlinable
-  var current: UInt64 { generation.load(ordering: .relaxed) }
+  package var current: UInt64 { generation.load(ordering: .relaxed) }
 
   @inlinable
-  func isCurrent(_ row: UInt64) -> Bool { generation.load(ordering: .relaxed) == row }
+  package func isCurrent(_ row: UInt64) -> Bool { generation.load(ordering: .relaxed) == row }
 
   /// Makes the current row stale. Only the thread that owns the statement calls this function.
   @inlinable

@@ -1,6 +1,6 @@
 /// Rows from a remote database. `init(row:)` reads them like the rows of a local statement.
 package struct ReceivedRows {
-  let answer: SqlAnswer
+  package let answer: SqlAnswer
   /// The SQL that was sent, for error messages.
   let sql: String
 
@@ -15,7 +15,7 @@ package struct ReceivedRows {
     }
   }
 
-  func map<Row>(_ columns: ExpectedColumns, _ body: (ReadRow) throws -> Row) throws -> [Row] {
+  package func map<Row>(_ columns: ExpectedColumns, _ body: (ReadRow) throws -> Row) throws -> [Row] {
     var rows: [Row] = []
     rows.reserveCapacity(answer.rows.count)
     try forEach(columns) { rows.append(try body($0)) }

@@ -12,6 +12,11 @@ public struct SqlRows<Row>: Runnable {
   /// Returns a decoder of remote rows. Throws before anything is sent if the type can't be decoded.
   let received: @Sendable () throws -> (ReceivedRows) throws -> [Row]
 
+  package init(
+    text: SQL, all: @escaping @Sendable (SQL, SqliteDatabase) throws -> [Row],
+    received: @escaping @Sendable () throws -> (ReceivedRows) throws -> [Row]
+  ) { (self.text, self.all, self.received) = (text, all, received) }
+
   public var sql: String { text.text }
 
   /// True if the SQL is a query that changes nothing, judging by its keywords.

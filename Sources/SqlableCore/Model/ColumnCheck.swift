@@ -79,7 +79,7 @@ extension TableInfo {
 #endif
 
 extension RowWriter {
-  func noteSkipped(_ position: Int) {
+  package func noteSkipped(_ position: Int) {
     #if DEBUG
     storage.skipped.insert(position)
     #endif

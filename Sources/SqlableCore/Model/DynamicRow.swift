@@ -78,7 +78,7 @@ public struct DynamicRow: JoinedOutput, Sendable, Hashable, CustomStringConverti
 }
 
 extension SqlError {
-  static func severalColumns(named name: String) -> SqlError {
+  package static func severalColumns(named name: String) -> SqlError {
     SqlError.misuse("several columns of the result are named \(name); give them different names")
   }
 }

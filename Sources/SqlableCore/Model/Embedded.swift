@@ -150,7 +150,7 @@ extension ReadRow {
     try self.embedded(Value.self, fields: embedded.fields, columns: embedded.columns)
   }
 
-  func embedded<Value: SqlEmbedded>(_ type: Value.Type, fields: [Column], columns: [Column]) throws -> Value {
+  package func embedded<Value: SqlEmbedded>(_ type: Value.Type, fields: [Column], columns: [Column]) throws -> Value {
     try Value(row: EmbeddedRow(row: self, fields: fields, columns: columns))
   }
 
@@ -159,7 +159,7 @@ extension ReadRow {
     try areNull(embedded.columns) ? nil : try get(embedded.embedded)
   }
 
-  func areNull(_ columns: [Column]) throws -> Bool {
+  package func areNull(_ columns: [Column]) throws -> Bool {
     try columns.allSatisfy { isNull(at: try position(of: $0)) }
   }
 }
@@ -197,7 +197,7 @@ extension RowWriter {
     set(value, fields: embedded.fields, columns: embedded.columns)
   }
 
-  mutating func set<Value: SqlEmbedded>(_ value: Value, fields: [Column], columns: [Column]) {
+  package mutating func set<Value: SqlEmbedded>(_ value: Value, fields: [Column], columns: [Column]) {
     var writer = EmbeddedWriter(row: self, fields: fields, columns: columns)
     do { try value.write(to: &writer) } catch { writer.row.failure = writer.row.failure ?? error }
     self = writer.row

@@ -3,8 +3,8 @@
 /// A row is valid only while `init(row:)` runs. A read after the statement has advanced throws `.misuse`. Reading the
 /// columns in the order of the table's layout is fastest; any order works.
 public struct ReadRow {
-  @usableFromInline let state: UnsafeMutablePointer<RowState>
-  @usableFromInline let generation: UInt64
+  @usableFromInline package let state: UnsafeMutablePointer<RowState>
+  @usableFromInline package let generation: UInt64
 
   @inlinable
   package init(_ statement: PreparedStatement) {
@@ -78,7 +78,8 @@ public struct ReadRow {
 
   // MARK: Several models and values in one result
 
-  init(state: UnsafeMutablePointer<RowState>, generation: UInt64) {
+  @inlinable
+  package init(state: UnsafeMutablePointer<RowState>, generation: UInt64) {
     (self.state, self.generation) = (state, generation)
   }
 
@@ -106,8 +107,8 @@ public struct ReadRow {
     }
   }
 
-  @usableFromInline
-  func isNull(at position: Int) -> Bool {
+  @inlinable
+  package func isNull(at position: Int) -> Bool {
     ReadCell(value: state.pointee.value(at: position), state: state, generation: generation, type: .blob).isNull
   }
 
@@ -147,7 +148,7 @@ public struct ReadRow {
   }
 
   @usableFromInline
-  func search(for column: Column) throws -> Int {
+  package func search(for column: Column) throws -> Int {
     try checkCurrent()
     let columns = state.pointee.columns
     guard columns != RowState.noColumns else {
@@ -171,13 +172,13 @@ public struct ReadRow {
     return position
   }
 
-  func labelled(_ error: SqlError) -> SqlError {
+  package func labelled(_ error: SqlError) -> SqlError {
     guard let connection = state.pointee.statement?.takeUnretainedValue().connection else { return error }
     return error.labelled(connection.label).inTransaction(connection.transactionLevel > 0)
   }
 
   @usableFromInline
-  func checkCurrent() throws {
+  package func checkCurrent() throws {
     guard state.pointee.isCurrent(generation), state.pointee.handle != nil else {
       throw SqlError.misuse("a row was read after its statement advanced or was reset")
     }
@@ -185,7 +186,7 @@ public struct ReadRow {
 
   /// Returns the error with table, column, row and SQL. This lookup runs only on failure.
   @usableFromInline
-  func located(_ error: any Error, column: ColumnDefinition?, position: Int) -> any Error {
+  package func located(_ error: any Error, column: ColumnDefinition?, position: Int) -> any Error {
     guard var error = error as? SqlError, error.column == nil, state.pointee.handle != nil else { return error }
     error = labelled(error)
     error.column = column?.name ?? state.pointee.columnName(at: position)

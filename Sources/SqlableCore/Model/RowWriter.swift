@@ -8,8 +8,8 @@
 /// of the same handle, the statement throws `.misuse`.
 public struct RowWriter {
   /// `unowned(unsafe)` is sound, because a `TableInfo` is never freed.
-  unowned(unsafe) let table: TableInfo
-  var storage: ParameterSlots
+  package unowned(unsafe) let table: TableInfo
+  package var storage: ParameterSlots
   /// One slot for each column of the table; owned by `storage`.
   @usableFromInline let slots: UnsafeMutableBufferPointer<BoundValue>
   // Copies of properties of `table` and the buffer. Without the copies, each value would retain these objects.
@@ -20,7 +20,7 @@ public struct RowWriter {
   @usableFromInline var next = 0
   /// One bit for each column that is set. Tables with more than 64 columns do not use the bits.
   @usableFromInline var shape: UInt64 = 0
-  var failure: (any Error)?
+  package var failure: (any Error)?
   /// The columns that the statement uses. A value that does not fit another column is not an error.
   private let written: WrittenColumns
 
@@ -97,7 +97,7 @@ public struct RowWriter {
   /// Stores NULL, but leaves out a column of the primary key.
   @inlinable
   @inline(__always)
-  mutating func setNull(_ column: Column) {
+  package mutating func setNull(_ column: Column) {
     let position = next
     guard cells[position].identity == column.identity, !cells[position].isKey else { return setNullSearching(column) }
     next = position &+ 1
@@ -111,7 +111,7 @@ public struct RowWriter {
     setNull(at: position)
   }
 
-  mutating func setNull(at position: Int) {
+  package mutating func setNull(at position: Int) {
     if cells[position].isKey { return leaveOut(at: position) }
     if !isGenerated(position) { set(Null(), at: position) }
   }
@@ -128,7 +128,7 @@ public struct RowWriter {
 
   @inlinable
   @inline(__always)
-  mutating func set<Value: SqlValue>(_ value: Value, at position: Int) {
+  package mutating func set<Value: SqlValue>(_ value: Value, at position: Int) {
     guard bytes.pointee.isCurrent(scope) else { return failStale() }
     var cell = WriteCell(bytes: bytes, scope: scope, type: cells[position].type)
     do {
@@ -164,8 +164,8 @@ public struct RowWriter {
     return position
   }
 
-  @usableFromInline
-  func isGenerated(_ position: Int) -> Bool { cells[position].isGenerated }
+  @inlinable
+  package func isGenerated(_ position: Int) -> Bool { cells[position].isGenerated }
 
   @usableFromInline
   mutating func leaveOutKey(_ column: Column) {
@@ -211,7 +211,7 @@ public struct RowWriter {
   }
 
   @usableFromInline
-  mutating func fail(_ error: any Error, at position: Int) {
+  package mutating func fail(_ error: any Error, at position: Int) {
     if !isWritten(position) { return leaveOut(at: position) }
     guard failure == nil else { return }
     guard var located = (error as? SqlError)?.at(table: table.name, column: table.columns[position].name) else {

@@ -108,7 +108,7 @@ extension Sqlable {
 
   /// Writes the values that `valueForColumn(_:)` returns.
   @usableFromInline
-  func writeValues(to row: inout RowWriter) throws {
+  package func writeValues(to row: inout RowWriter) throws {
     try row.table.checkIsNoView()
     for (position, column) in row.table.columns.enumerated() where !row.isGenerated(position) {
       if let value = valueForColumn(column) { row.set(value, at: position) } else { row.noteSkipped(position) }
@@ -117,12 +117,12 @@ extension Sqlable {
 }
 
 /// The result of the default `valueForColumn(_:)`. Storing it throws; nil would silently leave the column out.
-struct UnwrittenValue: SqlValue {
-  static var columnType: ColumnType { .blob }
-  var databaseValue: DatabaseValue {
+package struct UnwrittenValue: SqlValue {
+  package static var columnType: ColumnType { .blob }
+  package var databaseValue: DatabaseValue {
     get throws { throw SqlError.misuse("the model must implement valueForColumn(_:) or write(to:)") }
   }
 
   init() {}
-  init(databaseValue: DatabaseValue) throws {}
+  package init(databaseValue: DatabaseValue) throws {}
 }

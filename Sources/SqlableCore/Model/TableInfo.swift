@@ -13,7 +13,7 @@ package final class TableInfo: Sendable {
   let columnNames: [String]
   @usableFromInline package let count: Int
   /// The columns' identities in order, to predict the next column of a row. Ends with ``RowState/noColumn``.
-  @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
+  @usableFromInline package nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
   /// The cells of the columns in order, for writing. The array ends with a cell for no column.
   @usableFromInline package nonisolated(unsafe) let cells: UnsafePointer<Cell>
   /// The positions of the primary key's columns, in the key's order; empty if the table has no key.
@@ -41,7 +41,7 @@ package final class TableInfo: Sendable {
   /// True if a check found no contradiction in the model's declarations.
   private let isSound = Atomic<Bool>(false)
   /// The `KeyedColumns` of a `Codable` model; nil before the first use. Sound: the object is never freed.
-  nonisolated(unsafe) let keyedColumns = Atomic<UnsafeRawPointer?>(nil)
+  package nonisolated(unsafe) let keyedColumns = Atomic<UnsafeRawPointer?>(nil)
   #if DEBUG
   /// Flags that are set once the model has read, and has written, a row with every column.
   let (isReadChecked, isWriteChecked) = (ColumnCheck(), ColumnCheck())
@@ -52,10 +52,10 @@ package final class TableInfo: Sendable {
   package struct Cell {
     /// The column's identity; ``RowState/noColumn`` for a generated column, because it is never written.
     @usableFromInline let identity: UnsafeRawPointer
-    @usableFromInline let type: ColumnType
+    @usableFromInline package let type: ColumnType
     /// The storage classes that the column accepts without a further check; see ``ColumnType/accepted``.
     @usableFromInline let accepted: UInt8
-    package let isGenerated: Bool
+    @usableFromInline package let isGenerated: Bool
     @usableFromInline let isKey: Bool
 
     fileprivate init(_ definition: ColumnDefinition, isKey: Bool) {

@@ -143,7 +143,7 @@ extension SqliteDatabase {
 
   /// Runs a query. Calls `note` with the column names, and then `body` with each row.
   @usableFromInline
-  func eachRow(
+  package func eachRow(
     of sql: SQL, _ columns: ExpectedColumns, names note: (([String]) -> Void)? = nil, _ body: (ReadRow) throws -> Void
   ) throws {
     try running { connection in

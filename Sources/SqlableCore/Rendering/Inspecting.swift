@@ -73,7 +73,7 @@ package struct StatementWithValues {
 
 extension SqlError {
   /// Returns an error as an SQL comment.
-  static func comment(_ error: any Error) -> String {
+  package static func comment(_ error: any Error) -> String {
     // A message contains identifiers, and a line break in an identifier would end the comment.
     "-- " + String(message(of: error).map { $0.isNewline ? " " : $0 })
   }

@@ -56,7 +56,7 @@ extension SelectQuery.Clauses {
   }
 
   /// The names of the result's columns; nil for a term that is not a column.
-  var columnNames: [String?] {
+  package var columnNames: [String?] {
     guard rows.isEmpty else { return rows[0].map { _ in nil } }
     return results.flatMap { result -> [String?] in
       switch result {
@@ -179,7 +179,7 @@ extension SelectQuery.Clauses {
     return term.kind == .exists || term.kind == .count ? term : nil
   }
 
-  var columnCount: Int {
+  package var columnCount: Int {
     guard rows.isEmpty else { return rows[0].count }
     return results.reduce(0) { count, result in
       switch result {

@@ -123,7 +123,7 @@ extension Array: JSONList {}
 extension Set: JSONList {}
 extension Optional: JSONList where Wrapped: JSONList {}
 
-enum JSONText {
+package enum JSONText {
   static func encode(_ value: some Encodable) throws -> DatabaseValue { .text(try text(of: value)) }
 
   /// Returns the text in the column's stored form: a BLOB in a `.blob` column.
@@ -148,7 +148,7 @@ enum JSONText {
     return type as? any SqlJSON.Type
   }
 
-  static func text<Value: Encodable>(of value: Value) throws -> String {
+  package static func text<Value: Encodable>(of value: Value) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     if let type = configuration(of: Value.self) {
@@ -164,7 +164,7 @@ enum JSONText {
     }
   }
 
-  static func decode<Value: Decodable>(
+  package static func decode<Value: Decodable>(
     _ type: Value.Type, from storage: DatabaseValue, as name: Any.Type = Value.self
   ) throws -> Value {
     let text = try String(databaseValue: storage)

@@ -12,7 +12,7 @@ public struct ReadCell {
   public let type: ColumnType
 
   @inlinable
-  init(value: OpaquePointer?, state: UnsafeMutablePointer<RowState>, generation: UInt64, type: ColumnType) {
+  package init(value: OpaquePointer?, state: UnsafeMutablePointer<RowState>, generation: UInt64, type: ColumnType) {
     self.value = value
     self.state = state
     self.generation = generation

@@ -1,5 +1,6 @@
 // Live results of collected rows, counts of queries, decoded rows, and rows with their associated rows.
 
+import SqlableCodable
 import SqlableCore
 import SqlableQueries
 

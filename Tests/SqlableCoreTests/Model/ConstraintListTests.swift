@@ -1,3 +1,4 @@
+import SqlableCodable
 import SqlableCore
 import SqlableSchema
 import Testing

@@ -1,3 +1,4 @@
+import SqlableCodable
 import SqlableCore
 
 class SeaMark: Codable, @unchecked Sendable {

@@ -4,13 +4,13 @@ import Glibc
 import Synchronization
 
 /// Memory for a row's values. The row writers of one connection reuse the memory.
-final class ParameterSlots {
+package final class ParameterSlots {
   let memory: UnsafeMutableBufferPointer<BoundValue>
   /// True if the writer was used after `write(to:)` returned, or if another statement ran inside `write(to:)`.
   @exclusivity(unchecked) var isStale = false
   /// The encoder of the last row that `Codable` wrote, for reuse by the next row. In separate memory, because a class
   /// property is retained for each row.
-  let encoder = UnsafeMutablePointer<AnyObject?>.allocate(capacity: 1)
+  package let encoder = UnsafeMutablePointer<AnyObject?>.allocate(capacity: 1)
   #if DEBUG
   /// The positions of the columns that `write(to:)` deliberately skipped.
   var skipped: Set<Int> = []

@@ -3,24 +3,30 @@ import FoundationEssentials
 import Glibc
 
 /// A reference to a value in SQLite's memory, which SQLite can free or overwrite.
-struct SqliteValue {
-  let pointer: OpaquePointer?
+@usableFromInline
+package struct SqliteValue {
+  @usableFromInline package let pointer: OpaquePointer?
 
-  init(_ pointer: OpaquePointer?) { self.pointer = pointer }
+  @inlinable
+  package init(_ pointer: OpaquePointer?) { self.pointer = pointer }
 
   /// SQLite's code for the value's storage class.
+  @inlinable
   var typeCode: Int32 { sqlite3_value_type(pointer) }
 
-  var isNull: Bool { typeCode == SQLITE_NULL }
+  @inlinable
+  package var isNull: Bool { typeCode == SQLITE_NULL }
 
   /// The integer; nil if the value has another storage class.
-  var integer: Int64? { typeCode == SQLITE_INTEGER ? sqlite3_value_int64(pointer) : nil }
+  @inlinable
+  package var integer: Int64? { typeCode == SQLITE_INTEGER ? sqlite3_value_int64(pointer) : nil }
 
   /// The floating-point number; nil if the value has another storage class.
-  var real: Double? { typeCode == SQLITE_FLOAT ? sqlite3_value_double(pointer) : nil }
+  @inlinable
+  package var real: Double? { typeCode == SQLITE_FLOAT ? sqlite3_value_double(pointer) : nil }
 
   /// A copy of the text; nil if the value has another storage class or is not valid UTF-8.
-  var validText: String? { typeCode == SQLITE3_TEXT ? try? text() : nil }
+  package var validText: String? { typeCode == SQLITE3_TEXT ? try? text() : nil }
 
   /// Returns a copy of the value. Throws if memory runs out, and for invalid UTF-8, which a `String` can't contain.
   func storage() throws -> DatabaseValue {

@@ -8,13 +8,25 @@ struct CoreAloneTests {
     let main = """
       import SqlableCore
 
-      struct Visit: SqlCodable, Sendable {
+      struct Visit: Sqlable {
         var id: Int?
         var page: String
 
         static let id = column("id", Int?.self, PrimaryKey())
         static let page = column("page", String.self)
         static let tableLayout = [id.column, page.column]
+
+        init(page: String) { self.page = page }
+
+        init(row: ReadRow) throws {
+          id = try row.get(Visit.id)
+          page = try row.get(Visit.page)
+        }
+
+        func write(to row: inout RowWriter) throws {
+          row.set(Visit.id, id)
+          row.set(Visit.page, page)
+        }
       }
 
       let db = try SqliteDatabase.inMemory()

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SqlableCodable
 import SqlableCore
 import SqlablePool
 import SqlableSchema

@@ -1,3 +1,5 @@
+import SqlableCore
+
 /// A container of `Codable` that is reused for each row. Making a `KeyedDecodingContainer` or a
 /// `KeyedEncodingContainer` takes 900 instructions.
 ///
@@ -50,7 +52,7 @@ final class ReusedContainerOf<Container>: ReusedContainer {
 /// The reused containers of one coder, one for each key type. The owner calls `abandon()` when it is freed.
 struct ReusedContainers {
   // Unmanaged, because a retained reference takes 40 instructions for each use.
-  private var first: Unmanaged<ReusedContainer>?
+  private(set) var first: Unmanaged<ReusedContainer>?
 
   /// Returns the container with these keys.
   ///

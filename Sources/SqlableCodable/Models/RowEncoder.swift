@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SqlableCore
 
 /// An encoder that writes a model to the columns of a row. The encoder and its containers are reused for later rows.
 @usableFromInline

@@ -1,3 +1,5 @@
+import SqlableCore
+
 /// A model that reads and writes rows by its `Codable` conformance. The model declares only its columns.
 ///
 /// ```swift
@@ -96,17 +98,6 @@ extension ReadRow {
       let position = try? self.position(ofColumn: column, in: columns.table)
     else { return labelled(refused.at(table: columns.table.name)) }
     return located(refused, column: columns.table.columns[column].definition, position: position)
-  }
-}
-
-extension DecodingError {
-  var path: [any CodingKey] {
-    switch self {
-    case .keyNotFound(_, let context), .valueNotFound(_, let context), .typeMismatch(_, let context),
-      .dataCorrupted(let context):
-      context.codingPath
-    @unknown default: []
-    }
   }
 }
 

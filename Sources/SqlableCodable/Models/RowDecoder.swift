@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SqlableCore
 
 /// A decoder that reads a model from the columns of a row.
 @usableFromInline
@@ -330,10 +331,4 @@ extension ReadRow {
   func isNull(column index: Int, of table: TableInfo) throws -> Bool {
     isNull(at: try position(ofColumn: index, in: table))
   }
-}
-
-/// Converts `owner_id` to `ownerId`.
-func camelCase(_ name: String) -> String {
-  let words = name.split(separator: "_")
-  return words.dropFirst().reduce(String(words.first ?? "")) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
 }

@@ -1,3 +1,4 @@
+import SqlableCore
 import Synchronization
 
 /// The columns of a model's coding keys, looked up once per process and never freed.

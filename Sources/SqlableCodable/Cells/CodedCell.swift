@@ -1,3 +1,5 @@
+import SqlableCore
+
 /// A column with a value of a `Codable` type: a single value if `init(from:)` requests one, otherwise JSON.
 struct CodedCell {
   let row: ReadRow
@@ -94,4 +96,21 @@ private final class CellDecoder: Decoder, SingleValueDecodingContainer {
     guard type != self.type else { throw structured() }
     return try cell.value(as: type)
   }
+}
+
+extension DecodingError {
+  var path: [any CodingKey] {
+    switch self {
+    case .keyNotFound(_, let context), .valueNotFound(_, let context), .typeMismatch(_, let context),
+      .dataCorrupted(let context):
+      context.codingPath
+    @unknown default: []
+    }
+  }
+}
+
+/// Converts `owner_id` to `ownerId`.
+func camelCase(_ name: String) -> String {
+  let words = name.split(separator: "_")
+  return words.dropFirst().reduce(String(words.first ?? "")) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
 }

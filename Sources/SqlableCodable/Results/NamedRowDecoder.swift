@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SqlableCore
 
 final class NamedColumns {
   /// The names of the columns; nil for a column without a name.

@@ -1,3 +1,5 @@
+import SqlableCore
+
 /// An encoder that throws an error for each value. The methods of `Encoder` that return a container can't throw.
 struct RefusingEncoder: Encoder, UnkeyedEncodingContainer, SingleValueEncodingContainer {
   let error: any Error
