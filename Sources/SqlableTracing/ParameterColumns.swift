@@ -145,10 +145,11 @@ private struct ParameterReader {
   /// Words that can precede a compared operand.
   private static let starts: Set<String> = ["WHERE", "AND", "OR", "NOT", "ON", "SET", "WHEN", "HAVING", "SELECT"]
   /// Words that can follow a compared operand.
-  private static let ends: Set<String> = [
-    "AND", "OR", "THEN", "ELSE", "END", "ORDER", "GROUP", "LIMIT", "HAVING", "RETURNING", "WHERE", "FROM", "ON", "JOIN",
-    "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "WHEN", "WINDOW", "AS", "DO", "USING",
-  ]
+  private static let ends = Set(
+    words: """
+      AND OR THEN ELSE END ORDER GROUP LIMIT HAVING RETURNING WHERE FROM ON JOIN LEFT RIGHT FULL INNER CROSS NATURAL
+      WHEN WINDOW AS DO USING
+      """)
 
   private func column(of parameter: Int) -> ParameterColumns.TableColumn? {
     guard let before = word(parameter - 1) else { return nil }

@@ -27,10 +27,10 @@ package struct DetachedSQLToken {
   package var isBound: Bool { kind == .parameter || kind.isValue }
 
   /// Words that can't be names without quotes.
-  static let reserved: Set<String> = [
-    "AND", "AS", "BETWEEN", "CROSS", "DEFAULT", "DO", "ELSE", "END", "FROM", "FULL", "GLOB", "GROUP", "HAVING", "IN",
-    "INDEXED", "INNER", "INTO", "IS", "JOIN", "LEFT", "LIKE", "LIMIT", "NATURAL", "NOT", "NULL", "ON", "OR", "ORDER",
-    "OUTER", "RETURNING", "RIGHT", "SELECT", "SET", "THEN", "UNION", "UPDATE", "USING", "VALUES", "WHEN", "WHERE",
-    "WINDOW",
-  ]
+  static let reserved = Set(
+    words: """
+      AND AS BETWEEN CROSS DEFAULT DO ELSE END FROM FULL GLOB GROUP HAVING IN INDEXED INNER INTO IS JOIN LEFT LIKE
+      LIMIT NATURAL NOT NULL ON OR ORDER OUTER RETURNING RIGHT SELECT SET THEN UNION UPDATE USING VALUES WHEN WHERE
+      WINDOW
+      """)
 }

@@ -138,15 +138,16 @@ private struct ShapeWriter {
   private static let verbs: Set<String> = ["SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE", "VALUES"]
   private static let beforeTable: Set<String> = ["FROM", "INTO", "UPDATE", "TABLE"]
   /// Words that can be between a word of `beforeTable` and the table's name.
-  private static let beforeName: Set<String> = [
-    "OR", "ROLLBACK", "ABORT", "REPLACE", "FAIL", "IGNORE", "IF", "NOT", "EXISTS",
-  ]
+  private static let beforeName = Set(
+    words: """
+      OR ROLLBACK ABORT REPLACE FAIL IGNORE IF NOT EXISTS
+      """)
   /// Words before a parenthesis that are not function names.
-  private static let notFunctions: Set<String> = [
-    "ALL", "AND", "AS", "BETWEEN", "BY", "CASE", "CHECK", "CONFLICT", "DISTINCT", "ELSE", "EXCEPT", "EXISTS", "FROM",
-    "HAVING", "IN", "INTERSECT", "INTO", "IS", "JOIN", "KEY", "LIKE", "LIMIT", "MATCH", "NOT", "OFFSET", "ON", "OR",
-    "OVER", "RETURNING", "SELECT", "SET", "THEN", "UNION", "UNIQUE", "USING", "VALUES", "WHEN", "WHERE",
-  ]
+  private static let notFunctions = Set(
+    words: """
+      ALL AND AS BETWEEN BY CASE CHECK CONFLICT DISTINCT ELSE EXCEPT EXISTS FROM HAVING IN INTERSECT INTO IS JOIN
+      KEY LIKE LIMIT MATCH NOT OFFSET ON OR OVER RETURNING SELECT SET THEN UNION UNIQUE USING VALUES WHEN WHERE
+      """)
 
   // MARK: Text
 
