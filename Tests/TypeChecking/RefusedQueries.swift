@@ -30,6 +30,7 @@ func queries(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter:
   _ = Car.read(replacing: Car.price, with: Car.name.max()) // refused: no exact matches in call to static method 'read'
   _ = Car.read(replacing: Person.age, with: Person.age.max()) // refused: cannot convert value of type 'TypedColumn<Person, Int?>' to expected argument type 'TypedColumn<Car, Int?>'
   _ = Car.read(replacing: Car.price, with: 5) // refused: no exact matches in call to static method 'read'
+  _ = Car.read(replacing: [Car.price: Car.price.max(), Car.name: Car.name.uppercase(), Car.id: Car.id * 2])
   _ = Car.read().indexed(by: Index(Car.name)).filter(Car.name == "x")
   _ = Car.select(Car.name).indexed(by: "car_name").notIndexed()
   _ = Car.select(Car.name).except(Car.select(Car.name).union(Person.select(Person.name)).limit(3))

@@ -357,10 +357,17 @@ struct SelectWriter {
           continue
         }
         let source = query.sources[index]
-        let replaced = try replaced.map { (position: try renderer.position(of: $0.column), term: $0.term) }
+        var terms: [Int: SqlExpression] = [:]
+        for replacement in replaced {
+          let other = terms.updateValue(replacement.term, forKey: try renderer.position(of: replacement.column))
+          guard other == nil else {
+            throw SqlError.invalidStatement("column \(replacement.column.name) is replaced by two terms; pass one term")
+              .at(table: source.table.name, column: replacement.column.name)
+          }
+        }
         for (position, column) in source.table.columns.enumerated() {
           separate()
-          if let (_, term) = replaced.first(where: { $0.position == position }) {
+          if let term = terms[position] {
             try renderer.write(term, within: .any, stack: stack)
           } else {
             if sql.isKey || sql.qualifiesColumns || !renderer.scope.isPlain { renderer.writeName(source.name) }

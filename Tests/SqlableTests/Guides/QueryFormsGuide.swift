@@ -108,6 +108,11 @@ import Testing
         dearest.sql
           == #"SELECT "id", "name", max("price"), "is_electric", "sold_at" FROM "car" GROUP BY "name""#)
       #expect(try dearest.run(db).count == 2)
+      let bounds = Car.read(replacing: [Car.price: Car.price.max(), Car.soldAt: Car.soldAt.max()]).groupBy(Car.name)
+      #expect(
+        bounds.sql
+          == #"SELECT "id", "name", max("price"), "is_electric", max("sold_at") FROM "car" GROUP BY "name""#)
+      #expect(try bounds.run(db).count == 2)
     }
   }
 

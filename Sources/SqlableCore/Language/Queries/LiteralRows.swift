@@ -65,16 +65,29 @@ extension Sqlable {
   /// any other aggregate, SQLite reads the other columns from an arbitrary row of the group.
   public static func read<Term: TypedTerm>(
     replacing column: TypedColumn<Self, Term.Value>, with term: Term
-  ) -> Select<Self> { read(replacing: column.column, term.expression) }
+  ) -> Select<Self> { read([(column.column, term.expression)]) }
 
   /// Reads structs with a nullable term instead of a column. NULL throws `.decoding` unless the property is optional.
   public static func read<Value, Term: TypedTerm>(
     replacing column: TypedColumn<Self, Value>, with term: Term
-  ) -> Select<Self> where Term.Value == Value? { read(replacing: column.column, term.expression) }
+  ) -> Select<Self> where Term.Value == Value? { read([(column.column, term.expression)]) }
 
   /// Reads structs with an untyped term instead of a column: `SELECT max("id"), "name" FROM "bicycle"`.
   public static func read(replacing column: Column, with term: some SqlTerm) -> Select<Self> {
-    read(replacing: column, term.expression)
+    read([(column, term.expression)])
+  }
+
+  /// Reads structs with terms instead of several columns.
+  ///
+  /// ```swift
+  /// let totals = Car.read(replacing: [Car.price: Car.price.max(), Car.soldAt: Car.soldAt.max()]).groupBy(Car.name)
+  /// // SELECT "id", "name", max("price"), "is_electric", max("sold_at") FROM "car" GROUP BY "name"
+  /// ```
+  ///
+  /// The compiler does not compare the types of columns and terms: reading a value that does not fit the property
+  /// throws `.decoding`. Running the query throws `.invalidStatement` if a column occurs twice.
+  public static func read(replacing terms: KeyValuePairs<any ColumnConvertible, any AnyTerm>) -> Select<Self> {
+    read(terms.map { ($0.key.column, $0.value.expression) })
   }
 
   /// Reads structs with only some columns. For every other column, the struct gets the column's default, or NULL.
@@ -119,9 +132,9 @@ extension Sqlable {
     return Select(SelectQuery(source(), results: [.model(0, replaced: replaced)]))
   }
 
-  private static func read(replacing column: Column, _ term: SqlExpression) -> Select<Self> {
-    let replacement = SelectQuery.Replacement(column: ColumnReference(column), term: term)
-    return Select(SelectQuery(source(), results: [.model(0, replaced: [replacement])]))
+  private static func read(_ terms: [(column: Column, term: SqlExpression)]) -> Select<Self> {
+    let replaced = terms.map { SelectQuery.Replacement(column: ColumnReference($0.column), term: $0.term) }
+    return Select(SelectQuery(source(), results: [.model(0, replaced: replaced)]))
   }
 }
 

@@ -68,6 +68,28 @@ import Testing
     }
   }
 
+  @Test func termsAreReadInThePlaceOfSeveralColumns() throws {
+    try withCompany { db throws in
+      let raised = Worker.read(replacing: [Worker.salary: Worker.salary * 2, Worker.name: Worker.name.uppercase()])
+        .filter(Worker.id == 3)
+      #expect(raised.sql == #"SELECT "id", upper("name"), "boss_id", "salary" * ? FROM "worker" WHERE "id" = ?"#)
+      #expect(try raised.run(db) == [Worker(id: 3, name: "CLEO", bossId: 1, salary: 14)])
+      let named = Bicycle.read(replacing: [Bicycle.name: Bicycle.name.uppercase(), Bicycle.color: Bicycle.name])
+      #expect(named.sql == #"SELECT "id", upper("name"), "name", "owner_id" FROM "bicycle""#)
+      #expect(try named.filter(Bicycle.id == 1).run(db).map(\.color) == ["Norco"])
+      #expect(Worker.read(replacing: [:]).sql == Worker.read().sql)
+      expectDecoding("REAL", "TEXT") { _ = try Worker.read(replacing: [Worker.salary: Worker.name]).run(db) }
+      expectError(.schema(.missingColumn("color"))) {
+        _ = try Worker.read(replacing: [Bicycle.color: Worker.name]).run(db)
+      }
+      let twice = expectInvalidStatement {
+        _ = try Worker.read(replacing: [Worker.salary: Worker.salary.max(), Worker.salary: Worker.salary * 2]).run(db)
+      }
+      #expect(twice?.message == "column salary is replaced by two terms; pass one term")
+      #expect(twice?.column == "salary")
+    }
+  }
+
   @Test func elementsOfJSONAreRows() throws {
     try withDatabase { db in
       try db.createTable(Shelf.self)

@@ -322,4 +322,17 @@ import Testing
       #expect(frame?.message == "the bound of a window frame can't be negative")
     }
   }
+
+  @Test func aDocumentReplacesEachColumnOnce() throws {
+    try withCompany { db in
+      let query = Worker.read(replacing: [Worker.name: Worker.name.uppercase(), Worker.salary: Worker.salary * 2])
+      let text = String(decoding: try query.json(), as: UTF8.self)
+      let decoded = try Select<Worker>(json: Data(text.utf8))
+      #expect(decoded.sql == #"SELECT "id", upper("name"), "boss_id", "salary" * ? FROM "worker""#)
+      #expect(try decoded.run(db).map(\.salary) == Worker.all.map { 2 * $0.salary })
+      let edited = text.replacing(#"{"column":"salary","to""#, with: #"{"column":"name","to""#)
+      #expect(edited != text)
+      expectInvalidStatement { _ = try Select<Worker>(json: Data(edited.utf8)).run(db) }
+    }
+  }
 }
