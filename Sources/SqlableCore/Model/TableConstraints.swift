@@ -190,7 +190,8 @@ public struct Index: Sendable, Hashable {
   /// - Parameters:
   ///   - columns: The columns or terms, in the order of the index.
   ///   - unique: True if the index rejects a second row with the same values. Rows with a NULL never conflict.
-  ///   - name: The index's name. The default joins the names of table and columns, and `desc`, by underscores.
+  ///   - name: The index's name. The default joins the names of table and columns, and `desc`, by underscores. In
+  ///     another table with the model's layout, the name of that table precedes the given name: `archive_by_color`.
   public init(_ columns: any IndexTerm..., unique: Bool = false, name: String? = nil) {
     self.init(columns: columns.map(\.indexColumn), isUnique: unique, name: name)
   }
@@ -207,22 +208,34 @@ public struct Index: Sendable, Hashable {
     (self.columns, self.isUnique, self.condition, givenName) = (columns, isUnique, condition, name)
   }
 
-  package func name(inTable table: String) -> String { givenName ?? automaticName(inTable: table) { $0 } }
+  /// Returns the index's name in a table of the model. In a database, two indexes can't have the same name.
+  package func name(in table: TableInfo) -> String { name(inTable: table.name, ofModelNamed: table.modelName) }
 
-  /// Returns the automatic names that the index had before the table or its columns were renamed. The result is empty
-  /// if the program names the index.
+  private func name(inTable table: String, ofModelNamed modelName: String) -> String {
+    guard let givenName else { return automaticName(inTable: table) }
+    return table.isSameName(as: modelName) ? givenName : "\(table)_\(givenName)"
+  }
+
+  /// Returns the names that the index had before the table or its columns were renamed, or before given names depended
+  /// on the table.
   ///
   /// - Parameters:
-  ///   - tables: The current and former names of the table.
+  ///   - table: The table with its current name.
+  ///   - formerTables: The former names of the table.
   ///   - columns: The old names of columns, keyed by the case-folded new names.
-  package func formerNames(inTables tables: [String], columns: [[UInt8]: String]) -> [String] {
-    guard givenName == nil else { return [] }
-    return tables.flatMap { table in
-      [automaticName(inTable: table) { columns[$0.foldedName] ?? $0 }, automaticName(inTable: table) { $0 }]
+  package func formerNames(
+    in table: TableInfo, named formerTables: [String], columns: [[UInt8]: String]
+  ) -> [String] {
+    if let givenName {
+      return formerTables.map { name(inTable: $0, ofModelNamed: table.modelName) } + [givenName]
+    }
+    return ([table.name] + formerTables).flatMap { table in
+      [automaticName(inTable: table) { columns[$0.foldedName] ?? $0 }, automaticName(inTable: table)]
     }
   }
 
-  private func automaticName(inTable table: String, _ renamed: (String) -> String) -> String {
+  /// Returns the name of an index without a given name.
+  package func automaticName(inTable table: String, _ renamed: (String) -> String = { $0 }) -> String {
     let terms = columns.map { column in
       (column.term?.words.map(renamed).joined(separator: "_") ?? renamed(column.name))
         + (column.isDescending ? "_desc" : "")

@@ -110,7 +110,7 @@ extension TableInfo {
   }
 
   private func checkIndexes() throws(SqlError) {
-    let names = indexes.map { $0.name(inTable: name) }
+    let names = indexes.map { $0.name(in: self) }
     if let name = names.firstDoubled {
       throw wrong("has two indexes named \(name); use Index(…, name: …) for another name")
     }

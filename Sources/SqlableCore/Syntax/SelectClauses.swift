@@ -157,7 +157,7 @@ extension SelectQuery.Clauses {
         .invalidStatement("several tables of the query have the index; use indexed(by:) of an alias")
           .at(table: sources[match].table.name))
     }
-    sources[match].indexHint = IndexHint(name: index.name(inTable: sources[match].table.name))
+    sources[match].indexHint = IndexHint(name: index.name(in: sources[match].table))
   }
 
   mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }

@@ -30,7 +30,7 @@ extension SqliteDatabase {
       for table in candidates.tables {
         for columns in table.lists {
           let index = Index(columns: columns)
-          let name = index.name(inTable: table.table.name)
+          let name = index.name(in: table.table)
           guard !indexes.contains(where: { $0.name.isSameName(as: name) }) else { continue }
           let sql = try TableDefinition(table.table).create(index, for: copy.connection)
           indexes.append((table.table, columns, name, sql))

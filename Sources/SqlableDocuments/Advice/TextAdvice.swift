@@ -41,7 +41,7 @@ extension SchemaCopy {
       for list in WordUses(words, columns, of: table).uses.lists {
         // SQLite finds rows by their key without an additional index.
         guard key.isEmpty || !list.map(\.name).starts(with: key) else { continue }
-        let name = Index(columns: list).name(inTable: table)
+        let name = Index(columns: list).automaticName(inTable: table)
         guard !indexes.contains(where: { $0.name.isSameName(as: name) }) else { continue }
         let terms = list.map { $0.name.quotedName + ($0.isDescending ? " DESC" : "") }
         indexes.append(

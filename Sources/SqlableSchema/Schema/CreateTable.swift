@@ -121,7 +121,7 @@ extension SqliteDatabase {
       change.createdTable = true
     }
     for index in table.indexes {
-      let name = index.name(inTable: table.name)
+      let name = index.name(in: table)
       // Index names are built from table and column names, and can collide: order_item(id) and order(item_id).
       let matches = try query(
         """

@@ -107,6 +107,7 @@ extension Sqlable {
   ///
   /// `ofTable` names another table with the model's layout.
   public static func dropIndex(_ index: Index, ofTable table: String? = nil) -> DropStatement {
-    DropStatement(.index, index.name(inTable: table ?? tableName))
+    let modelTable = TableInfo.unchecked(Self.self)
+    return DropStatement(.index, index.name(in: table.map(modelTable.named) ?? modelTable))
   }
 }

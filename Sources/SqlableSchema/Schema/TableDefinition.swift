@@ -50,7 +50,7 @@ package struct TableDefinition {
   }
 
   package func create(_ index: Index, for connection: Connection) throws -> String {
-    let name = index.name(inTable: table.name).quotedName
+    let name = index.name(in: table).quotedName
     let kind = index.isUnique ? "UNIQUE INDEX" : "INDEX"
     let terms = try index.columns.map { column in
       let term = try column.term.map { try text(of: $0, for: connection) } ?? column.name.quotedName

@@ -27,8 +27,8 @@ private enum Numbers: TableDeclaration { static let columns = [id, number] }
 @Suite struct PlanIndexTests {
   private let names = ["given", "t_a", "t_id_a_desc"]
 
-  private func indexes(_ db: SqliteDatabase) throws -> [String] {
-    try db.schema()[table: "t"]?.indexes.map(\.name) ?? []
+  private func indexes(_ db: SqliteDatabase, _ table: String = "t") throws -> [String] {
+    try db.schema()[table: table]?.indexes.map(\.name) ?? []
   }
 
   @Test(arguments: ["old", "t"], ["b", "a"])
@@ -69,6 +69,50 @@ private enum Numbers: TableDeclaration { static let columns = [id, number] }
       try plan.apply(db)
       #expect(try indexes(db).count == Indexed.indexes.count)
       try Schema(Entry<Indexed>.self).verify(db)
+    }
+  }
+
+  @Test func aGivenNameBelongsToOneTableOfTheModel() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      let (model, given) = (Entry<Indexed>.self, Index(id, name: "given"))
+      let schema = Schema(model).adding(model, named: "archive")
+      try schema.plan(db).apply(db)
+      #expect(try indexes(db).contains("given"))
+      #expect(try indexes(db, "archive").contains("archive_given"))
+      try schema.verify(db)
+      #expect(try schema.plan(db).isEmpty)
+      #expect(try db.createTable(model, named: "old").addedIndexes.last == "old_given")
+      #expect(try db.createTable(model, named: "old").isEmpty)
+      #expect(try db.createTable(model, named: "T").isEmpty)
+
+      let rows = model.read().in("archive").indexed(by: given)
+      #expect(rows.sql == #"SELECT "id", "a" FROM "archive" INDEXED BY "archive_given""#)
+      #expect(try rows.run(db).isEmpty)
+      let alias = Alias(model, "x", in: "archive").indexed(by: given)
+      #expect(alias.read().sql == #"SELECT "id", "a" FROM "archive" AS "x" INDEXED BY "archive_given""#)
+      try model.dropIndex(given, ofTable: "archive").run(db)
+      try model.dropIndex(given).run(db)
+      #expect(try !indexes(db, "archive").contains("archive_given"))
+      #expect(try !indexes(db).contains("given"))
+      #expect(try indexes(db, "old").contains("old_given"))
+    }
+  }
+
+  @Test(arguments: ["CREATE INDEX given ON past (id)", "CREATE INDEX earlier_given ON past (id)"])
+  func aPlanRenamesTheIndexOfAnotherTable(_ index: String) throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      let isRenamed = index.contains("earlier")
+      try db.execute(
+        SQL(verbatim: "CREATE TABLE past (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO past VALUES (1, 'x'); \(index)"))
+      if isRenamed { try db.execute("ALTER TABLE past RENAME TO earlier") }
+      let schema = Schema([]).adding(Entry<Indexed>.self, named: "past")
+      try schema.plan(db, renamedTables: isRenamed ? ["earlier": "past"] : [:]).apply(db)
+      let found = try indexes(db, "past")
+      #expect(found.contains("past_given"))
+      #expect(found.count == Indexed.indexes.count, "\(found)")
+      try schema.verify(db)
+      #expect(try schema.plan(db).isEmpty)
+      #expect(try Entry<Indexed>.read().in("past").run(db).count == 1)
     }
   }
 

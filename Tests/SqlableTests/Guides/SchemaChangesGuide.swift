@@ -4,6 +4,26 @@ import Testing
 
 @testable import SqlableTestSupport
 
+private struct Invoice: Sqlable {
+  let id: Int?
+  var number: String
+
+  static let id = Column("id", .integer, PrimaryKey())
+  static let number = Column("number", .text)
+  static let tableLayout = [id, number]
+  static let tableIndexes = [Index(number, unique: true, name: "by_number")]
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Invoice.id, id)
+    row.set(Invoice.number, number)
+  }
+
+  init(row: ReadRow) throws {
+    id = try row.get(Invoice.id)
+    number = try row.get(Invoice.number)
+  }
+}
+
 /// The examples of Docs/Schema.md on existing tables.
 @Suite struct SchemaChangesGuide {
   @Test func newColumnsOfAModelAreAdded() throws {
@@ -26,6 +46,23 @@ import Testing
       #expect(try db.createTable(Bicycle.self).isEmpty)
       let columns = try db.query("SELECT name FROM pragma_table_info('bicycle')", as: String.self)
       #expect(columns == ["id", "name", "weight", "color", "owner_id"])
+    }
+  }
+
+  @Test func aModelHasSeveralTables() throws {
+    try withDatabase { db in
+      try db.createTable(Invoice.self, named: "archive")
+      let schema = Schema(Invoice.self).adding(Invoice.self, named: "archive")
+      try schema.plan(db).apply(db)
+      let indexes = try db.query(
+        "SELECT sql FROM sqlite_schema WHERE type = 'index' ORDER BY name DESC", as: String.self)
+      #expect(
+        indexes == [
+          #"CREATE UNIQUE INDEX "by_number" ON "invoice" ("number")"#,
+          #"CREATE UNIQUE INDEX "archive_by_number" ON "archive" ("number")"#,
+        ])
+      try schema.verify(db)
+      #expect(try Invoice.read().in("archive").run(db).isEmpty)
     }
   }
 

@@ -38,7 +38,7 @@ extension Alias {
   ///
   /// Running the query throws `.schema(.mismatch)` if the table does not have the index. Running the query throws
   /// `.invalidStatement` if SQLite can't use the index, or if the alias names a query.
-  public func indexed(by index: Index) -> Alias { indexed(by: index.name(inTable: source.table.name)) }
+  public func indexed(by index: Index) -> Alias { indexed(by: index.name(in: source.table)) }
 
   /// Makes SQLite use the index with this name for the table.
   public func indexed(by name: String) -> Alias { hinted(IndexHint(name: name)) }

@@ -13,7 +13,7 @@ extension Statement {
   /// Running the statement throws `.schema(.mismatch)` if the table does not have the index, and `.invalidStatement` if
   /// SQLite can't use the index. A policy rejects a statement with this hint.
   public consuming func indexed(by index: Index) -> Statement {
-    indexed(by: index.name(inTable: tree.tableInfo.name))
+    indexed(by: index.name(in: tree.tableInfo))
   }
 
   /// Makes SQLite find the rows by the index with this name.

@@ -305,9 +305,9 @@ extension SchemaPlanner {
 }
 
 extension SchemaPlanner {
-  /// Returns the table's name, followed by its old names.
-  func names(of table: TableInfo) -> [String] {
-    [table.name] + answers.renamedTables.filter { $0.value.isSameName(as: table.name) }.map(\.key).sorted()
+  /// Returns the table's old names.
+  func formerNames(of table: TableInfo) -> [String] {
+    answers.renamedTables.filter { $0.value.isSameName(as: table.name) }.map(\.key).sorted()
   }
 }
 

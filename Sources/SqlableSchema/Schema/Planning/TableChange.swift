@@ -50,7 +50,7 @@ struct TableChange {
           table.name, [.init(.addColumn, column.name)], statements, rows: statements.count > 1 ? try rowCount : 0))
     }
     for index in table.indexes {
-      let indexName = index.name(inTable: table.name)
+      let indexName = index.name(in: table)
       guard
         let difference = differences.first(where: { $0.kind == .index && $0.name?.isSameName(as: indexName) == true })
       else { continue }
@@ -75,17 +75,16 @@ struct TableChange {
       rows: readsRows ? try rowCount : 0, diagnoses: diagnoses)
   }
 
-  /// The model's indexes that still have the automatic name from before a rename, with the old and new names.
+  /// The model's indexes that still have a former name, such as the name before a rename, with the old and new names.
   var formerIndexes: [(old: String, new: String)] {
     let columns = planner.formerColumns[table.name.foldedName] ?? [:]
-    let tables = planner.names(of: table)
-    guard !columns.isEmpty || tables.count > 1 else { return [] }
+    let tables = planner.formerNames(of: table)
     return table.indexes.compactMap { index in
-      let name = index.name(inTable: table.name)
+      let name = index.name(in: table)
       guard let declared = model.indexes.first(where: { $0.name.isSameName(as: name) }),
         !existing.indexes.contains(where: { $0.name.isSameName(as: name) })
       else { return nil }
-      let names = index.formerNames(inTables: tables, columns: columns)
+      let names = index.formerNames(in: table, named: tables, columns: columns)
       let former = existing.indexes.first { index in
         names.contains(where: index.name.isSameName) && index.isSame(as: declared)
           && !model.indexes.contains { $0.name.isSameName(as: index.name) }

@@ -87,7 +87,7 @@ struct TableRebuild {
   /// The indexes of the model, and the table's other indexes that stay.
   private func indexes() throws -> [String] {
     let declaredIndexes = try table.indexes.map { try TableDefinition(table).create($0, for: connection) }
-    let names = table.indexes.map { $0.name(inTable: table.name) } + change.formerIndexes.map(\.old)
+    let names = table.indexes.map { $0.name(in: table) } + change.formerIndexes.map(\.old)
     let columns = table.columns.map(\.name) + change.keptColumns.map(\.name)
     let keptIndexes = existing.indexes.filter { index in
       if names.contains(where: index.name.isSameName) { return false }
