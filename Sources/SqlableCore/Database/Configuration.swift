@@ -192,7 +192,8 @@ extension Configuration {
   var withAbsolutePaths: Configuration {
     var configuration = self
     configuration.attached = attached.mapValues { path in
-      let isFile = !path.isEmpty && path != ":memory:"
+      // An invalid path stays as it is, so that `validate()` detects it.
+      let isFile = !path.isEmpty && path != ":memory:" && !path.beginsAtHome
       return !isFile || path.begins(with: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
     configuration.extensions = extensions.map(\.withAbsolutePath)
@@ -224,6 +225,9 @@ extension Configuration {
       }
       guard !path.isEmpty, path != ":memory:", !path.utf8.contains(0) else {
         throw SqlError.misuse("the path of attached database \(name) can't be empty, be :memory: or contain a NUL byte")
+      }
+      guard !path.beginsAtHome else {
+        throw SqlError.misuse("the path of attached database \(name) \(String.homeIsNotExpanded)")
       }
     }
   }

@@ -192,7 +192,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     guard fsync(file) == 0 else { throw SqlError(.io, message: "can't overwrite the file \(path)") }
   }
 
-  private static func directory(of path: String) -> String {
+  fileprivate static func directory(of path: String) -> String {
     guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return end == path.startIndex ? "/" : String(decoding: path.utf8[..<end], as: UTF8.self)
   }
@@ -224,21 +224,67 @@ extension SqliteDatabase {
   ///
   /// True for a database file, even a damaged file if its schema can be read. Also true for a path where a database can
   /// be created, unless the configuration is read-only. False for a file of another format, and for a file that can't
-  /// be read. Also false for a file that can't be written to, unless the configuration is read-only. The result can be
-  /// outdated by the next call.
+  /// be read. Unless the configuration is read-only, also false for a file that can't be written to, and for a file
+  /// whose journal or WAL would have to be created in a directory that can't be written to.
+  ///
+  /// The files in ``Configuration/attached`` are checked in the same way. False if one file is attached twice. Neither
+  /// loads ``Configuration/extensions`` nor runs the `onOpen` actions: opening can still throw their errors. The result
+  /// can be outdated by the next call.
   public static func canOpen(at filepath: String, configuration: Configuration = Configuration()) -> Bool {
-    guard !filepath.isEmpty, !filepath.utf8.contains(0), (try? configuration.validate()) != nil else { return false }
+    guard (try? configuration.validate()) != nil, canOpenFile(at: filepath, configuration) else { return false }
+    var paths = [filepath]
+    for (name, path) in configuration.attached {
+      var attached = configuration
+      attached.key = configuration.attachedKeys[name] ?? configuration.key
+      attached.cipher = CipherSettings()
+      guard canOpenFile(at: path, attached), !paths.contains(where: { isSameFile($0, path) }) else { return false }
+      paths.append(path)
+    }
+    return true
+  }
+
+  /// True if a file can be opened with the configuration, without the attached files.
+  private static func canOpenFile(at filepath: String, _ configuration: Configuration) -> Bool {
+    let location = Location.file(filepath)
+    guard !filepath.isEmpty, !filepath.utf8.contains(0), (try? location.validate()) != nil else { return false }
     var info = stat()
     guard stat(filepath, &info) == 0 else { return errno == ENOENT && canCreate(filepath, configuration) }
-    guard info.st_mode & S_IFMT == S_IFREG, configuration.isReadOnly || access(filepath, W_OK) == 0 else {
+    guard info.st_mode & S_IFMT == S_IFREG, configuration.isReadOnly || hasAccess(to: filepath, W_OK) else {
       return false
     }
-    if info.st_size == 0 { return access(filepath, R_OK) == 0 }
+    guard hasAccess(to: filepath, R_OK) else { return false }
+    let mode = info.st_size == 0 ? "delete" : journalMode(ofFileAt: filepath, configuration)
+    guard let mode else { return false }
+    let createsJournal =
+      switch configuration.journalMode {
+      // Reading the mode has opened an existing WAL, or created the WAL.
+      case .wal: mode != "wal"
+      case .memory: mode == "wal"
+      default: true
+      }
+    let directory = DatabaseFiles.directory(of: location.absolutePath)
+    return configuration.isReadOnly || !createsJournal || hasAccess(to: directory, W_OK | X_OK)
+  }
+
+  /// Returns the journal mode of a database file; nil if the schema can't be read.
+  private static func journalMode(ofFileAt path: String, _ configuration: Configuration) -> String? {
     let reading = Configuration(
       isReadOnly: true, busyTimeout: configuration.busyTimeout, key: configuration.key, cipher: configuration.cipher)
-    guard let db = try? SqliteDatabase(filepath: filepath, configuration: reading) else { return false }
+    guard let db = try? SqliteDatabase(filepath: path, configuration: reading) else { return nil }
     defer { try? db.close() }
-    return (try? db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)) != nil
+    guard (try? db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)) != nil else { return nil }
+    return try? db.query("PRAGMA journal_mode", as: String.self).first
+  }
+
+  /// True if two paths lead to the same file, or would lead to the same new file.
+  private static func isSameFile(_ path: String, _ other: String) -> Bool {
+    if let file = FileIdentity(path) { return file == FileIdentity(other) }
+    return Location.file(path).absolutePath.isExactly(Location.file(other).absolutePath)
+  }
+
+  /// True if this process can use a path in the given way. Like opening the file, checks the effective user.
+  private static func hasAccess(to path: String, _ mode: Int32) -> Bool {
+    faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0
   }
 
   /// True if a file could be created at a path that has no file yet.
@@ -246,10 +292,12 @@ extension SqliteDatabase {
     guard !configuration.isReadOnly else { return false }
     var directory = filepath
     repeat {
-      guard let end = directory.utf8.lastIndex(of: UInt8(ascii: "/")) else { return access(".", W_OK | X_OK) == 0 }
+      guard let end = directory.utf8.lastIndex(of: UInt8(ascii: "/")) else { return hasAccess(to: ".", W_OK | X_OK) }
       directory = end == directory.startIndex ? "/" : String(decoding: directory.utf8[..<end], as: UTF8.self)
       var info = stat()
-      if stat(directory, &info) == 0 { return info.st_mode & S_IFMT == S_IFDIR && access(directory, W_OK | X_OK) == 0 }
+      if stat(directory, &info) == 0 {
+        return info.st_mode & S_IFMT == S_IFDIR && hasAccess(to: directory, W_OK | X_OK)
+      }
     } while configuration.createsDirectories && errno == ENOENT && directory != "/"
     return false
   }

@@ -95,6 +95,9 @@ package final class HandleFamily: Sendable {
 
   func didClose() { connections.subtract(1, ordering: .relaxed) }
 
+  /// True while a member has a connection.
+  package var isConnected: Bool { connections.load(ordering: .relaxed) > 0 }
+
   private var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }
 
   /// True if another family of this process has the file open.

@@ -9,6 +9,12 @@ package enum Location: Sendable {
 
   static func newMemory() -> Location { .memory(name: MemoryFileSystem.newDatabaseName()) }
 
+  /// Throws for a path that is probably meant for a shell. Does not access any file.
+  func validate() throws {
+    guard case .file(let path) = self, path.beginsAtHome else { return }
+    throw SqlError.misuse("the path of the database \(String.homeIsNotExpanded)")
+  }
+
   var filepath: String {
     switch self {
     case .file(let path): path
@@ -158,6 +164,15 @@ package enum Location: Sendable {
       throw SqlError(.cannotOpen, message: "can't create the directory of the database: \(directory)")
     }
   }
+}
+
+extension String {
+  /// True for `~`, `~/…` and `~name/…`, which a shell expands to a home directory. `~name` alone can be a file's name.
+  var beginsAtHome: Bool { begins(with: "~") && (utf8.count == 1 || utf8.contains(UInt8(ascii: "/"))) }
+
+  /// The end of the message for a path that `beginsAtHome`.
+  static let homeIsNotExpanded =
+    "begins with ~, which is not expanded; pass an absolute path, or begin with ./~ if a file has this name"
 }
 
 extension Connection {

@@ -27,6 +27,17 @@ package enum MemoryUsers {
 }
 
 extension SqliteDatabase {
+  /// Enables SQLite's memory statistics for the whole process.
+  ///
+  /// ```swift
+  /// try SqliteDatabase.keepMemoryStatistics()     // before the first handle
+  /// ```
+  ///
+  /// Memory statistics are off unless this function is called, or another library has already used SQLite. With
+  /// statistics, every allocation by SQLite takes a lock that all threads share. Without statistics SQLite reports zero
+  /// memory use, and limits on SQLite's heap have no effect. Throws `.misuse` if a handle was opened before.
+  public static func keepMemoryStatistics() throws { try MemoryStatistics.keep() }
+
   /// Frees memory that SQLite can rebuild: cached pages and compiled statements.
   public func releaseMemory() throws {
     try locked { try openConnection().releaseMemory() }

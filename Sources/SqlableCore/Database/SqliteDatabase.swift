@@ -17,7 +17,7 @@ import Synchronization
 /// `@unchecked Sendable` is sound for these reasons, which the compiler can't check:
 /// 1. `open` and `transactions` are accessed with `lock` held, or by a pool or `RowFilter` that is the only user.
 /// 2. `registry`, `order`, `abandoned`, `family` and the function registry have their own locks.
-/// 3. `borrower` and `isConnected` are atomic.
+/// 3. `borrower`, `isUsable` and `hasConnection` are atomic.
 /// 4. Everything else is immutable.
 public final class SqliteDatabase: @unchecked Sendable {
   /// The path with which the handle was opened. A child has its parent's path. Empty for an in-memory database.
@@ -38,8 +38,10 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// The thread to which a pool has lent the handle; 0 for no thread, and `notLent` if no pool owns the handle.
   private let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
   private static let notLent = pthread_t.max
-  /// True if the handle is open. Callers can read the flag without the lock.
-  private let isConnected = Atomic(true)
+  /// True until the handle is closed. Callers can read both flags without the lock.
+  private let isUsable = Atomic(true)
+  /// True while `open` has a connection.
+  private let hasConnection = Atomic(false)
   let abandoned = AbandonedStatements()
 
   package let family: HandleFamily
@@ -72,21 +74,11 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   // MARK: Opening
 
-  /// Enables SQLite's memory statistics for the whole process.
-  ///
-  /// ```swift
-  /// try SqliteDatabase.keepMemoryStatistics()     // before the first handle
-  /// ```
-  ///
-  /// Memory statistics are off unless this function is called, or another library has already used SQLite. With
-  /// statistics, every allocation by SQLite takes a lock that all threads share. Without statistics SQLite reports zero
-  /// memory use, and limits on SQLite's heap have no effect. Throws `.misuse` if a handle was opened before.
-  public static func keepMemoryStatistics() throws { try MemoryStatistics.keep() }
-
   /// Opens the database at a path. Creates the file and the directories above it if they are missing.
   ///
   /// Throws `.cannotOpen` for a directory or an unreachable path, `.notADatabase` for a file of another format,
-  /// `.readOnly` if the file can't be written to, and `.misuse` for an invalid configuration.
+  /// `.readOnly` if the file can't be written to, and `.misuse` for an invalid configuration. Also throws `.misuse` for
+  /// a path such as `~/bikes.sqlite`: `~` is not expanded.
   public convenience init(filepath: String, configuration: Configuration = Configuration()) throws {
     let location: Location = filepath == ":memory:" ? .newMemory() : .file(filepath)
     try self.init(
@@ -179,7 +171,10 @@ public final class SqliteDatabase: @unchecked Sendable {
     filepath = location.filepath
     forkGeneration = ForkGuard.generation
     self.open.functions = functions
-    do { try configuration.validate() } catch let error as SqlError { throw error.labelled(configuration.label) }
+    do {
+      try configuration.validate()
+      try location.validate()
+    } catch let error as SqlError { throw error.labelled(configuration.label) }
     if !configuration.opensLazily { do { try connect(open) } catch { throw reportedWithoutLock(error) } }
     self.family.add(self)
   }
@@ -205,11 +200,11 @@ public final class SqliteDatabase: @unchecked Sendable {
     if let interruption = open.interruption { connection.use(interruption) }
     (open.connection, open.observation, open.kept) = (connection, observation, [])
     family.didOpen(connection)
-    guard !configuration.openActions.isEmpty else { return }
     do { try runOpenActions() } catch {
       disconnect()
       throw error
     }
+    hasConnection.store(true, ordering: .releasing)
   }
 
   /// Closes the connection until the handle is used again. Call with the lock held, while no statement runs.
@@ -220,6 +215,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     observation?.close()
     transactions.levels = []
     (open.connection, open.observation) = (nil, nil)
+    hasConnection.store(false, ordering: .releasing)
     family.didClose()
   }
 
@@ -277,7 +273,8 @@ public final class SqliteDatabase: @unchecked Sendable {
       transactions.levels = []
       open = Open()
       family.didClose()
-      isConnected.store(false, ordering: .releasing)
+      hasConnection.store(false, ordering: .releasing)
+      isUsable.store(false, ordering: .releasing)
     }
   }
 
@@ -285,13 +282,24 @@ public final class SqliteDatabase: @unchecked Sendable {
   private func closeUnopened() throws {
     guard !family.isClosedHere else { throw closedHere }
     open = Open()
-    isConnected.store(false, ordering: .releasing)
+    isUsable.store(false, ordering: .releasing)
   }
 
-  /// True if the handle is open. Never waits for another thread that uses the handle.
+  /// True until the handle is closed. Never waits for another thread that uses the handle.
   ///
-  /// Also true for a handle that opens its file at the next use; see ``Configuration/opensLazily``.
-  public var isOpen: Bool { isConnected.load(ordering: .acquiring) }
+  /// Also true for a handle that opens its file at the next use, while ``isConnected`` is false.
+  public var isOpen: Bool { isUsable.load(ordering: .acquiring) }
+
+  /// True while the handle has a connection to its file. Never waits for another thread that uses the handle.
+  ///
+  /// ```swift
+  /// let db = try SqliteDatabase(filepath: path, configuration: Configuration(opensLazily: true))
+  /// db.isConnected     // false: the file is opened at the first use
+  /// ```
+  ///
+  /// False before the first use of a handle with ``Configuration/opensLazily``, after an attempt to open the file has
+  /// failed, during `withClosed` and until the next use, and once the handle is closed.
+  public var isConnected: Bool { hasConnection.load(ordering: .acquiring) }
 
   // MARK: Use
 

@@ -70,6 +70,13 @@ extension SqlitePool {
     events.send(.closed)
   }
 
-  /// True if the pool accepts calls.
+  /// True until the pool is closed. Also true for a pool that opens its file at the next call: then ``isConnected`` is
+  /// false.
   public var isOpen: Bool { withState { $0.phase == .open } }
+
+  /// True while the pool has a connection to its file. Never waits for a call.
+  ///
+  /// False before the first call of a pool whose handles have ``Configuration/opensLazily``, during `withClosed` and
+  /// until the next call, and once the pool is closed.
+  public var isConnected: Bool { root.family.isConnected }
 }

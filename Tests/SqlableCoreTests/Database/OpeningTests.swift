@@ -27,6 +27,35 @@ import Testing
     }
   }
 
+  @Test(arguments: ["~", "~/bikes.sqlite", "~anna/bikes.sqlite"])
+  func pathsInAHomeDirectoryAreRefused(path: String) throws {
+    let rest = "begins with ~, which is not expanded; pass an absolute path, or begin with ./~ if a file has this name"
+    for opensLazily in [false, true] {
+      let error = sqlError {
+        _ = try SqliteDatabase(filepath: path, configuration: .init(label: "shop", opensLazily: opensLazily))
+      }
+      #expect(error?.kind == .misuse("the path of the database \(rest)"))
+      #expect(error?.label == "shop")
+      try withDirectory { directory in
+        let attaching = Configuration(opensLazily: opensLazily, attached: ["archive": path])
+        let error = sqlError { _ = try SqliteDatabase(filepath: directory + "/a", configuration: attaching) }
+        #expect(error?.kind == .misuse("the path of attached database archive \(rest)"))
+        #expect(files(in: directory) == [])
+      }
+    }
+    #expect(!SqliteDatabase.canOpen(at: path))
+    #expect(!FileManager.default.fileExists(atPath: "~"))
+  }
+
+  @Test func aDirectoryCanBeNamedLikeAHome() throws {
+    try withDirectory { directory in
+      let path = directory + "/~/bikes.sqlite"
+      let db = try SqliteDatabase(filepath: path)
+      #expect(files(in: directory) == ["~"])
+      try db.close()
+    }
+  }
+
   @Test(arguments: [
     "plain.sqlite",
     "with space.sqlite",
@@ -43,6 +72,7 @@ import Testing
     ".hidden",
     "a:b",
     ":memory: ",
+    "~backup",
   ])
   func fileNamesAreUsedLiterally(name: String) throws {
     try withDirectory { directory in

@@ -264,6 +264,55 @@ import Testing
     }
   }
 
+  @Test func canOpenChecksAttachedFiles() throws {
+    try withFile { path, directory in
+      let (new, text) = (directory + "/new.sqlite", directory + "/text")
+      try Data("This is no database, but it is longer than a header would be.".utf8).write(to: URL(filePath: text))
+      func attaching(_ paths: String...) -> Configuration {
+        let names = paths.indices.map { "file\($0)" }
+        return Configuration(
+          createsDirectories: false, attached: Dictionary(uniqueKeysWithValues: zip(names, paths)))
+      }
+      #expect(SqliteDatabase.canOpen(at: path, configuration: attaching(new)))
+      #expect(SqliteDatabase.canOpen(at: new, configuration: attaching(path, directory + "/other.sqlite")))
+      #expect(files(in: directory) == ["bikes.sqlite", "text"])
+      for refused in [
+        attaching(directory), attaching(directory + "/missing/old.sqlite"), attaching(text + "/old.sqlite"),
+        attaching(text), attaching(path), attaching(new, directory + "/./new.sqlite"),
+      ] {
+        #expect(!SqliteDatabase.canOpen(at: path, configuration: refused), "\(refused.attached)")
+        let error = sqlError { _ = try SqliteDatabase(filepath: path, configuration: refused) }
+        #expect(error != nil, "\(refused.attached)")
+      }
+    }
+  }
+
+  @Test func canOpenIsFalseIfTheDirectoryCannotTakeTheWAL() throws {
+    try withDirectory { directory in
+      let (parent, path) = (directory + "/closed", directory + "/closed/bikes.sqlite")
+      let old = try SqliteDatabase(filepath: path, configuration: Configuration(journalMode: .delete))
+      try old.createTable(Person.self)
+      try old.close()
+      #expect(SqliteDatabase.canOpen(at: path))
+      #expect(chmod(path, 0o666) == 0)
+      #expect(chmod(parent, 0o555) == 0)
+      defer { chmod(parent, 0o755) }
+      // An administrator writes to any directory, so this thread opens files as another user.
+      let openFiles = unsafeBitCast(dlsym(nil, "setfsuid"), to: (@convention(c) (UInt32) -> Int32).self)
+      _ = openFiles(65_534)
+      defer { _ = openFiles(geteuid()) }
+      #expect(!SqliteDatabase.canOpen(at: path))
+      expectError(.readOnly) { _ = try SqliteDatabase(filepath: path) }
+      #expect(!SqliteDatabase.canOpen(at: parent + "/new.sqlite"))
+      let inMemory = Configuration(journalMode: .memory)
+      for configuration in [Configuration(isReadOnly: true), inMemory] {
+        #expect(SqliteDatabase.canOpen(at: path, configuration: configuration))
+        let count = try Person.count().run(SqliteDatabase(filepath: path, configuration: configuration))
+        #expect(count == 0)
+      }
+    }
+  }
+
   @Test func databasesAreOpenedByURL() async throws {
     try await withDirectoryAsync { directory in
       let url = URL(filePath: directory + "/a b%20ü.sqlite")
@@ -277,6 +326,7 @@ import Testing
       let web = try #require(URL(string: "https://example.com/bikes.sqlite"))
       expectMisuse { _ = try SqliteDatabase(url: web) }
       expectMisuse { _ = try SqlitePool(url: web) }
+      expectMisuse { _ = try SqlitePool(filepath: "~/bikes.sqlite") }
     }
   }
 

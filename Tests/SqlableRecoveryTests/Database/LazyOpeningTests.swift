@@ -63,6 +63,33 @@ import Testing
     expectMisuse { _ = try SqliteDatabase(filepath: "x", configuration: .init(opensLazily: true, busyTimeout: -1)) }
   }
 
+  @Test func isConnectedTellsWhetherTheFileIsOpen() throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(filepath: directory + "/bikes.sqlite", configuration: lazily)
+      #expect(!db.isConnected)
+      try db.createTable(Person.self)
+      #expect(db.isConnected)
+      try db.withClosed { _ in
+        #expect(!db.isConnected)
+        #expect(db.isOpen)
+      }
+      #expect(!db.isConnected)
+      #expect(try Person.count().run(db) == 0)
+      #expect(db.isConnected)
+      // The answer does not wait for a thread that holds the handle.
+      let seen = try db.transaction { db in try onThread { db.isConnected } }
+      #expect(seen)
+      let child = try db.createChild()
+      try db.close()
+      #expect(!db.isConnected)
+      #expect(child.isConnected)
+      let broken = try SqliteDatabase(filepath: directory, configuration: lazily)
+      expectError(.cannotOpen) { try broken.execute("SELECT 1") }
+      #expect(!broken.isConnected)
+      #expect(broken.isOpen)
+    }
+  }
+
   @Test func aTracedUseOpensOnce() throws {
     try withDirectory { directory in
       let token = SqliteDatabase.traceAll { _ in }
@@ -99,13 +126,19 @@ import Testing
       let pool = try SqlitePool(
         filepath: directory + "/link.sqlite", configuration: PoolConfiguration(handles: lazily))
       #expect(pool.isOpen)
+      #expect(!pool.isConnected)
       #expect(files(in: directory + "/real") == [])
       #expect(try await pool.read { db in try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self) } == [0])
       try await pool.transaction { db in try db.createTables(Person.self, Bicycle.self) }
       // The gate file of the writers lies next to the real file.
       #expect(files(in: directory + "/real").contains("bikes.sqlite-gate"))
       #expect(!files(in: directory).contains { $0.hasSuffix("-gate") })
+      #expect(pool.isConnected)
+      try await pool.withClosed { _ in #expect(!pool.isConnected) }
+      try await Person(id: nil, name: "Ann").insert().run(pool)
+      #expect(pool.isConnected)
       try await pool.close()
+      #expect(!pool.isConnected)
 
       let broken = try SqlitePool(filepath: directory, configuration: PoolConfiguration(handles: lazily))
       for _ in 0..<2 {

@@ -25,6 +25,19 @@ import Testing
     }
   }
 
+  @Test func aLazyHandleIsOpenButNotConnected() throws {
+    try withDirectory { directory in
+      let path = directory + "/bikes.sqlite"
+      let db = try SqliteDatabase(filepath: path, configuration: Configuration(opensLazily: true))
+      print(db.isOpen, db.isConnected)  // true false
+      #expect(db.isOpen)
+      #expect(!db.isConnected)
+      try db.createTable(Person.self)
+      #expect(db.isConnected)
+      #expect(sqlError { _ = try SqliteDatabase(filepath: "~/bikes.sqlite") }?.kindIsMisuse == true)
+    }
+  }
+
   @Test func onOpenConfiguresEveryConnection() throws {
     try withDirectory { directory in
       let (path, archivePath) = (directory + "/bikes.sqlite", directory + "/archive.sqlite")
