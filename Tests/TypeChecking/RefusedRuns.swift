@@ -33,7 +33,7 @@ func runs(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Co
   let frozen = Car.read(); frozen.limit = 5 // refused: cannot assign to value: 'limit' is a method
   _ = try db.prepare(Car.read()).run(db) // refused: instance method 'run' requires that 'SqliteDatabase' conform to 'SqlValue'
   _ = try db.prepare(Car.read().filter(Car.name == Parameter("x"))).run(NoValue()) // refused: instance method 'run' requires that 'NoValue' conform to 'SqlValue'
-  _ = try db.prepare("SELECT 1") // refused: the type of the rows is missing; use prepare(_:as:)
+  _ = try db.prepare("DELETE FROM car WHERE id = \(Parameter<Int>("id"))").run(1)
   _ = try db.query("SELECT \(NoValue())", as: Int.self) // warned: running the SQL throws
   try db.execute("DELETE FROM car WHERE id = \(NoValue())") // warned: running the SQL throws
   try db.execute("DELETE FROM car WHERE name = \("x") AND id = \("1 OR 1".dropFirst(0))") // warned: running the SQL throws

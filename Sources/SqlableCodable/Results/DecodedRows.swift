@@ -95,12 +95,12 @@ extension SQL {
   /// same name, or with the name in snake_case.
   @_disfavoredOverload
   public func rows<Value: Decodable & SendableMetatype>(as type: Value.Type) -> SqlRows<Value> {
-    SqlRows(text: self) { sql, db in
-      try db.query(sql, as: type)
-    } received: {
-      { rows in
-        let columns = NamedColumns(rows.answer.columns)
-        return try rows.map(.unknown) { try $0.decode(type, from: columns) }
+    SqlRows(self, usesCodable: true) {
+      var known: NamedColumns?
+      return RowReader(.unknown) { row in
+        let columns = try known ?? NamedColumns(row.columnNames)
+        known = columns
+        return try row.decode(type, from: columns)
       }
     }
   }
@@ -124,11 +124,7 @@ extension SqliteDatabase {
   ) throws -> [Value] {
     let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
-    var values: [Value] = []
-    var columns = NamedColumns([])
-    func note(_ names: [String]) { columns = NamedColumns(names) }
-    try eachRow(of: sql, .unknown, names: note) { values.append(try $0.decode(type, from: columns)) }
-    return values
+    return try sql.rows(as: type).read(self)
   }
 }
 

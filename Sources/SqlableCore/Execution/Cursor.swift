@@ -66,6 +66,25 @@ extension Select {
   }
 }
 
+extension SqlRows {
+  /// Returns a cursor that reads row after row.
+  ///
+  /// ```swift
+  /// let names = try SQL("SELECT name FROM bicycle ORDER BY name").rows(as: String.self).cursor(db)
+  /// while let name = try names.next() { print(name) }
+  /// ```
+  ///
+  /// Throws `.invalidStatement` for SQL that changes the database, also with RETURNING. If the columns of the result
+  /// don't fit the type of the rows, the first `next()` throws `.misuse`.
+  public func cursor(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Cursor<Row> {
+    let reader = try reader()
+    let core = try CursorCore(db, text, reader.columns, at: CallSite(file: file, line: line))
+    return Cursor(core) { try reader.read(ReadRow($0)) }
+  }
+}
+
 /// The compiled statement that a cursor owns. It changes only while the handle's lock is held.
 package final class CursorCore {
   private let db: SqliteDatabase
@@ -73,10 +92,12 @@ package final class CursorCore {
   /// The bound values, at addresses that do not change.
   private let parameters = ParameterBuffer()
   private var statement: PreparedStatement?
+  /// The expected columns of SQL text, until the first step has checked them.
+  private var uncheckedColumns: ExpectedColumns?
 
   init(
     _ db: SqliteDatabase, table: TableInfo?, at site: CallSite, write: (SqlBuffer, ParameterBuffer) throws -> Void,
-    expect: (PreparedStatement) -> Void
+    expect: (PreparedStatement) throws -> Void
   ) throws {
     self.db = db
     self.table = table
@@ -85,15 +106,30 @@ package final class CursorCore {
       connection.sql.begin()
       try write(connection.sql, parameters)
       let statement = try connection.prepareBuffered()
-      do { try connection.bind(statement, parameters, since: mark) } catch {
+      do {
+        try expect(statement)
+        try connection.bind(statement, parameters, since: mark)
+      } catch {
         connection.finish(statement)
         throw error
       }
-      expect(statement)
       connection.tracer?.setCallSite(site, of: statement.handle)
       connection.openCursors += 1
       self.statement = statement
     }
+  }
+
+  /// Reads the rows of SQL text.
+  convenience init(_ db: SqliteDatabase, _ sql: SQL, _ columns: ExpectedColumns, at site: CallSite) throws {
+    try self.init(db, table: nil, at: site) {
+      try sql.write(to: $0, $1)
+    } expect: { statement in
+      try statement.checkParameters(count: sql.arguments.count)
+      guard statement.isReadOnly, statement.columnCount > 0 else {
+        throw SqlError.invalidStatement("a cursor can only read a query that changes nothing; use query(_:as:)")
+      }
+    }
+    uncheckedColumns = columns
   }
 
   /// Reads the rows of the library's own SQL.
@@ -120,7 +156,10 @@ package final class CursorCore {
       do {
         isAtRow = try db.running(of: table) { connection in
           try connection.checkInterruption()
-          return try statement?.step() ?? false
+          let isAtRow = try statement?.step() ?? false
+          // Checked after the first step, which detects other processes' schema changes.
+          if let columns = uncheckedColumns.take() { try statement?.expect(columns, isAtRow: isAtRow) }
+          return isAtRow
         }
       } catch {
         finish()

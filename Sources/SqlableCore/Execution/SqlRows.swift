@@ -7,15 +7,12 @@
 /// ```
 public struct SqlRows<Row>: Runnable {
   package let text: SQL
-  /// Reads all rows on a handle.
-  let all: @Sendable (SQL, SqliteDatabase) throws -> [Row]
+  /// True if `init(from:)` decodes the rows. A type can have this decoding and another one.
+  var usesCodable = false
+  /// Returns the reader of one run's rows. Throws if the type can't be decoded.
+  let reader: @Sendable () throws -> RowReader<Row>
   /// Returns a decoder of remote rows. Throws before anything is sent if the type can't be decoded.
   let received: @Sendable () throws -> (ReceivedRows) throws -> [Row]
-
-  package init(
-    text: SQL, all: @escaping @Sendable (SQL, SqliteDatabase) throws -> [Row],
-    received: @escaping @Sendable () throws -> (ReceivedRows) throws -> [Row]
-  ) { (self.text, self.all, self.received) = (text, all, received) }
 
   public var sql: String { text.text }
 
@@ -27,7 +24,32 @@ public struct SqlRows<Row>: Runnable {
   /// Reads the rows. Throws the errors of the handle's `query(_:as:)`.
   @_disfavoredOverload
   @discardableResult
-  public func run(_ db: SqliteDatabase) throws -> [Row] { try all(text, db) }
+  public func run(_ db: SqliteDatabase) throws -> [Row] { try read(db) }
+
+  /// Reads the rows on a handle. Calls `note` at each row, before the row is decoded.
+  package func read(_ db: SqliteDatabase, noting note: (PreparedStatement) -> Void = { _ in }) throws -> [Row] {
+    let reader = try reader()
+    var rows: [Row] = []
+    try db.eachRow(of: text, reader.columns) { row in
+      if let statement = row.state.pointee.statement { note(statement.takeUnretainedValue()) }
+      rows.append(try reader.read(row))
+    }
+    return rows
+  }
+
+  /// Identifies the rows of a result, among the results with the same type of rows.
+  package var key: SqlRowsKey { SqlRowsKey(text: text, usesCodable: usesCodable) }
+
+  /// The text, if it is a query whose result can be followed. Throws for text that might change the database.
+  package var followed: String {
+    get throws {
+      if let failure = text.failure { throw failure }
+      guard isReadOnly else {
+        throw SqlError.invalidStatement("only the SQL of a query, SELECT or VALUES, has a live result")
+      }
+      return text.text
+    }
+  }
 
   public func run(over transport: some SqlTransport) async throws -> [Row] {
     let (request, read) = (try text.request(), try received())
@@ -40,30 +62,49 @@ public struct SqlRows<Row>: Runnable {
   }
 }
 
+package struct SqlRowsKey: Hashable, Sendable {
+  let text: SQL
+  let usesCodable: Bool
+}
+
+extension SqlRows {
+  package init(_ text: SQL, usesCodable: Bool = false, reader: @escaping @Sendable () throws -> RowReader<Row>) {
+    self.init(text: text, usesCodable: usesCodable, reader: reader) {
+      let reader = try reader()
+      return { try $0.map(reader.columns, reader.read) }
+    }
+  }
+}
+
+/// The columns that a result must have, and the decoding of its rows.
+package struct RowReader<Row> {
+  let columns: ExpectedColumns
+  let read: (ReadRow) throws -> Row
+
+  package init(_ columns: ExpectedColumns, _ read: @escaping (ReadRow) throws -> Row) {
+    (self.columns, self.read) = (columns, read)
+  }
+}
+
 extension SQL {
   /// Returns the rows as structs. Columns are matched by name, in any order; additional columns are ignored.
   public func rows<Model: Sqlable>(as model: Model.Type) -> SqlRows<Model> {
-    SqlRows(text: self) { sql, db in
-      try db.query(sql, as: model)
-    } received: {
-      let table = try TableInfo.of(model)
-      return { try $0.map(.named(table)) { try $0.model() } }
-    }
+    SqlRows(self) { RowReader(.named(try TableInfo.of(model))) { try $0.model() } }
   }
 
   /// Returns the values of a query with a single column.
   public func rows<Value: SqlValue>(as type: Value.Type) -> SqlRows<Value> {
-    SqlRows(text: self) { sql, db in
-      try db.query(sql, as: type)
-    } received: {
-      { try $0.map(.single) { try $0.get(at: 0) } }
-    }
+    SqlRows(self) { RowReader(.single) { try $0.get(at: 0) } }
   }
 
   /// Returns the rows with all columns.
   public func rows(as type: DynamicRow.Type) -> SqlRows<DynamicRow> {
-    SqlRows(text: self) { sql, db in
-      try db.query(sql, as: type)
+    SqlRows(text: self) {
+      let layout = ResultLayout([])
+      return RowReader(.unknown) { row in
+        var row = ResultRow(row, types: layout.types)
+        return try DynamicRow.next(of: &row)
+      }
     } received: {
       { rows in rows.answer.rows.map { DynamicRow(columns: rows.answer.columns, values: $0) } }
     }
@@ -73,15 +114,11 @@ extension SQL {
   public func rows<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
   ) -> SqlRows<(First, Second, repeat each Output)> {
-    SqlRows(text: self) { sql, db in
-      try db.query(sql, as: First.self, Second.self, repeat (each Output).self)
-    } received: {
+    SqlRows(self) {
       let layout = try ResultLayout(of: First.self, Second.self, repeat (each Output).self)
-      return { rows in
-        try rows.map(.positioned(layout)) { row in
-          var row = ResultRow(row, types: layout.types)
-          return (try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row))
-        }
+      return RowReader(.positioned(layout)) { row in
+        var row = ResultRow(row, types: layout.types)
+        return (try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row))
       }
     }
   }

@@ -143,20 +143,16 @@ extension SqliteDatabase {
 
   /// Runs a query. Calls `note` with the column names, and then `body` with each row.
   @usableFromInline
-  package func eachRow(
+  func eachRow(
     of sql: SQL, _ columns: ExpectedColumns, names note: (([String]) -> Void)? = nil, _ body: (ReadRow) throws -> Void
   ) throws {
     try running { connection in
-      if let failure = sql.failure { throw failure }
-      // The statement cache would treat a text that starts with a NUL byte as a key.
-      guard sql.text.utf8.first != 0 else { throw SqlError.nulInText }
       let mark = connection.parameters.mark
       // Refreshed before compiling, because a DELETE that is compiled without the hook would not call the hook.
       observation?.refresh()
       let statement = try connection.prepared(since: mark) {
         connection.sql.begin()
-        connection.sql.append(text: sql.text)
-        for argument in sql.arguments { try connection.parameters.append(argument) }
+        try sql.write(to: connection.sql, connection.parameters)
         return try connection.prepareBuffered()
       } check: { statement in
         try statement.checkParameters(count: sql.arguments.count)
@@ -346,8 +342,19 @@ package enum ExpectedColumns {
   }
 }
 
+extension SQL {
+  /// Writes the text and its values. Throws the error of an interpolation that failed.
+  func write(to sql: SqlBuffer, _ parameters: ParameterBuffer) throws {
+    if let failure { throw failure }
+    // The statement cache would treat a text that starts with a NUL byte as a key.
+    guard text.utf8.first != 0 else { throw SqlError.nulInText }
+    sql.append(text: text)
+    for argument in arguments { try parameters.append(argument) }
+  }
+}
+
 extension ParameterBuffer {
-  func append(_ argument: SQL.Argument) throws {
+  fileprivate func append(_ argument: SQL.Argument) throws {
     switch argument {
     case .value(let value): append(value)
     case .list(let values): append(ValueList(values))

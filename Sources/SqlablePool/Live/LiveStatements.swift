@@ -116,6 +116,29 @@ extension Select where Row: Sendable {
   }
 }
 
+extension SqlRows where Row: Sendable {
+  /// Returns a live result of SQL text: the current rows, and new rows after every commit that could change the result.
+  ///
+  /// ```swift
+  /// let names = SQL("SELECT name FROM bicycle WHERE color = \(color)").rows(as: String.self)
+  /// for try await reds in names.updates(in: pool) { show(reds) }
+  /// ```
+  ///
+  /// The pool ignores a commit that changes no table or column that the SQL reads. Conditions are not evaluated for
+  /// changed rows. Loops over equal texts with equal values and one type of rows share their reads. The sequence throws
+  /// `.invalidStatement` for SQL other than a query, and the errors of running the query.
+  public func updates(
+    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+  ) -> LiveQuery<[Row]> {
+    let source = LiveQuerySource<[Row]>(
+      key: .init(key, [Row].self, onlyChanges: onlyChanges), callSite: .init(file: file, line: line),
+      onlyChanges: onlyChanges, texts: { [try followed] },
+      filtered: { nil },
+      rows: { db, notes in try read(db) { notes.add($0) } })
+    return LiveQuery(pool, source)
+  }
+}
+
 extension AssociatedQuery {
   /// Returns a live result: the current rows with their associated rows, and new rows after every commit that could
   /// change the result.

@@ -1,4 +1,5 @@
 import Foundation
+import SqlableCodable
 import SqlableCore
 import SqlableQueries
 import Testing
@@ -86,6 +87,86 @@ import Testing
       #expect(try failing.next() == nil)
       try db.execute("UPDATE worker SET salary = 1 WHERE id = 2")
       withExtendedLifetime(cursor) {}
+    }
+  }
+
+  private struct Pay: Decodable, Equatable {
+    let name: String
+    let bossId: Int?
+  }
+
+  @Test func sqlTextHasCursorsOfEveryTypeOfRows() throws {
+    try withCompany { db in
+      let least = 1.0
+      let names = try SQL("SELECT name FROM worker WHERE salary > \(least) ORDER BY id").rows(as: String.self)
+        .cursor(db)
+      let bosses = try SQL("SELECT boss_id FROM worker ORDER BY id").rows(as: Int?.self).cursor(db)
+      let workers = try SQL("SELECT 1 AS one, salary, name, boss_id, id FROM worker ORDER BY worker.id")
+        .rows(as: Worker.self).cursor(db)
+      let pairs = try SQL("SELECT p.*, b.name FROM person p JOIN bicycle b ON b.owner_id = p.id ORDER BY b.id")
+        .rows(as: Person.self, String.self).cursor(db)
+      let rows = try SQL("SELECT name, owner_id FROM bicycle ORDER BY id DESC").rows(as: DynamicRow.self).cursor(db)
+      let pays = try SQL("SELECT name, boss_id FROM worker WHERE id IN (\([1, 4])) ORDER BY id").rows(as: Pay.self)
+        .cursor(db)
+      #expect(try names.next() == "Ada")
+      #expect(try bosses.next() == .some(nil))
+      #expect(try workers.next() == Worker.all[0])
+      let pair = try pairs.next()
+      #expect(pair?.0 == Person(id: 1, name: "Anna"))
+      #expect(pair?.1 == "Norco")
+      #expect(try rows.next()?.description == "name: Kona, owner_id: NULL")
+      #expect(try rows.next()?.description == "name: Giant, owner_id: 1")
+      #expect(try pays.next() == Pay(name: "Ada", bossId: nil))
+      #expect(try pays.next() == Pay(name: "Dan", bossId: 2))
+      // Other statements run meanwhile, and overwrite the handle's memory for values.
+      for text in hostileTexts { _ = try Worker.count().filter(Worker.name == text).run(db) }
+      #expect(try db.query("SELECT boss_id FROM worker ORDER BY id", as: Int?.self) == [nil, 1, 1, 2])
+      #expect(try names.next() == "Ben")
+      #expect(try bosses.next() == 1)
+      for worker in Worker.all.dropFirst() { #expect(try workers.next() == worker) }
+      #expect(try workers.next() == nil)
+      #expect(try pays.next() == nil)
+      try Worker.deleteAll().run(db)
+      #expect(try SQL("SELECT name FROM worker").rows(as: String.self).cursor(db).next() == nil)
+    }
+  }
+
+  @Test(.needs(35, "RETURNING")) func aCursorOverSQLThatChangesRowsIsRefused() throws {
+    try withCompany { db in
+      let texts: [SQL] = [
+        "DELETE FROM worker RETURNING id", "UPDATE worker SET salary = 1", "CREATE TABLE other (id INTEGER)",
+        "BEGIN", "PRAGMA user_version = 7", "SELECT 1; DELETE FROM worker", "SELECT id FROM worker WHERE id = ?", "",
+        "SELECT '\(1)'",
+      ]
+      for text in texts {
+        expectInvalidStatement("\(text.text)") { _ = try text.rows(as: Int.self).cursor(db) }
+      }
+      #expect(try Worker.read().orderBy(Worker.id).run(db) == Worker.all)
+      #expect(try db.userVersion() == 0)
+      expectMisuse { _ = try SQL("SELECT \(Parameter<Int>("x"))").rows(as: Int.self).cursor(db) }
+      let missing: SQL = "SELECT * FROM nosuch"
+      expectError(.schema(.missingTable("nosuch"))) { _ = try missing.rows(as: Int.self).cursor(db) }
+      // No refused cursor keeps its statement open.
+      try db.close()
+      expectError(.closed) { _ = try SQL("SELECT 1").rows(as: Int.self).cursor(db) }
+    }
+  }
+
+  @Test func theFirstStepOfACursorChecksTheColumnsOfSQL() throws {
+    try withCompany { db in
+      let rows = try SQL("SELECT * FROM person WHERE id = 1").rows(as: DynamicRow.self).cursor(db)
+      let values = try SQL("SELECT * FROM person").rows(as: Int.self, String.self).cursor(db)
+      let other = try SqliteDatabase(filepath: db.filepath)
+      try other.execute("ALTER TABLE person ADD COLUMN age INTEGER")
+      #expect(try rows.next()?.description == "id: 1, name: Anna, age: NULL")
+      let error = expectMisuse { _ = try values.next() }
+      #expect(error?.message == "the result has 3 columns, but 2 are read")
+      #expect(try values.next() == nil)
+      // Also without rows.
+      let none = try SQL("SELECT id, name FROM person WHERE id > 9").rows(as: Int.self).cursor(db)
+      expectMisuse { _ = try none.next() }
+      let missing = try SQL("SELECT id FROM worker").rows(as: Worker.self).cursor(db)
+      expectError(.schema(.missingColumn("salary"))) { _ = try missing.next() }
     }
   }
 

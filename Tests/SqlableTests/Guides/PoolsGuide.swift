@@ -87,6 +87,7 @@ import Testing
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
     }
+    let color = "red"
     let loops: [Task<Void, any Error>] = [
       Task {
         for await change in pool.changes(on: Bicycle.self, .update, id: 2) {
@@ -109,6 +110,10 @@ import Testing
       },
       Task {
         for try await count in Bicycle.count().updates(in: pool, onlyChanges: true) { print(count) }
+      },
+      Task {
+        let names = SQL("SELECT name FROM bicycle WHERE color = \(color) ORDER BY name").rows(as: String.self)
+        for try await reds in names.updates(in: pool) { print(reds) }
       },
     ]
     try await Bicycle(name: "Norco", color: "red").insert().run(pool)

@@ -175,6 +175,9 @@ import Testing
         if price > 10_000 { break }
         print(name)
       }
+      let names = try SQL("SELECT name FROM car ORDER BY name").rows(as: String.self).cursor(db)
+      let first = try names.next()  // String?
+      #expect(first == "Golf")
     }
   }
 
@@ -289,9 +292,20 @@ import Testing
       #expect(highest == [30_000])
       #expect(count == [1])
       #expect(pairs.map(\.0) == ["Zoe", "Golf", "Zoe"])
+      let prices = pairs.map(\.1)
       let byName = try db.prepare("SELECT price FROM car WHERE name = \(Parameter<String>("name"))", as: Double.self)
       let zoes = try byName.run("Zoe")
+      let cars = try db.prepare("SELECT * FROM car WHERE price < \(Parameter<Double>("limit"))", as: Car.self)
+      let reduce = try db.prepare(
+        "UPDATE car SET price = price - \(Parameter<Double>("by")) WHERE name = \(Parameter<String>("name"))")
+      for name in ["Zoe", "Golf"] { try reduce.run(["name": name, "by": 500]) }  // the number of changed rows
+      try cars.forEach(["limit": 20_000]) { car in
+        print(car.name, car.price)
+        return .continue
+      }
       #expect(zoes.count == 2)
+      #expect(try reduce.run(0.0, "Zoe") == 2)
+      #expect(try Car.select(Car.price).orderBy(Car.price).run(db) == prices.map { $0 - 500 })
     }
   }
 

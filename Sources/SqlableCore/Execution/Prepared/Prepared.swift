@@ -8,6 +8,9 @@
 /// let rows = try dear.run(50_000)                  // [(String, Double)]
 /// ```
 ///
+/// `run` binds the values, runs the statement to its end and resets it; there are no separate calls for these steps.
+/// `forEach` reads one row after another.
+///
 /// A run does not build, render or look up the statement, which saves a third of a microsecond in a select by key. The
 /// statement's constants stay bound. A prepared statement belongs to its handle and follows the handle's rules for
 /// threads. Closing the handle releases the compiled statement; later runs throw `.closed`. A prepared statement can
@@ -72,13 +75,16 @@ extension SqliteDatabase {
   /// let reds = try names.run("red")     // [String]
   /// ```
   ///
-  /// Interpolated values that are not parameters stay bound. Throws `.misuse` for SQL that changes the database, and
-  /// unless the result has one column. A run throws `.misuse` too if a schema change has changed the number of columns.
+  /// Interpolated values that are not parameters stay bound. A parameter's value is bound in its own form, as other
+  /// values of SQL text are. Throws `.misuse` for SQL that changes the database, and unless the result has one column.
+  /// A run throws `.misuse` too if a schema change has changed the number of columns.
   public func prepare<Value: SqlValue>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Prepared<Value, [Value]> {
     let (layout, site) = (try ResultLayout(of: type), CallSite(file: file, line: line))
-    return Prepared(try PreparedCore(.sql(sql, layout), on: self, at: site), layout) { try Value.next(of: &$0) }
+    return Prepared(try PreparedCore(.sql(sql, .positioned(layout)), on: self, at: site), layout) {
+      try Value.next(of: &$0)
+    }
   }
 
   /// Compiles handwritten SQL once, for many runs that return tuples; see `query(_:as:_:)` for the types.
@@ -91,13 +97,53 @@ extension SqliteDatabase {
     file: StaticString = #fileID, line: UInt = #line
   ) throws -> Prepared<(First, Second, repeat each Output), [(First, Second, repeat each Output)]> {
     let (layout, site) = (try ResultLayout(of: first, second, repeat each type), CallSite(file: file, line: line))
-    return Prepared(try PreparedCore(.sql(sql, layout), on: self, at: site), layout) {
+    return Prepared(try PreparedCore(.sql(sql, .positioned(layout)), on: self, at: site), layout) {
       (try First.next(of: &$0), try Second.next(of: &$0), repeat try (each Output).next(of: &$0))
     }
   }
 
-  @available(*, unavailable, message: "the type of the rows is missing; use prepare(_:as:)")
-  public func prepare(_ sql: SQL) throws -> Prepared<DynamicRow, [DynamicRow]> { throw SqlError.misuse(sql.text) }
+  /// Compiles handwritten SQL once, for many runs that return structs. Columns are matched by name, in any order;
+  /// additional columns are ignored.
+  ///
+  /// ```swift
+  /// let color = Parameter<String>("color")
+  /// let painted = try db.prepare("SELECT * FROM bicycle WHERE color = \(color)", as: Bicycle.self)
+  /// let reds = try painted.run("red")     // [Bicycle]
+  /// ```
+  public func prepare<Model: Sqlable>(
+    _ sql: SQL, as model: Model.Type, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Prepared<Model, [Model]> {
+    let (columns, site) = (ExpectedColumns.named(try TableInfo.of(model)), CallSite(file: file, line: line))
+    return Prepared(try PreparedCore(.sql(sql, columns), on: self, at: site)) { try $0.row.model() }
+  }
+
+  /// Compiles handwritten SQL once, for many runs that return rows with all columns.
+  public func prepare(
+    _ sql: SQL, as type: DynamicRow.Type, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Prepared<DynamicRow, [DynamicRow]> {
+    let (layout, site) = (ResultLayout([]), CallSite(file: file, line: line))
+    return Prepared(try PreparedCore(.sql(sql, .unknown), on: self, at: site), layout) { try DynamicRow.next(of: &$0) }
+  }
+
+  /// Compiles a handwritten INSERT, REPLACE, UPDATE or DELETE once, for many runs that return the number of changed
+  /// rows; see ``Prepared``.
+  ///
+  /// ```swift
+  /// let (name, color) = (Parameter<String>("name"), Parameter<String>("color"))
+  /// let paint = try db.prepare("UPDATE bicycle SET color = \(color) WHERE name = \(name)")
+  /// let count = try paint.run(["name": "Norco", "color": "red"])     // Int
+  /// ```
+  ///
+  /// A value is bound in its own form, as in other SQL text. The number does not include rows that triggers and foreign
+  /// keys change. Throws `.misuse` for a query, which needs the type of its rows, and for any other SQL. Throws
+  /// `.invalidStatement` for RETURNING.
+  public func prepare(
+    _ sql: SQL, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Prepared<Never, Int> {
+    Prepared(try PreparedCore(.sql(sql, nil), on: self, at: CallSite(file: file, line: line))) { _ in
+      throw SqlError.misuse("a change has no rows")
+    }
+  }
 }
 
 // MARK: - Running

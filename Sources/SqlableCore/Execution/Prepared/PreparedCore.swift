@@ -10,10 +10,14 @@ final class PreparedCore {
   private let changesRows: Bool
   /// The table whose columns the statement returns; nil for a query or handwritten SQL.
   private let table: TableInfo?
-  /// The columns of the rows of a query or handwritten SQL; nil for a statement.
+  /// The columns of the rows of a query; nil for a statement or handwritten SQL.
   private let layout: ResultLayout?
-  /// True for handwritten SQL, whose columns can change with the schema.
-  private let isHandwritten: Bool
+  /// The expected columns of a handwritten query, which can change with the schema; nil for other statements.
+  private let textColumns: ExpectedColumns?
+  /// The verb of a handwritten change; nil for other statements.
+  private let textVerb: String?
+  /// True if the text of a handwritten change contains the word FAIL, which might be part of OR FAIL.
+  private let mayKeepFailedRows: Bool
   private let site: CallSite
   private let kept: StatementSlot
   /// The constants of the statement, with their positions counted from 1.
@@ -25,8 +29,8 @@ final class PreparedCore {
   enum Subject {
     case statement(StatementTree, TableInfo)
     case query(SelectQuery, ResultLayout)
-    /// Handwritten SQL that changes nothing.
-    case sql(SQL, ResultLayout)
+    /// A handwritten query with the columns of its rows, or a handwritten change without columns.
+    case sql(SQL, ExpectedColumns?)
 
     fileprivate var table: TableInfo? {
       guard case .statement(_, let table) = self else { return nil }
@@ -34,12 +38,14 @@ final class PreparedCore {
     }
 
     fileprivate var changesRows: Bool {
-      guard case .statement(let tree, _) = self else { return false }
-      return tree.changesRows
+      switch self {
+      case .statement(let tree, _): tree.changesRows
+      case .query: false
+      case .sql(_, let columns): columns == nil
+      }
     }
 
     fileprivate func check() throws {
-      if case .sql(let sql, _) = self, let failure = sql.failure { throw failure }
       guard case .statement(let tree, let table) = self else { return }
       guard !tree.takesRows else {
         throw SqlError.invalidStatement(
@@ -56,25 +62,28 @@ final class PreparedCore {
       case .statement(let tree, let table):
         try StatementWriter(table: table, sql: sql, parameters: parameters).write(tree)
       case .query(let query, _): try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
-      case .sql(let text, _):
-        sql.append(text: text.text)
-        for argument in text.arguments { try parameters.append(argument) }
+      case .sql(let text, _): try text.write(to: sql, parameters)
       }
     }
 
     fileprivate func check(_ statement: PreparedStatement) throws {
-      guard case .sql(let sql, let layout) = self else { return }
+      guard case .sql(let sql, let columns) = self else { return }
       try statement.checkParameters(count: sql.arguments.count)
-      guard statement.isReadOnly, statement.columnCount > 0 else {
-        throw SqlError.misuse("only a query can be prepared from SQL text; use query(_:) or execute(_:)")
+      let isQuery = statement.isReadOnly && statement.columnCount > 0
+      guard isQuery || ["INSERT", "REPLACE", "UPDATE", "DELETE"].contains(statement.withBytes(\.verb)) else {
+        throw SqlError.misuse(
+          "only queries, INSERT, REPLACE, UPDATE and DELETE can be prepared from SQL text; use execute(_:)")
       }
-      try statement.checkColumns(layout.checkExactly)
-    }
-
-    fileprivate var layout: ResultLayout? {
-      switch self {
-      case .statement: nil
-      case .query(_, let layout), .sql(_, let layout): layout
+      guard isQuery || statement.columnCount == 0 else {
+        throw SqlError.invalidStatement("a change with RETURNING can't be prepared; use query(_:as:)")
+      }
+      switch (columns, isQuery) {
+      case (nil, false): break
+      case (let columns?, true): try statement.checkColumns(columns.check)
+      case (nil, true):
+        throw SqlError.misuse("the SQL text is a query; prepare it with the type of its rows: prepare(_:as:)")
+      case (_?, false):
+        throw SqlError.misuse("the SQL text is a change, which has no rows; use prepare(_:) without a type")
       }
     }
   }
@@ -110,8 +119,9 @@ final class PreparedCore {
     try subject.check()
     self.site = site
     self.db = db
-    (table, layout, changesRows) = (subject.table, subject.layout, subject.changesRows)
-    isHandwritten = if case .sql = subject { true } else { false }
+    (table, changesRows) = (subject.table, subject.changesRows)
+    layout = if case .query(_, let layout) = subject { layout } else { nil }
+    textColumns = if case .sql(_, let columns) = subject { columns } else { nil }
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
     let mark = parameters.mark
     try subject.write(to: sql, parameters)
@@ -123,7 +133,11 @@ final class PreparedCore {
       Target(placeholder, number: names.firstIndex(of: placeholder.name) ?? 0, index: index)
     }
     self.names = names
-    self.sql = sql.text
+    var text = sql.text
+    self.sql = text
+    let isHandwritten = if case .sql = subject { true } else { false }
+    (textVerb, mayKeepFailedRows) =
+      isHandwritten && changesRows ? text.withUTF8 { ($0.verb, $0.containsFail) } : (nil, false)
     var (fixed, lists): ([(Int32, DatabaseValue)], [(Int32, ValueList)]) = ([], [])
     for (position, value) in parameters.parameters.enumerated() {
       let index = Int32(position + 1)
@@ -204,7 +218,7 @@ final class PreparedCore {
   func firstStep(of reading: StatementRun) throws -> Bool {
     let isAtRow = try reading.step()
     // After a schema change, the step recompiles the statement. `*` in handwritten SQL can then return other columns.
-    if isHandwritten, let layout { try reading.statement.expect(.positioned(layout), isAtRow: isAtRow) }
+    if let textColumns { try reading.statement.expect(textColumns, isAtRow: isAtRow) }
     return isAtRow
   }
 
@@ -220,13 +234,18 @@ final class PreparedCore {
       return try reading.integer()
     }
     return try db.running(of: table) { connection in
+      // Refreshed before compiling, because a handwritten DELETE can have values and no filter.
+      if textVerb != nil { db.observation?.refresh() }
       // Values are bound before the write starts: a value's own code can write and observe too, and those writes do not
       // belong to this statement. A statement without values is compiled inside the write, because a statement that was
       // compiled before the hook was installed might not call the hook.
       let bound = targets.isEmpty ? nil : try begin(values, connection)
       defer { if let bound { connection.finish(bound) } }
-      return try db.writing(on: connection) {
-        guard let bound else { return try connection.runToEnd(begin(values, connection)) }
+      return try db.writing(on: connection, mayKeep: mayKeepFailedRows) {
+        // If the hook was installed since the refresh above, the slot has dropped the statement.
+        guard let bound, textVerb != "DELETE" || kept.statement === bound else {
+          return try connection.runToEnd(begin(values, connection))
+        }
         return try connection.stepToEnd(bound)
       }
     }

@@ -120,6 +120,26 @@ import Testing
     }
   }
 
+  @Test func liveResultOfSQLTextIsReadAgainWhenItsTableChanges() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self, Bicycle.self)
+      let other = try SqliteCluster(nodes: nodes.addresses)
+      defer { other.close() }
+      let color = "red"
+      let names = SQL("SELECT name FROM bicycle WHERE color = \(color) ORDER BY name").rows(as: String.self)
+      var reds = names.updates(in: cluster).makeAsyncIterator()
+      #expect(try await reds.next() == [])
+      try await Bicycle(name: "a", color: "red").insert().run(other)
+      #expect(try await reds.next() == ["a"])
+      try await Bicycle(name: "b", color: "blue").insert().run(other)
+      try await other.execute("UPDATE bicycle SET color = 'red' WHERE name = 'b'")
+      #expect(try await reds.next() == ["a", "b"])
+      var writes = SQL("DELETE FROM bicycle RETURNING id").rows(as: Int.self).updates(in: cluster).makeAsyncIterator()
+      let error = await failure { _ = try await writes.next() }
+      #expect(error?.kind == .invalidStatement("a statement that writes has no live result"))
+    }
+  }
+
   @Test func unobservableTablesAreRefused() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
