@@ -275,7 +275,7 @@ import Testing
       }
       #expect(SqliteDatabase.canOpen(at: path, configuration: attaching(new)))
       #expect(SqliteDatabase.canOpen(at: new, configuration: attaching(path, directory + "/other.sqlite")))
-      #expect(files(in: directory) == ["bikes.sqlite", "text"])
+      #expect(files(in: directory) == ["bikes.sqlite", "bikes.sqlite-shm", "bikes.sqlite-wal", "text"])
       for refused in [
         attaching(directory), attaching(directory + "/missing/old.sqlite"), attaching(text + "/old.sqlite"),
         attaching(text), attaching(path), attaching(new, directory + "/./new.sqlite"),

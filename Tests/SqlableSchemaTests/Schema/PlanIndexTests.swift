@@ -89,7 +89,7 @@ private enum Numbers: TableDeclaration { static let columns = [id, number] }
       #expect(rows.sql == #"SELECT "id", "a" FROM "archive" INDEXED BY "archive_given""#)
       #expect(try rows.run(db).isEmpty)
       let alias = Alias(model, "x", in: "archive").indexed(by: given)
-      #expect(alias.read().sql == #"SELECT "id", "a" FROM "archive" AS "x" INDEXED BY "archive_given""#)
+      #expect(alias.read().sql == #"SELECT "x"."id", "x"."a" FROM "archive" AS "x" INDEXED BY "archive_given""#)
       try model.dropIndex(given, ofTable: "archive").run(db)
       try model.dropIndex(given).run(db)
       #expect(try !indexes(db, "archive").contains("archive_given"))

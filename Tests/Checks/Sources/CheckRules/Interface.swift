@@ -13,6 +13,9 @@ struct PublicDeclaration: Hashable, Comparable {
   /// The line of `Tests/Checks/interface.txt`.
   var line: String { "\(path)\t\(text)" }
 
+  /// The declaration of a computed property as that of a stored one, which programs use in the same way.
+  var storedText: String { text.hasSuffix(" { get set }") ? String(text.dropLast(" { get set }".count)) : text }
+
   /// The path of the type around the declaration; empty at the top level.
   var parent: String { path.lastIndex(of: ".").map { String(path[..<$0]) } ?? "" }
 
@@ -98,7 +101,8 @@ struct PublicInterface {
 
   /// The breaking changes from an older version to this one, as lines.
   func breaks(since old: PublicInterface) -> [String] {
-    let texts = Dictionary(grouping: declarations, by: \.path).mapValues { Set($0.map(\.text)) }
+    let texts = Dictionary(grouping: declarations, by: \.path)
+      .mapValues { Set($0.flatMap { [$0.text, $0.storedText] }) }
     let oldTexts = Dictionary(grouping: old.declarations, by: \.path)
     var lines: Set<String> = []
     var removed: Set<String> = []

@@ -39,6 +39,20 @@ struct InterfaceTests {
     #expect(found == ["changed\tCar.wheel()\tfunc wheel() -> Int", "removed\tCart"])
   }
 
+  @Test func aStoredPropertyMayBecomeComputed() throws {
+    let old = """
+      Car\tstruct Car
+      Car.name\tvar name: String
+      Car.seats\tvar seats: Int
+      """
+    let new = graph([
+      ("struct", "Car", "struct Car"), ("property", "Car.name", "var name: String { get set }"),
+      ("property", "Car.seats", "var seats: Int { get }"),
+    ])
+    let found = try breaks(old, new)
+    #expect(found == ["changed\tCar.seats\tvar seats: Int"])
+  }
+
   @Test func anAliasKeepsTheOldNameWithItsMembers() throws {
     let old = """
       Choice\tstruct Choice

@@ -179,30 +179,45 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func otherSQLIsRefusedWhenItIsPrepared() throws {
-    try withCompany { db throws in
+  @Test func queriesWithoutTypeAndChangesWithTypeAreRefused() throws {
+    try withCompany { db in
       let query = expectMisuse { _ = try db.prepare("SELECT id FROM worker") }
       #expect(
         query?.message
           == "the SQL text is a query; prepare it with the type of its rows: prepare(_:as:)")
-      let other = "only queries, INSERT, REPLACE, UPDATE and DELETE can be prepared from SQL text; use execute(_:)"
-      for sql: SQL in [
-        "CREATE TABLE other (id INTEGER)", "DROP TABLE worker", "BEGIN", "VACUUM", "PRAGMA user_version = 5",
-      ] {
-        #expect(expectMisuse { _ = try db.prepare(sql) }?.message == other)
-        expectMisuse { _ = try db.prepare(sql, as: DynamicRow.self) }
-      }
       let typed = expectMisuse { _ = try db.prepare("DELETE FROM worker", as: Worker.self) }
       #expect(typed?.message == "the SQL text is a change, which has no rows; use prepare(_:) without a type")
-      for sql: SQL in [
-        "DELETE FROM worker RETURNING id", "DELETE FROM worker; DELETE FROM person", "DELETE FROM worker WHERE id = ?",
-        "DELETE FROM worker WHERE name = '\(1)'", "",
-      ] {
-        expectInvalidStatement("\(sql.text)") { _ = try db.prepare(sql) }
-        expectInvalidStatement("\(sql.text)") { _ = try db.prepare(sql, as: Int.self) }
-      }
       expectError(.schema(.missingTable("nosuch"))) { _ = try db.prepare("DELETE FROM nosuch WHERE id = \(id)") }
-      #expect(try Worker.read().orderBy(Worker.id).run(db) == Worker.all)
+    }
+  }
+
+  private static let others = [
+    "CREATE TABLE other (id INTEGER)", "DROP TABLE worker", "BEGIN", "VACUUM", "PRAGMA user_version = 5",
+  ]
+
+  @Test(arguments: others) func otherSQLIsRefusedWhenItIsPrepared(text: String) throws {
+    try withCompany { db in
+      let error = expectMisuse { _ = try db.prepare(SQL(verbatim: text)) }
+      #expect(
+        error?.message
+          == "only queries, INSERT, REPLACE, UPDATE and DELETE can be prepared from SQL text; use execute(_:)")
+      expectMisuse { _ = try db.prepare(SQL(verbatim: text), as: DynamicRow.self) }
+      let workers = try Worker.read().orderBy(Worker.id).run(db)
+      #expect(workers == Worker.all)
+    }
+  }
+
+  private static let invalid: [SQL] = [
+    "DELETE FROM worker RETURNING id", "DELETE FROM worker; DELETE FROM person", "DELETE FROM worker WHERE id = ?",
+    "DELETE FROM worker WHERE name = '\(1)'", "",
+  ]
+
+  @Test(.needs(35, "RETURNING"), arguments: invalid) func invalidSQLIsRefusedWhenItIsPrepared(sql: SQL) throws {
+    try withCompany { db in
+      expectInvalidStatement("\(sql.text)") { _ = try db.prepare(sql) }
+      expectInvalidStatement("\(sql.text)") { _ = try db.prepare(sql, as: Int.self) }
+      let workers = try Worker.read().orderBy(Worker.id).run(db)
+      #expect(workers == Worker.all)
     }
   }
 }
