@@ -67,7 +67,7 @@ let package = Package(
     ),
     // From the bottom up. A module uses only those above it in this list that it names.
     .target(name: "SqlableCore", dependencies: ["CSqlableSQLite"], swiftSettings: keyOfTests),
-    .target(name: "SqlableTracing", dependencies: ["CSqlableSQLite", "SqlableCore"]),
+    .target(name: "SqlableTracing", dependencies: ["SqlableCore"]),
     .target(name: "SqlableCodable", dependencies: ["SqlableCore"]),
     .target(name: "SqlableQueries", dependencies: ["SqlableCore"]),
     .target(name: "SqlableSchema", dependencies: ["SqlableCore"]),

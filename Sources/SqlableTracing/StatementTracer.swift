@@ -1,5 +1,3 @@
-import CSqlableSQLite
-import Glibc
 import SqlableCore
 
 /// The measurements of one run of a statement, or an error that occurred without a statement.
@@ -84,8 +82,8 @@ final class StatementTracer: RunTracer {
   /// a pool's handle is traced before the pool owns the handle.
   private let ownInterruption: Interruption?
   private var interruption: Interruption? { connection.interruption }
-  private var running: [OpaquePointer: Running] = [:]
-  private var compiled: (statement: OpaquePointer, time: Duration)?
+  private var running: [TracedStatement: Running] = [:]
+  private var compiled: (statement: TracedStatement, time: Duration)?
   private var commitBegan: ContinuousClock.Instant?
   private var transaction: (since: ContinuousClock.Instant, statements: Int, changesAtBegin: Int, sql: String?)?
   private let measured = LockedValue<[MeasuredRun]>([])
@@ -98,7 +96,7 @@ final class StatementTracer: RunTracer {
   /// The callers to restore when nested calls end, outermost first.
   private var outerCallers: [TraceCaller?] = []
   /// The call sites of prepared statements and cursors that have not run yet, by statement.
-  private var sites: [OpaquePointer: CallSite] = [:]
+  private var sites: [TracedStatement: CallSite] = [:]
 
   /// A running statement, with its counters from before the run.
   private struct Running {
@@ -117,10 +115,8 @@ final class StatementTracer: RunTracer {
   private struct Counts {
     let scanned, sorts, indexes: Int32
 
-    init(_ statement: OpaquePointer) {
-      scanned = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0)
-      sorts = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_SORT, 0)
-      indexes = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_AUTOINDEX, 0)
+    init(_ statement: TracedStatement) {
+      (scanned, sorts, indexes) = (statement.rowsScanned, statement.sorts, statement.automaticIndexes)
     }
   }
 
@@ -128,28 +124,10 @@ final class StatementTracer: RunTracer {
     (self.db, self.connection, self.traces, self.didMeasure) = (db, connection, traces, didMeasure)
     ownInterruption = connection.interruption == nil ? Interruption(busyTimeout: connection.busyTimeout) : nil
     if let ownInterruption { connection.use(ownInterruption) }
-    // Unretained, because the callbacks are removed or the connection is closed before this object is deallocated.
-    let context = Unmanaged.passUnretained(self).toOpaque()
-    sqlite3_trace_v2(
-      connection.handle, UInt32(SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE | SQLITE_TRACE_ROW),
-      { event, context, statement, detail in
-        guard let context, let statement = statement.map(OpaquePointer.init) else { return 0 }
-        Unmanaged<StatementTracer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.note(event, statement, detail) }
-        return 0
-      }, context)
-    sqlite3_commit_hook(
-      connection.handle,
-      { context in
-        guard let context else { return 0 }
-        Unmanaged<StatementTracer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.commitBegan = .now }
-        return 0
-      }, context)
     if !connection.isAutocommit { transaction = (.now, 0, connection.totalChanges, nil) }
   }
 
   func remove() {
-    sqlite3_trace_v2(connection.handle, 0, nil, nil)
-    sqlite3_commit_hook(connection.handle, nil, nil)
     guard let ownInterruption, connection.interruption === ownInterruption else { return }
     connection.stopUsingInterruption(busyTimeout: connection.busyTimeout)
   }
@@ -178,13 +156,13 @@ final class StatementTracer: RunTracer {
 
   func endCall() { caller = outerCallers.popLast() ?? nil }
 
-  func setCallSite(_ site: CallSite, of statement: OpaquePointer) {
+  func setCallSite(_ site: CallSite, of statement: TracedStatement) {
     if !site.isInLibrary { sites[statement] = site }
   }
 
   // MARK: Measuring
 
-  func didCompile(_ statement: OpaquePointer, since begin: ContinuousClock.Instant) {
+  func didCompile(_ statement: TracedStatement, since begin: ContinuousClock.Instant) {
     sites[statement] = nil
     if !isPaused { compiled = (statement, begin.duration(to: .now)) }
   }
@@ -212,13 +190,13 @@ final class StatementTracer: RunTracer {
     }
   }
 
-  func didFailToRead(_ statement: OpaquePointer, _ error: SqlError) -> Bool {
+  func didFailToRead(_ statement: TracedStatement, _ error: SqlError) -> Bool {
     guard !isPaused, running[statement] != nil else { return false }
     running[statement]?.error = error
     return true
   }
 
-  func didRead(_ statement: OpaquePointer) { running[statement]?.error = nil }
+  func didRead(_ statement: TracedStatement) { running[statement]?.error = nil }
 
   func didFailWithoutStatement(_ error: SqlError) -> Bool {
     guard !isPaused, interruption?.isBudgetSpent != true else { return false }
@@ -228,23 +206,9 @@ final class StatementTracer: RunTracer {
     return true
   }
 
-  private func note(_ event: UInt32, _ statement: OpaquePointer, _ detail: UnsafeMutableRawPointer?) {
-    guard !isPaused else { return }
-    switch Int32(event) {
-    case SQLITE_TRACE_ROW:
-      running[statement]?.rows += 1
-      running[statement]?.error = nil
-    case SQLITE_TRACE_STMT:
-      // SQLite reports a trigger's program as a comment while the statement that fires the trigger is running.
-      guard running[statement] == nil, !connection.isVersionCheck(statement) else { return }
-      begin(statement)
-    case SQLITE_TRACE_PROFILE:
-      if let run = running.removeValue(forKey: statement) { end(statement, run) }
-    default: break
-    }
-  }
-
-  private func begin(_ statement: OpaquePointer) {
+  func didBegin(_ statement: TracedStatement) {
+    // SQLite reports a trigger's program as a comment while the statement that fires the trigger is running.
+    guard running[statement] == nil else { return }
     var run = Running(
       begin: .now, waited: interruption?.waited ?? .zero, changes: connection.totalChanges, counts: Counts(statement),
       site: sites.removeValue(forKey: statement))
@@ -253,11 +217,21 @@ final class StatementTracer: RunTracer {
     running[statement] = run
   }
 
-  private func end(_ statement: OpaquePointer, _ running: Running) {
+  func didReadRow(_ statement: TracedStatement) {
+    running[statement]?.rows += 1
+    running[statement]?.error = nil
+  }
+
+  func didEnd(_ statement: TracedStatement) {
+    if let run = running.removeValue(forKey: statement) { end(statement, run) }
+  }
+
+  func willCommit() { commitBegan = .now }
+
+  private func end(_ statement: TracedStatement, _ running: Running) {
     let now = ContinuousClock.now
     var run = MeasuredRun(
-      sql: sqlite3_sql(statement).map { String(cString: $0) } ?? "", isReadOnly: sqlite3_stmt_readonly(statement) != 0,
-      isCached: running.compiling == nil, end: now)
+      sql: statement.sql, isReadOnly: statement.isReadOnly, isCached: running.compiling == nil, end: now)
     run.waiting = max(.zero, (interruption?.waited ?? .zero) - running.waited)
     run.compiling = running.compiling ?? .zero
     if let began = commitBegan, began >= running.begin { run.committing = began.duration(to: now) }
@@ -265,22 +239,18 @@ final class StatementTracer: RunTracer {
     run.stepping = max(.zero, running.begin.duration(to: now) - run.waiting - run.committing)
     run.rowsRead = running.rows
     // If the statement had already returned its last row, the error did not end the statement.
-    if sqlite3_stmt_busy(statement) != 0 { run.error = running.error }
+    if statement.isRunning { run.error = running.error }
     run.rowsChanged = run.isReadOnly ? 0 : connection.rowsChanged(since: running.changes)
     (run.caller, run.site) = (caller, running.site ?? caller?.site)
     let counts = Counts(statement)
     run.rowsScanned = Int(counts.scanned &- running.counts.scanned)
     run.sorts = Int(counts.sorts &- running.counts.sorts)
     run.automaticIndexes = Int(counts.indexes &- running.counts.indexes)
-    if traces.wantsValues || TraceHub.process.wantsValues { run.expandedSql = expanded(statement) }
+    if traces.wantsValues || TraceHub.process.wantsValues {
+      run.expandedSql = statement.expandedSQL(maximum: StatementTracer.maximumExpanded)
+    }
     noteTransaction(&run, begin: running.begin)
     keep(run)
-  }
-
-  private func expanded(_ statement: OpaquePointer) -> String? {
-    guard sqlite3_bind_parameter_count(statement) > 0, let text = sqlite3_expanded_sql(statement) else { return nil }
-    defer { sqlite3_free(text) }
-    return strlen(text) > StatementTracer.maximumExpanded ? nil : String(cString: text)
   }
 
   private func noteTransaction(_ run: inout MeasuredRun, begin: ContinuousClock.Instant) {

@@ -7,8 +7,8 @@ import SqlableCore
 /// // read bicycle in 0.084 ms, 3 rows: SELECT "id", "name" FROM "bicycle" WHERE "color" = ?
 /// ```
 ///
-/// The SQL is the statement's shape: every value is `?`, and a list of values is `?…`. The event's SQL and description
-/// contain no values. ``values`` contains the values of the columns that a trace requests.
+/// The SQL is the statement's shape: every value is `?`, and a list of values is `?…`. The event's SQL and
+/// description contain no values. ``values`` contains the values of the columns that a trace requests.
 public struct TraceEvent: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
     /// A statement that can't change the database.

@@ -167,7 +167,7 @@ package enum Location: Sendable {
 }
 
 extension String {
-  /// True for `~`, `~/…` and `~name/…`, which a shell expands to a home directory. `~name` alone can be a file's name.
+  /// True for `~`, `~/…` and `~name/…`, which a shell expands to a home directory. `~name` can be a file's name.
   var beginsAtHome: Bool { begins(with: "~") && (utf8.count == 1 || utf8.contains(UInt8(ascii: "/"))) }
 
   /// The end of the message for a path that `beginsAtHome`.

@@ -5,7 +5,7 @@ import Glibc
 /// One SQLite connection, which compiles statements and converts errors. Not thread-safe: the owner must hold a lock.
 @usableFromInline
 package final class Connection {
-  package let handle: OpaquePointer
+  let handle: OpaquePointer
   package let label: String?
   /// True if SQLite is allowed to create the database file and attached files.
   let canCreateFiles: Bool
@@ -187,7 +187,7 @@ package final class Connection {
       tracer.didFailToCompile(String(decoding: text, as: UTF8.self), since: begin, error)
       throw thrown.traced
     }
-    if let begin, let handle { tracer?.didCompile(handle, since: begin) }
+    if let begin, let handle { tracer?.didCompile(TracedStatement(handle), since: begin) }
     let rest = UnsafeBufferPointer(rebasing: text[used...])
     guard let handle else { return (nil, UnsafeBufferPointer(rebasing: text[text.count...])) }
     return (PreparedStatement(handle: handle, connection: self), rest)

@@ -27,19 +27,17 @@ enum LackingFeature {
 
   /// The functions added after 3.34, with the minor version. A build of SQLite can also omit JSON and mathematics.
   private static let functions: [(since: Int, names: Set<String>)] = [
-    (35, Set(words: "sign")), (38, Set(words: "unixepoch format")), (41, Set(words: "unhex")),
-    (42, Set(words: "json_error_position")), (43, Set(words: "octet_length timediff")),
-    (44, Set(words: "concat concat_ws string_agg")),
+    (35, "sign"), (38, "unixepoch format"), (41, "unhex"), (42, "json_error_position"), (43, "octet_length timediff"),
+    (44, "concat concat_ws string_agg"),
     (
       45,
-      Set(
-        words: """
-          jsonb jsonb_array jsonb_extract jsonb_group_array jsonb_group_object jsonb_insert jsonb_object jsonb_patch
-          jsonb_remove jsonb_replace jsonb_set
-          """)
+      """
+      jsonb jsonb_array jsonb_extract jsonb_group_array jsonb_group_object jsonb_insert jsonb_object jsonb_patch
+      jsonb_remove jsonb_replace jsonb_set
+      """
     ),
-    (46, Set(words: "json_pretty")), (48, Set(words: "if")), (50, Set(words: "unistr unistr_quote")),
-  ]
+    (46, "json_pretty"), (48, "if"), (50, "unistr unistr_quote"),
+  ].map { ($0, Set(words: $1)) }
   private static let mathematics = Set(
     words: """
       acos acosh asin asinh atan atan2 atanh ceil ceiling cos cosh degrees exp floor ln log log10 log2 mod pi pow

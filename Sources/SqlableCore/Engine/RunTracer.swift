@@ -19,21 +19,33 @@ package protocol RunTracer: AnyObject {
   func endCall()
 
   /// Sets the call site of a statement's next run, unless the call site is inside the library.
-  func setCallSite(_ site: CallSite, of statement: OpaquePointer)
+  func setCallSite(_ site: CallSite, of statement: TracedStatement)
 
-  func didCompile(_ statement: OpaquePointer, since begin: ContinuousClock.Instant)
+  func didCompile(_ statement: TracedStatement, since begin: ContinuousClock.Instant)
 
   func didFailToCompile(_ text: String, since begin: ContinuousClock.Instant, _ error: SqlError)
+
+  /// Records the first step of a statement's run. SQLite also reports the triggers that a running statement fires, with
+  /// that statement.
+  func didBegin(_ statement: TracedStatement)
+
+  func didReadRow(_ statement: TracedStatement)
+
+  /// Records that a statement's run has ended, after the last row or by a reset.
+  func didEnd(_ statement: TracedStatement)
+
+  /// Records that the running statement begins to commit.
+  func willCommit()
 
   /// Records the error of a failed statement. Call after the statement's end was measured.
   func didFail(_ error: SqlError)
 
   /// Records that a value of the current row can't be read. The statement has failed only if no further row is read,
   /// because a model can catch the error. Returns true if an event will report the error.
-  func didFailToRead(_ statement: OpaquePointer, _ error: SqlError) -> Bool
+  func didFailToRead(_ statement: TracedStatement, _ error: SqlError) -> Bool
 
   /// Records that the row was read successfully despite an earlier `didFailToRead`.
-  func didRead(_ statement: OpaquePointer)
+  func didRead(_ statement: TracedStatement)
 
   /// Records an error that no statement caused, before a call throws it. Returns true if an event reports the error.
   func didFailWithoutStatement(_ error: SqlError) -> Bool
@@ -45,10 +57,5 @@ extension Connection {
     tracer?.isPaused = true
     defer { tracer?.isPaused = wasPaused ?? false }
     return try body(self)
-  }
-
-  /// True for the internal statements that check for changes of the schema or the data.
-  package func isVersionCheck(_ statement: OpaquePointer) -> Bool {
-    statement == schemaVersionStatement?.handle || statement == dataVersionStatement?.handle
   }
 }

@@ -113,7 +113,7 @@ package final class CursorCore {
         connection.finish(statement)
         throw error
       }
-      connection.tracer?.setCallSite(site, of: statement.handle)
+      connection.tracer?.setCallSite(site, of: TracedStatement(statement.handle))
       connection.openCursors += 1
       self.statement = statement
     }

@@ -200,7 +200,8 @@ public struct ReadRow {
         error.message += "; if a left join found no row, read the column as an optional with typed(as:)"
       }
     }
-    guard let handle = state.pointee.handle, let tracer, tracer.didFailToRead(handle, error) else { return error }
+    guard let handle = state.pointee.handle, let tracer, tracer.didFailToRead(TracedStatement(handle), error)
+    else { return error }
     state.pointee.hasFailed = true
     return error.traced
   }
@@ -211,7 +212,7 @@ public struct ReadRow {
   @usableFromInline
   func noteRead() {
     state.pointee.hasFailed = false
-    if let handle = state.pointee.handle { tracer?.didRead(handle) }
+    if let handle = state.pointee.handle { tracer?.didRead(TracedStatement(handle)) }
   }
 
   /// The row's id, if the statement selects the table's integer primary key.

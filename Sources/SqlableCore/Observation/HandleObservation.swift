@@ -282,9 +282,8 @@ package final class HandleObservation {
 
   func trace(_ isTraced: Bool) {
     guard isTraced != (connection.tracer != nil) else { return }
-    connection.tracer?.remove()
     let new = isTraced ? makeTracer(connection) { [unowned self] in hasTraced.store(true, ordering: .releasing) } : nil
-    connection.tracer = new
+    connection.trace(with: new)
     tracer.withLock { $0 = new }
   }
 

@@ -357,17 +357,18 @@ struct SelectWriter {
           continue
         }
         let source = query.sources[index]
-        var terms: [Int: SqlExpression] = [:]
+        var terms = [SqlExpression?](repeating: nil, count: replaced.isEmpty ? 0 : source.table.columns.count)
         for replacement in replaced {
-          let other = terms.updateValue(replacement.term, forKey: try renderer.position(of: replacement.column))
-          guard other == nil else {
+          let position = try renderer.position(of: replacement.column)
+          guard terms[position] == nil else {
             throw SqlError.invalidStatement("column \(replacement.column.name) is replaced by two terms; pass one term")
               .at(table: source.table.name, column: replacement.column.name)
           }
+          terms[position] = replacement.term
         }
         for (position, column) in source.table.columns.enumerated() {
           separate()
-          if let term = terms[position] {
+          if !terms.isEmpty, let term = terms[position] {
             try renderer.write(term, within: .any, stack: stack)
           } else {
             if sql.isKey || sql.qualifiesColumns || !renderer.scope.isPlain { renderer.writeName(source.name) }

@@ -14,9 +14,7 @@ final class PreparedCore {
   private let layout: ResultLayout?
   /// The expected columns of a handwritten query, which can change with the schema; nil for other statements.
   private let textColumns: ExpectedColumns?
-  /// The verb of a handwritten change; nil for other statements.
-  private let textVerb: String?
-  /// True if the text of a handwritten change contains the word FAIL, which might be part of OR FAIL.
+  /// True if the text of a change contains the word FAIL, which might be part of OR FAIL.
   private let mayKeepFailedRows: Bool
   private let site: CallSite
   private let kept: StatementSlot
@@ -135,9 +133,7 @@ final class PreparedCore {
     self.names = names
     var text = sql.text
     self.sql = text
-    let isHandwritten = if case .sql = subject { true } else { false }
-    (textVerb, mayKeepFailedRows) =
-      isHandwritten && changesRows ? text.withUTF8 { ($0.verb, $0.containsFail) } : (nil, false)
+    mayKeepFailedRows = changesRows && text.withUTF8(\.containsFail)
     var (fixed, lists): ([(Int32, DatabaseValue)], [(Int32, ValueList)]) = ([], [])
     for (position, value) in parameters.parameters.enumerated() {
       let index = Int32(position + 1)
@@ -190,7 +186,7 @@ final class PreparedCore {
     try connection.checkInterruption()
     let statement = try idle ?? compileAgain(connection)
     statement.isInUse = true
-    connection.tracer?.setCallSite(site, of: statement.handle)
+    connection.tracer?.setCallSite(site, of: TracedStatement(statement.handle))
     do {
       try values.bind(with: PreparedBinder(core: self, statement: statement, parameters: connection.parameters))
     } catch {
@@ -235,7 +231,7 @@ final class PreparedCore {
     }
     return try db.running(of: table) { connection in
       // Refreshed before compiling, because a handwritten DELETE can have values and no filter.
-      if textVerb != nil { db.observation?.refresh() }
+      db.observation?.refresh()
       // Values are bound before the write starts: a value's own code can write and observe too, and those writes do not
       // belong to this statement. A statement without values is compiled inside the write, because a statement that was
       // compiled before the hook was installed might not call the hook.
@@ -243,7 +239,7 @@ final class PreparedCore {
       defer { if let bound { connection.finish(bound) } }
       return try db.writing(on: connection, mayKeep: mayKeepFailedRows) {
         // If the hook was installed since the refresh above, the slot has dropped the statement.
-        guard let bound, textVerb != "DELETE" || kept.statement === bound else {
+        guard let bound, kept.statement != nil else {
           return try connection.runToEnd(begin(values, connection))
         }
         return try connection.stepToEnd(bound)

@@ -1,7 +1,7 @@
 // Hints that make SQLite use an index for a table: INDEXED BY and NOT INDEXED.
 
 extension Select {
-  /// Makes SQLite use this index for the table whose model declares it: `… FROM "bicycle" INDEXED BY "bicycle_color"`.
+  /// Makes SQLite use this index for the table of its model: `… FROM "bicycle" INDEXED BY "bicycle_color"`.
   ///
   /// ```swift
   /// Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).indexed(by: Index(Bicycle.color))

@@ -1,7 +1,7 @@
 // Hints that make SQLite use an index for a statement's table: INDEXED BY and NOT INDEXED.
 
 extension Statement {
-  /// Makes SQLite find the rows by this index: `SELECT … FROM "bicycle" INDEXED BY "bicycle_color" WHERE "color" = ?`.
+  /// Makes SQLite find the rows by this index: `… FROM "bicycle" INDEXED BY "bicycle_color" WHERE "color" = ?`.
   ///
   /// ```swift
   /// Bicycle.read().indexed(by: Index(Bicycle.color)).filter(Bicycle.color == "red")
@@ -22,7 +22,7 @@ extension Statement {
     return self
   }
 
-  /// Makes SQLite find the rows without an index; SQLite can still use the primary key: `… FROM "bicycle" NOT INDEXED`.
+  /// Makes SQLite find the rows without an index, but possibly by the primary key: `… FROM "bicycle" NOT INDEXED`.
   public consuming func notIndexed() -> Statement {
     tree.hint(.none)
     return self
