@@ -91,10 +91,11 @@ extension FunctionRegistry {
   /// The receivers of the events of the family's handles.
   package var traces: TraceHub { tracerSource(of: TraceHub.self) }
 
-  /// Starts or ends measuring. Call after adding or removing a trace of this family, or of all handles.
+  /// Starts or ends measuring on the handles of this family. Call after adding or removing a trace of the family or of
+  /// the whole process.
   fileprivate func tracingDidChange() { setTraced(traces.isActive || TraceHub.process.isActive) }
 
-  /// Starts or ends measuring in all families. Call after adding or removing a trace of all handles.
+  /// Starts or ends measuring on all handles. Call after adding or removing a trace of the whole process.
   fileprivate static func tracingDidChange() {
     newSource.withLock { $0 = TraceHub.process.isActive ? TraceHub.self : nil }
     for family in families { family.tracingDidChange() }

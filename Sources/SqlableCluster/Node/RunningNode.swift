@@ -5,8 +5,8 @@ import Glibc
 
 /// A running dqlite node, and the lock of its directory.
 ///
-/// Safe as `@unchecked Sendable`: the pointer never changes; one thread at a time calls dqlite's functions with the
-/// pointer, on the owner's queue; `stop()` is the last of these calls, and the owner calls `stop()` once.
+/// Safe as `@unchecked Sendable`: the pointer never changes. All calls of dqlite with the pointer run on the owner's
+/// queue, one at a time. The owner calls `stop()` once, as the last of these calls.
 final class RunningNode: @unchecked Sendable {
   let directory: NodeDirectory
   let bindAddress: String

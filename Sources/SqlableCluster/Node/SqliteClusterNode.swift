@@ -88,8 +88,9 @@ public final class SqliteClusterNode: Sendable {
   /// has had no leader for too long. See the guide of clusters.
   public var restarts: Int { restarting.withLock { $0.count } }
 
-  /// The error that stopped the node; nil if no error stopped the node. `.full` if the disk has too little space, `.io`
-  /// if the node's files are missing, replaced or not writable, or the error of a failed restart.
+  /// The error that stopped the node; nil if no error stopped the node. `.full` means too little disk space. `.io`
+  /// means that the node's files are missing, replaced or not writable. After a failed restart, this is the restart's
+  /// error.
   public var stopReason: SqlError? { failure.withLock { $0 } }
 }
 

@@ -8,10 +8,11 @@ import Sqlable
 ///
 /// dqlite runs one statement at a time, on the thread that also answers the other nodes, and never interrupts a
 /// statement. An endless statement makes the cluster lose its leader, and then each following leader. dqlite opens its
-/// connections with SQLite in this process. SQLite calls the extension that ``begin(limit:)`` installs for each new
-/// connection.
+/// connections in this process, so an automatic extension of SQLite reaches them. ``begin(limit:)`` installs the
+/// extension.
 ///
-/// Safe without locks: SQLite calls both functions on the thread that runs the connection's statement.
+/// A watch needs no lock: SQLite calls the progress handler and the authorizer on the thread that runs the connection's
+/// statement.
 final class StatementWatch {
   /// The maximum processor time of a statement, in nanoseconds. The last started node sets the value.
   private static let limit = LockedValue<(isInstalled: Bool, nanoseconds: Int64)>((false, 0))

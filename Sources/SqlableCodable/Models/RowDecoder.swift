@@ -99,8 +99,8 @@ private struct RowSource {
 
 /// The keyed container that decodes a model's keys from the columns of a row.
 ///
-/// The methods of the most frequent types read a value that has the expected storage class themselves, because the
-/// functions for all other cases need more instructions to call than these methods have.
+/// The methods of the most frequent types read a value of the expected storage class directly. A call of the function
+/// for all other cases would need more instructions than the whole method.
 private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let source: RowSource
 
@@ -288,7 +288,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 }
 
 extension ReadRow {
-  /// Returns the position in the row of a column of the current model's table.
+  /// Returns the row's position for a column of the current model.
   @inline(__always)
   func position(ofColumn index: Int, in table: TableInfo) throws -> Int {
     if state.pointee.isCurrent(generation) {
@@ -300,7 +300,7 @@ extension ReadRow {
     return try search(for: table.columns[index])
   }
 
-  /// Returns the value of a column of the current model's table.
+  /// Returns the value of a column of the current model.
   func get<Value: SqlValue>(column index: Int, of table: TableInfo, as type: Value.Type = Value.self) throws -> Value {
     let position = try position(ofColumn: index, in: table)
     do {

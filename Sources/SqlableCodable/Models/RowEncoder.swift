@@ -121,7 +121,7 @@ final class EncodedRow {
       do { try written.get() } catch is EncodingError {
         // The error's description could contain the value.
         let refused = SqlError.encoding(
-          expected: "a value that \(Value.self) can encode", found: "a value that can't be encoded")
+          expected: "a value that encode(to:) of \(Value.self) accepts", found: "a value that encode(to:) rejects")
         return try current().pointee.fail(refused, at: position)
       }
       if encoder.isSet { return }

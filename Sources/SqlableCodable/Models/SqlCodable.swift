@@ -133,7 +133,7 @@ extension RowWriter {
   /// Records an error of `encode(to:)` without its description, which could contain the value.
   fileprivate mutating func fail(_ error: EncodingError, of model: Any.Type, _ columns: KeyedColumns) {
     let refused = SqlError.encoding(
-      expected: "a value that \(model) can encode", found: "a value that can't be encoded")
+      expected: "a value that encode(to:) of \(model) accepts", found: "a value that encode(to:) rejects")
     if case .invalidValue(_, let context) = error, let key = context.codingPath.first,
       let column = try? columns.position(of: key.stringValue)
     {

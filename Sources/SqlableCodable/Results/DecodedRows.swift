@@ -26,8 +26,8 @@ public struct DecodedRows<Value: Decodable & SendableMetatype>: Runnable, Hashab
 
   /// Reads the rows.
   ///
-  /// Throws `.schema` if a required key has no column, `.decoding` if a value does not fit, and `.misuse` if the number
-  /// of names differs from the number of columns. Also throws the errors of reading.
+  /// Throws `.schema` if a required key has no column, and `.decoding` if a value does not fit. Throws `.misuse` if the
+  /// number of names differs from the number of columns. Also throws the errors of reading.
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [Value] {

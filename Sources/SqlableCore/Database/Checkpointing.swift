@@ -10,8 +10,8 @@ extension SqliteDatabase {
   /// waits up to `limit` for other connections, and blocks writers meanwhile. If the limit passes, `checkpoint` returns
   /// the progress so far and throws no error. Without a WAL, `checkpoint` does nothing and the result is complete.
   ///
-  /// Throws `.misuse` inside a transaction and while rows of this handle are being read, `.readOnly` on a read-only
-  /// handle, and `.io`, `.full` and other errors of the file system.
+  /// Throws `.misuse` inside a transaction and while rows of this handle are being read. Throws `.readOnly` on a
+  /// read-only handle. Also throws errors of the file system, such as `.io` and `.full`.
   @discardableResult
   public func checkpoint(
     _ mode: CheckpointMode = .passive, waitingAtMost limit: Duration = .zero, file: StaticString = #fileID,

@@ -24,7 +24,7 @@ extension SqliteDatabase {
   /// throws `.busy` if another process, or an unrelated handle of this process, has the file open. Outside WAL mode,
   /// another process is detected only while that process reads or writes. A read-only handle never detects another
   /// process, and any process can open the file during `body`. Throws `.misuse` inside a transaction or closure of the
-  /// family, for a database in memory, and for the handle of a pool: use `withClosed` of the pool.
+  /// family, and for a database in memory. Also throws `.misuse` for the handle of a pool: use the pool's `withClosed`.
   @discardableResult
   public func withClosed<Value>(
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,

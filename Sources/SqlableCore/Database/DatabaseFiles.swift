@@ -224,8 +224,8 @@ extension SqliteDatabase {
   ///
   /// True for a database file, even a damaged file if its schema can be read. Also true for a path where a database can
   /// be created, unless the configuration is read-only. False for a file of another format, and for a file that can't
-  /// be read. Unless the configuration is read-only, also false for a file that can't be written to, and for a file
-  /// whose journal or WAL would have to be created in a directory that can't be written to.
+  /// be read. Unless the configuration is read-only, also false without permission to write to the file. The same
+  /// applies to the directory if opening must create a journal or WAL there.
   ///
   /// The files in ``Configuration/attached`` are checked in the same way. False if one file is attached twice. Neither
   /// loads ``Configuration/extensions`` nor runs the `onOpen` actions: opening can still throw their errors. The result

@@ -147,8 +147,8 @@ package final class HandleFamily: Sendable {
   /// Takes the locks of all members, while no statement runs and no transaction is open. The caller releases the locks.
   ///
   /// A thread that runs a statement might wait for another handle, whose lock this call already holds. To avoid a
-  /// deadlock, this call releases all locks if a handle is in use for longer than `patience`, and then takes that
-  /// handle's lock first.
+  /// deadlock, this call releases all locks if a handle is in use for longer than `patience`. The next attempt takes
+  /// that handle's lock first.
   func lockAll(for caller: SqliteDatabase, until end: ContinuousClock.Instant) throws -> [SqliteDatabase] {
     var first: SqliteDatabase?
     var held: [SqliteDatabase] = []

@@ -7,14 +7,14 @@ extension SqliteDatabase {
   /// db.didUpdate = { table, id, change in switch change { case .insert: … case .update: … case .delete: … } }
   /// ```
   ///
-  /// Does not report tables of attached databases, temporary tables, SQLite's own tables, or the rows of `CREATE TABLE
-  /// … AS`. The id is 0 for a WITHOUT ROWID table whose key is not a single integer. Changes of this handle are
-  /// delivered on the thread that committed, or that is still delivering an earlier commit, and changes of its children
-  /// on ``ObservedDatabase/queue``. Errors of the closure go to ``ObservedDatabase/didFail``.
+  /// Does not report tables of attached databases, temporary tables, SQLite's own tables, or the rows of
+  /// `CREATE TABLE … AS`. The id is 0 for a WITHOUT ROWID table whose key is not a single integer. The thread that
+  /// commits calls the closure for changes of this handle. If another thread is still delivering an earlier commit,
+  /// that thread calls the closure. Changes of children are delivered on ``ObservedDatabase/queue``. Errors of the
+  /// closure go to ``ObservedDatabase/didFail``.
   ///
-  /// After another closure or nil is set, the old closure is not called again, not even for the rest of a commit that
-  /// is being delivered. Setting does not wait for a call that already runs on another thread. The new closure receives
-  /// later commits.
+  /// After another closure or nil is set, the old closure is not called again, even in the middle of a commit. Setting
+  /// does not wait for a call that already runs on another thread. The new closure receives later commits.
   public var didUpdate: (@Sendable (_ table: String, _ id: Int, _ change: Change) throws -> Void)? {
     get { registry.didUpdate }
     set { registry.didUpdate = newValue }

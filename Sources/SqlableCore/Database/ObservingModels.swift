@@ -15,10 +15,11 @@ extension LocalDatabase {
   ///   - body: A closure that receives the row's id after the change. The id is 0 in a WITHOUT ROWID table whose key is
   ///     not an integer; use the other overload to get the key. Errors that `body` throws go to `didFail`.
   ///
-  /// Changes of this handle are delivered after the commit, in the order of change, on the thread that committed or
-  /// that is still delivering an earlier commit. Changes of children, and all changes of a pool, come on `queue`.
-  /// `body` can read, write, add observers and remove observers. Commits of `body` are delivered after the current
-  /// commit. Rolled-back changes are not reported. For a view or a full-text table, `didFail` receives `.misuse`.
+  /// Changes of this handle are delivered after the commit, in the order of change, on the thread that committed. If
+  /// another thread is still delivering an earlier commit, that thread delivers these changes too. Changes of children,
+  /// and all changes of a pool, come on `queue`. `body` can read, write, add observers and remove observers. Commits of
+  /// `body` are delivered after the current commit. Rolled-back changes are not reported. For a view or a full-text
+  /// table, `didFail` receives `.misuse`.
   @discardableResult
   public func observe<Model: Sqlable>(
     _ change: Change? = nil, on model: Model.Type, in tableName: String? = nil, id: (any SqlValue)? = nil,

@@ -76,9 +76,9 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Opens the database at a path. Creates the file and the directories above it if they are missing.
   ///
-  /// Throws `.cannotOpen` for a directory or an unreachable path, `.notADatabase` for a file of another format,
-  /// `.readOnly` if the file can't be written to, and `.misuse` for an invalid configuration. Also throws `.misuse` for
-  /// a path such as `~/bikes.sqlite`: `~` is not expanded.
+  /// Throws `.cannotOpen` for a directory or an unreachable path, and `.notADatabase` for a file of another format.
+  /// Throws `.readOnly` if the file can't be written to. Throws `.misuse` for an invalid configuration, and for a path
+  /// such as `~/bikes.sqlite`: `~` is not expanded.
   public convenience init(filepath: String, configuration: Configuration = Configuration()) throws {
     let location: Location = filepath == ":memory:" ? .newMemory() : .file(filepath)
     try self.init(
@@ -86,7 +86,8 @@ public final class SqliteDatabase: @unchecked Sendable {
       location.open)
   }
 
-  /// Opens a new database in memory. The handle's children share the database. It exists until all handles are closed.
+  /// Opens a new database in memory. The handle's children share the database. The database exists until all handles
+  /// are closed.
   public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
     try inMemory(configuration, functions: nil)
   }
@@ -297,8 +298,8 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// db.isConnected     // false: the file is opened at the first use
   /// ```
   ///
-  /// False before the first use of a handle with ``Configuration/opensLazily``, after an attempt to open the file has
-  /// failed, during `withClosed` and until the next use, and once the handle is closed.
+  /// False before the first use of a handle with ``Configuration/opensLazily``, and after a failed attempt to open the
+  /// file. False from `withClosed` until the next use, and after the handle is closed.
   public var isConnected: Bool { hasConnection.load(ordering: .acquiring) }
 
   // MARK: Use

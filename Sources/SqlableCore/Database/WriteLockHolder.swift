@@ -128,8 +128,8 @@ extension WriteLockHolder {
 }
 
 extension SqliteDatabase {
-  /// The handles whose closures run on this thread and delay other writers: a transaction that has written or will
-  /// write, or the writer of a pool.
+  /// The handles whose closures run on this thread and delay other writers. Such a closure is a transaction that has
+  /// written or will write, or uses the writer of a pool.
   package static var writersOfThisThread: [SqliteDatabase] {
     HandleFamily.allHandles.filter { !$0.isForked && ($0.isInTransactionOfThisThread || $0.isWriterLentHere) }
   }

@@ -112,7 +112,7 @@ public struct EncryptionKey: Sendable, Hashable {
     }
   }
 
-  /// Reads a key from a file. A file of 32 bytes is a raw key, a file of 48 bytes is a raw key with salt, and any other
+  /// Reads a key from a file. A file of 32 bytes is a raw key, and a file of 48 bytes is a raw key with salt. Any other
   /// file is a passphrase.
   ///
   /// A passphrase of 32 or 48 bytes is read as a raw key, and 64 hexadecimal digits are read as a passphrase.

@@ -40,7 +40,8 @@ enum FullTextModule {
 
   /// Replaces FTS5's built-in tokenizers with wrappers that mark the table innocuous and then call the original.
   static func prepareForDistrust(_ connection: Connection) throws {
-    // Without the marks, the connection would later refuse the triggers with a misleading error.
+    // Throw if memory ran out during the probe: with unmarked tables, the triggers would later fail with a misleading
+    // error.
     guard let isToBeAllowed = isToBeAllowed.answer else { throw connection.error(SQLITE_NOMEM, sql: nil) }
     guard isToBeAllowed else {
       connection.allowsFullTextInTriggers = true

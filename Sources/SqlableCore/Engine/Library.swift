@@ -74,8 +74,8 @@ package enum Library {
     unsafeBitCast($0, to: sqlable_transaction_state.self)
   }
 
-  /// The distance between SQLite's values of one row, in bytes, measured on a sample row. 0 if the values are not
-  /// stored in one array, or if memory ran out. Then reading is slower.
+  /// The distance in bytes between the values of two neighbouring columns, measured on a sample row. 0 if SQLite does
+  /// not store the values in one array, or if memory ran out. With 0, reading is slower.
   ///
   /// This distance is used only for a row whose first and last values have the matching distance.
   static let valueStride: Int =

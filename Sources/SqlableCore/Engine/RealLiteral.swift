@@ -4,13 +4,14 @@ import Glibc
 // REAL literals. SQLite 3.40 parses about one in two hundred random numbers wrongly, by one unit in the last place.
 
 extension Connection {
-  /// Returns SQL that this SQLite reads as exactly this number: a literal, or an expression if no literal works, which
-  /// can happen near the ends of the range.
+  /// Returns SQL that this SQLite reads as exactly this number: a literal, or an expression if no literal works. Very
+  /// large and very small numbers can need an expression.
   ///
   /// With `isConstant`, throws `.encoding` instead of returning an expression, because ALTER TABLE accepts none.
   package func literal(_ real: Double, isConstant: Bool) throws -> String {
     guard real.isFinite else { return real.literal }
-    // Tries the shortest text first. More digits are closer to the middle of the range that rounds to the number.
+    // The shortest text comes first. If SQLite misreads the text, more digits can help, because their value is closer
+    // to the number.
     for digits in [nil, 17, 18, 19, 20, 16] {
       let spelling = digits.map { real.magnitude.text(digits: $0) } ?? "\(real.magnitude)"
       if try number(spelling) == real.magnitude { return real < 0 ? "(-\(spelling))" : spelling }

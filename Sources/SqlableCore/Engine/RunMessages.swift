@@ -6,7 +6,7 @@ import CSqlableSQLite
 /// compiling the statement again produces the same message, because the compiler has no values. Any other message is
 /// cut off before the value, or replaced by the text of the result code if its beginning is unknown.
 package enum RunMessage {
-  /// Returns the message if it certainly quotes no value; nil if it is unknown or might be a compile error.
+  /// Returns the message if the message certainly contains no value; otherwise nil.
   static func known(_ message: String, code: Int32, extendedCode: Int32) -> String? {
     if isCodeText(message, code) || isCodeText(message, extendedCode) || fixed.contains(message) { return message }
     if code == SQLITE_CONSTRAINT, isBuiltFromSchema(message, extendedCode) { return message }

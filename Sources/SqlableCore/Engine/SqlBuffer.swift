@@ -1,9 +1,9 @@
 /// A buffer for the SQL text of a statement, or for the key that finds the statement in the cache.
 ///
-/// The same calls write the text and the key. A key contains the same parts as the text, in a shorter form. In a key, a
-/// constant piece of SQL is represented by its address in the program, and a table or column by the address of its
-/// declaration. All other parts are written as text. So two statements with the same key have the same text, and a
-/// statement that ran before is found without writing its text.
+/// The same calls write the text and the key. A key contains the same parts as the text, in a shorter form. A key
+/// represents a constant piece of SQL by its address in the program. A key represents a table or column by the address
+/// of its declaration. All other parts are written as text. So two statements with the same key have the same text, and
+/// a statement that ran before is found without writing its text.
 package final class SqlBuffer {
 
   package init() {}

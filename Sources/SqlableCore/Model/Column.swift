@@ -102,8 +102,8 @@ extension ColumnDefinition: Hashable {
 ///
 /// If the context also accepts an expression, Swift chooses the operator that makes an expression:
 /// `filter(Bicycle.name == Bicycle.color)`.
-// Synthesized, because the compiler would try a handwritten `==` before the operators that make an expression, and
-// would need seconds to reject a chain of joins with a mistake.
+// `==` is synthesized, because the compiler tries a handwritten `==` before the operators that make an expression.
+// Rejecting a chain of joins with a mistake would then take seconds.
 extension Column: Hashable {
   /// Lets `switch column { case Bicycle.id: … }` compare columns.
   @inlinable
@@ -126,8 +126,8 @@ extension Column: Hashable {
 /// }
 /// Car.read().filter(Car.price > 10_000)
 /// ```
-// Not Equatable: the compiler would try Equatable's `==` before the operators that make an expression, and would need
-// seconds to reject a chain of joins with a mistake. The same applies to `TypedExpression`.
+// Not Equatable, because the compiler tries Equatable's `==` before the operators that make an expression. Rejecting a
+// chain of joins with a mistake would then take seconds. The same applies to `TypedExpression`.
 public struct TypedColumn<Model: Sqlable, Value: SqlValue>: Sendable {
   /// The untyped column, for `tableLayout`.
   public let column: Column

@@ -74,8 +74,8 @@ extension KeyShape.Affinity {
       // SQLite stores 2.0 as the integer 2, and reports the integer for an insert.
       return .real(Double(integer))
     case (.integer, .real(let real)) where real.magnitude < 0x1p63:
-      // In a table without rowid, or with columns that are not stored, SQLite applies the wrong column's affinity to
-      // old values, and converts integers to reals. From 2^53 on, this conversion loses digits.
+      // In a table without rowid, or with virtual generated columns, SQLite applies the wrong column's affinity to old
+      // values. This can convert integers to reals. From 2^53 on, this conversion loses digits.
       guard let integer = Int64(exactly: real) else { return given }
       return real.magnitude < 0x1p53 ? .integer(integer) : nil
     default: return given

@@ -81,8 +81,8 @@ extension SqliteDatabase {
     return values
   }
 
-  /// Returns the rows of a query as tuples. Each type reads its columns in order: a value reads one column, a model
-  /// reads all its columns, and a final ``DynamicRow`` reads all remaining columns.
+  /// Returns the rows of a query as tuples. The types read the columns in order. A value reads one column, and a model
+  /// reads as many columns as it has. A ``DynamicRow`` must be the last type, and reads all remaining columns.
   ///
   /// ```swift
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)

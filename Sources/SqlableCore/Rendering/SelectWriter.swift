@@ -136,8 +136,8 @@ struct SelectWriter {
     }
   }
 
-  /// Returns the result's position of a term with a column of an enclosing query, which SQLite does not resolve in
-  /// ORDER BY and GROUP BY; nil for any other term.
+  /// Returns a term's position in the result, if the term contains a column of an enclosing query; otherwise nil.
+  /// SQLite does not resolve such a column in ORDER BY and GROUP BY.
   private func position(
     ofOuter term: SqlExpression, in query: SelectQuery.Clauses, _ renderer: Renderer
   ) throws -> Int? {

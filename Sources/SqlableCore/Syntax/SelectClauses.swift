@@ -268,8 +268,8 @@ extension TableInfo: Hashable {
 extension SelectQuery.Clauses {
   /// Records an error for a modifier after a union, intersect or except.
   ///
-  /// This is a method of `Clauses`, not of `SelectQuery`: in debug builds, Swift 6.3 ends the access to
-  /// `SelectQuery.clauses` before it compares `defect` with nil.
+  /// A method of `Clauses`, not of `SelectQuery`, because of Swift 6.3: in debug builds, an access to
+  /// `SelectQuery.clauses` ends before `defect` is compared with nil.
   mutating func refuse(_ modifier: String) {
     guard defect == nil else { return }
     defect = .invalidStatement(

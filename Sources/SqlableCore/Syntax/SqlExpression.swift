@@ -137,7 +137,7 @@ public struct SqlExpression: Sendable, Hashable {
     }
   }
 
-  /// The error that running a term throws. It is stored because operators can't throw.
+  /// An error that running the statement throws. The term stores the error, because operators can't throw.
   package struct InvalidTerm: Sendable, Hashable {
     package let error: SqlError
     /// The column that the error names. The column's table is known only when the query is rendered.
@@ -345,9 +345,9 @@ extension SqlExpression.Node {
 }
 
 extension SqlExpression {
-  /// Returns the size of the parts into which a chain longer than `maximumChain` is split. SQLite's tree for `((a AND
-  /// b) AND c) AND d` is as high as the chain is long, so a part contains `maximumChain` terms, or `maximumChain`
-  /// smaller parts.
+  /// Returns the size of the parts into which a chain longer than `maximumChain` is split. SQLite's tree for
+  /// `((a AND b) AND c) AND d` is as high as the chain is long. So a part contains `maximumChain` terms, or
+  /// `maximumChain` smaller parts.
   static func sizeOfParts(_ count: Int) -> Int {
     count <= maximumChain * maximumChain ? maximumChain : maximumChain * maximumChain
   }

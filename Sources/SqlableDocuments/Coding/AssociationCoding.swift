@@ -262,8 +262,8 @@ extension DocumentDecoder {
 }
 
 extension AssociationLevel {
-  /// Returns the columns that the foreign key of the last step references, in the order of the foreign key; nil for an
-  /// association through a link table.
+  /// Returns the columns that the last step's foreign key references, in the order of the foreign key. Returns nil for
+  /// an association through a link table.
   fileprivate func key(under table: TableInfo) throws -> [String]? {
     guard path.linkTable == nil else { return nil }
     let step = try resolvedSteps(under: table)[path.links.count]

@@ -15,9 +15,11 @@ extension AnyStatement {
   /// - `random()`, terms of SQL text, and registered functions whose names are not in `functions` (ignoring case);
   /// - a limit, a row of a subquery as a value, and an insert of a query's rows, unless an order determines the rows.
   ///   The order must include the keys of all tables, or all selected columns;
-  /// - anything that depends on the order in which SQLite finds rows: `group_concat` and similar functions without
-  ///   their own order by keys; windows that count rows in an order with ties; columns of grouped rows that are neither
-  ///   grouped nor aggregated; updates from other tables, or of several rows that ignore or replace conflicting rows.
+  /// - `group_concat` and similar functions without their own order by the keys of the tables;
+  /// - windows that count rows in an order with ties;
+  /// - columns of grouped rows that are neither grouped nor aggregated;
+  /// - updates from other tables;
+  /// - updates of several rows that ignore or replace conflicting rows.
   ///
   /// Triggers, defaults and generated columns of the schema are not checked.
   public func checkIsRepeatable(functions: Set<String> = []) throws {

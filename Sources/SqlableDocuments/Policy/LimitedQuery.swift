@@ -76,10 +76,10 @@ extension Runnable {
   /// let bikes = try search.limited(by: policy).run(pool)     // [Bicycle]
   /// ```
   ///
-  /// A run throws `.timeout` if it exceeds the policy's time or steps, `.tooBig` if a value is too large, and `.other`
-  /// if a LIKE or GLOB pattern is too long. A run throws `.invalidStatement` if the plan scans a table with too many
-  /// rows, or if the policy does not allow a part of the statement. A write that is stopped changes nothing. The
-  /// statement can run on handles and pools. A run on a remote database throws `.misuse`.
+  /// A run throws `.timeout` if it exceeds the policy's time or steps, and `.tooBig` if a value is too large. A LIKE or
+  /// GLOB pattern that is too long throws `.other`. A plan that scans a table with too many rows throws
+  /// `.invalidStatement`. So does a part of the statement that the policy does not allow. A write that is stopped
+  /// changes nothing. The statement can run on handles and pools. A run on a remote database throws `.misuse`.
   public func limited(by policy: StatementPolicy) -> LimitedQuery<Self> {
     LimitedQuery(work: self, limits: policy.limits, authorizerRules: policy.authorizerRules(for: self))
   }

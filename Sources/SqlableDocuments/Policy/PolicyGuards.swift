@@ -39,7 +39,7 @@ extension SqlExpression {
   /// Returns an equivalent condition that SQLite does not use for constant propagation.
   ///
   /// If an AND contains `a = 1`, SQLite replaces `a` by 1 in all other conditions of the query, including conditions in
-  /// a CASE. Then `CASE WHEN a = 1 THEN b` becomes `CASE WHEN 1 = 1 THEN b`, and SQLite might evaluate the CASE before
+  /// a CASE. Then `CASE WHEN a = 1 THEN b` becomes `CASE WHEN 1 = 1 THEN b`. SQLite might evaluate this CASE before
   /// `a = 1`. SQLite does not treat a subquery as a constant, and does not propagate constants from an OR. Both forms
   /// use the same indexes.
   var withoutConstants: SqlExpression {
@@ -48,8 +48,8 @@ extension SqlExpression {
     case .binary(let term)
     where (term.operation == .equal || term.operation == .isSame) && (term.left.isColumn || term.right.isColumn):
       let (operation, left, right) = (term.operation, term.left, term.right)
-      // Don't move a parameter into a subquery, where it would not be compared with a column: a parameter is encoded in
-      // the format of the compared column.
+      // Don't move a parameter into a subquery. A parameter is encoded in the format of the column that it is compared
+      // with, and a subquery has no such column.
       if left.hasForm || right.hasForm { return SqlExpression(.any(TermChain([self, self]))) }
       if right.mayBeConstant { return SqlExpression(.binary(operation, left, right.inQuery)) }
       return left.mayBeConstant ? SqlExpression(.binary(operation, left.inQuery, right)) : self
@@ -57,7 +57,7 @@ extension SqlExpression {
     case .isIn(let term, let values) where values.count == 1:
       return SqlExpression(.binary(.equal, term, SqlExpression(values[0]).inQuery))
     case .special(let special):
-      // SQL text can contain any condition.
+      // SQL text can contain any condition, also `a = 1`.
       if case .fragment = special.form { return SqlExpression(.any(TermChain([self, self]))) }
       return self
     default: return self

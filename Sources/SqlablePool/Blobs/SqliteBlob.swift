@@ -79,9 +79,9 @@ extension SqliteDatabase {
   /// blob and its size.
   ///
   /// Throws `.notFound` if there is no row. Throws `.decoding` if `size` is nil and the value is not a blob. Throws
-  /// `.misuse` for an indexed column, a key, a foreign key, a view, a virtual table, a table without rowid, and a table
-  /// with generated columns; for a negative size; and for a transaction inside the closure. Throws `.readOnly` on a
-  /// read-only handle.
+  /// `.misuse` for an indexed column, a key and a foreign key. Throws `.misuse` for a view, a virtual table, a table
+  /// without rowid, and a table with generated columns. A negative size and a transaction inside the closure throw
+  /// `.misuse` too. Throws `.readOnly` on a read-only handle.
   public func writeBlob<Model, Value>(
     _ column: some ColumnConvertible, of row: Statement<Model, Model?>, size: Int? = nil,
     _ body: (SqliteBlob) throws -> Value

@@ -3,7 +3,7 @@ import SqlableCore
 
 /// The hash key of a value for finding subscribers. Values that are equal without a type conversion have equal keys.
 ///
-/// A key is coarser than any built-in collation: texts that differ only in the case of A to Z, or in trailing spaces,
+/// A key is coarser than any built-in collation. Texts that differ only in the case of A to Z, or in trailing spaces,
 /// share a key. So a lookup finds all affected subscribers, and some subscribers that a closer check excludes. Columns
 /// with a custom collation have no keys, because a custom collation can treat any two texts as equal.
 enum MatchKey: Hashable, Sendable {

@@ -39,12 +39,12 @@ extension SqlitePool {
   /// The reopened file has the same functions, collations, observers, traces and attached databases, and the pool calls
   /// `onOpen` again. If no file exists at the path, the pool creates an empty database; run your migrations as after
   /// opening a pool. Live results are read again, and loops over changes receive `.missed`. An archive of the pool
-  /// starts again with a copy of the database. The archive contains all earlier commits.
+  /// continues with a new copy of the database, and keeps all earlier commits.
   ///
   /// Throws `.busy`, with the call site, if a call runs until the end of `duration` or the deadline of
-  /// ``withDeadline(_:_:)``. Also throws `.busy` if another process keeps the file open until then, or if an unrelated
-  /// pool or handle of this process has the file open. Throws `.misuse` inside a closure of the pool, and `.closed` for
-  /// a closed pool. Blocks the thread. In `async` code, use the overload with `await`.
+  /// ``withDeadline(_:_:)``. Also throws `.busy` if another process keeps the file open until then. An open pool or
+  /// handle of this process that is unrelated to the pool has the same effect. Throws `.misuse` inside a closure of the
+  /// pool, and `.closed` for a closed pool. Blocks the thread. In `async` code, use the overload with `await`.
   @discardableResult
   public func withClosed<Value>(
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,

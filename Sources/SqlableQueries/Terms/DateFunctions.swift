@@ -73,9 +73,9 @@ extension TypedTerm where Value: SqlDate {
     TypedExpression(expression: .special(.shiftedBy(unit), expression, count.expression))
   }
 
-  /// The first moment of the date's second, minute, hour, day, week, month or year in UTC, in the format of the column:
-  /// `CAST(strftime('%s', "a", 'unixepoch', 'start of month') AS REAL)`. A week starts on Monday. NULL outside the
-  /// years -4713 to 9999.
+  /// The first moment of the date's second, minute, hour, day, week, month or year in UTC:
+  /// `CAST(strftime('%s', "a", 'unixepoch', 'start of month') AS REAL)`. The result has the format of the column. A
+  /// week starts on Monday. NULL outside the years -4713 to 9999.
   ///
   /// ```swift
   /// let month = Car.soldAt.start(of: .month)

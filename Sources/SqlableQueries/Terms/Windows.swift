@@ -162,8 +162,8 @@ extension TypedTerm {
     TypedExpression(expression: expression.call(.lag, SqlExpression(rows), expression.value(value)))
   }
 
-  /// The value of an earlier row of the partition, or the value of `term` in this row if there is no such row:
-  /// `lag("a", ?, "b")`.
+  /// The value of an earlier row of the partition: `lag("a", ?, "b")`. If there is no such row, the value of `term` in
+  /// this row.
   public func lag(_ rows: Int = 1, default term: some TypedTerm<Value>) -> TypedExpression<Value> {
     TypedExpression(expression: expression.call(.lag, SqlExpression(rows), term.expression))
   }
@@ -177,8 +177,8 @@ extension TypedTerm {
     TypedExpression(expression: expression.call(.lead, SqlExpression(rows), expression.value(value)))
   }
 
-  /// The value of a later row of the partition, or the value of `term` in this row if there is no such row:
-  /// `lead("a", ?, "b")`.
+  /// The value of a later row of the partition: `lead("a", ?, "b")`. If there is no such row, the value of `term` in
+  /// this row.
   public func lead(_ rows: Int = 1, default term: some TypedTerm<Value>) -> TypedExpression<Value> {
     TypedExpression(expression: expression.call(.lead, SqlExpression(rows), term.expression))
   }

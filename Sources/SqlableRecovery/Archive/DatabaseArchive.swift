@@ -66,10 +66,10 @@ public struct DatabaseArchive: Sendable, Hashable {
   /// The file gets its final name when the file is complete, synced and checked. Throws `.corrupt` for damage, and
   /// `.schema(.mismatch)` if tables differ from the models of `schema`. With the check `.foreignKeys`, throws
   /// `.constraint(.foreignKey)` for rows that reference missing rows. Throws `.misuse` if the path already has a file,
-  /// and for a time that is not a number. Throws `.misuse` for a commit or time that is not in the archive: before the
-  /// first commit, in a gap between two ranges, or a commit after the last one. Throws `.corrupt` with the numbers of
-  /// missing or damaged commits; the commits before them can still be restored. Blocks the thread. In `async` code, use
-  /// the overload with `await`.
+  /// and for a time that is not a number. Throws `.misuse` for a commit or time before the first commit or in a gap
+  /// between two ranges, and for a commit after the last one. Throws `.corrupt` with the numbers of missing or damaged
+  /// commits; the commits before them can still be restored. Blocks the thread. In `async` code, use the overload with
+  /// `await`.
   @discardableResult
   public func restore(
     to filepath: String, at moment: RestorePoint = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil

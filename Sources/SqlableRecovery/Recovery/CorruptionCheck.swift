@@ -119,8 +119,8 @@ extension SqlError {
 }
 
 extension SqliteDatabase {
-  /// The first error since the last repair that reported damage to the file, on any handle of this handle's family; nil
-  /// if there was no such error.
+  /// The first error since the last repair that reported damage to the file; nil if there was none. The error can come
+  /// from any handle of this handle's family.
   public var corruption: SqlError? { family.corruption.first }
 
   /// Calls `body` with a report of the damage, after the first `SQLITE_CORRUPT` or `SQLITE_NOTADB` error since the last
@@ -158,9 +158,9 @@ extension SqliteDatabase {
   ///
   /// The check runs on a separate connection. Writers wait during the check, which can take long. Throws `.misuse` for
   /// an in-memory database. Also throws `.misuse` inside a transaction, because the check would wait for the
-  /// transaction's lock. Throws `.wrongKey` if another process changed the key of the file, `.cannotOpen` if the file
-  /// can't be opened, and `.busy` if another connection prevents the check for more than five seconds. An error says
-  /// nothing about damage.
+  /// transaction's lock. Throws `.wrongKey` if another process changed the key of the file, and `.cannotOpen` if the
+  /// file can't be opened. Throws `.busy` if another connection prevents the check for more than five seconds. An error
+  /// says nothing about damage.
   public func checkForCorruption() throws -> CorruptionReport {
     guard !isInMemory else { throw misuse("an in-memory database has no file to check") }
     guard transactionLevel == 0 else { throw misuse("can't check the file inside a transaction") }

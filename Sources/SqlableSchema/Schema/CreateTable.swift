@@ -11,14 +11,14 @@ extension SqliteDatabase {
   /// Apart from full-text indexes, the method drops and rewrites nothing that exists. Columns that the model no longer
   /// declares stay. All changes run in one transaction.
   ///
-  /// Throws `.schema(.mismatch)` with every difference between the table and the model that adding a column or an index
-  /// can't remove, such as a missing UNIQUE constraint or another type. Extra objects are ignored if they don't affect
-  /// the model; see ``SchemaDifference/isHarmless``. After this method,
+  /// Throws `.schema(.mismatch)` if adding columns and indexes can't make the table match the model. The error lists
+  /// every such difference: a missing UNIQUE constraint, for example, or another type. Extra objects are ignored if
+  /// they don't affect the model; see ``SchemaDifference/isHarmless``. After this method,
   /// ``Schema/verify(_:file:line:)-(SqlExecutor,_,_)`` succeeds.
   ///
-  /// Throws `.schema(.mismatch)` too for a missing column while the table has a column of the same type that the model
-  /// does not declare. The missing column might be the new name of that column. Rename the column with a ``SchemaPlan``
-  /// or a migration, or add the column with a plan.
+  /// Also throws `.schema(.mismatch)` if a column is missing, and the table has an undeclared column of the same type.
+  /// The missing column might be the undeclared column under a new name. Rename the column with a ``SchemaPlan`` or a
+  /// migration, or add the column with a plan.
   ///
   /// Throws `.misuse` for a model that contradicts itself, and `.schema(.mismatch)` if the name of an index is taken.
   /// An error leaves the database unchanged.

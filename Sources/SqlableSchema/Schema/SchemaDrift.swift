@@ -26,8 +26,8 @@ private struct SchemaDrift {
 }
 
 extension DatabaseSchema {
-  /// Returns the differences that `createTable` can't mend: those that would remain after it has added the missing
-  /// columns and indexes, and the columns that it can't add.
+  /// Returns the differences that `createTable` can't mend. These are the columns that `createTable` can't add, and the
+  /// differences that remain after adding the missing columns and indexes.
   fileprivate func drift(
     from info: TableInfo, with triggers: [Trigger], _ connection: Connection
   ) throws -> [SchemaDrift] {

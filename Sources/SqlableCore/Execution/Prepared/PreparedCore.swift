@@ -172,8 +172,8 @@ final class PreparedCore {
     return statement
   }
 
-  /// Compiles a copy for a run if the statement is in use by its own loop, or if the connection dropped the statement
-  /// because an observer was added or memory was released.
+  /// Compiles a copy for a run while a loop uses the statement, or after the connection has dropped the statement. A
+  /// connection drops statements when an observer is added or memory is released.
   @inline(never)
   private func compileAgain(_ connection: Connection) throws -> PreparedStatement {
     let copy = try compile(connection)

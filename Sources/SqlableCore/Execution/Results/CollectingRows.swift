@@ -88,7 +88,7 @@ extension Runnable {
   }
 
   /// Returns the only row. Running the query throws `.notFound` if there is no row, and `.notUnique` if there are
-  /// several rows. After such an error a change is rolled back.
+  /// several rows. Both errors undo the changes of an INSERT, UPDATE or DELETE.
   public func only<Row>() -> CollectedQuery<Self, Row> where Output == [Row] {
     CollectedQuery(source: self, shape: .init(form: .only)) { try $0.only() }
   }
@@ -96,7 +96,7 @@ extension Runnable {
 
 extension Statement where Output == [Model] {
   /// Returns the only row. Running the statement throws `.notFound` if there is no row, and `.notUnique` if there are
-  /// several rows. After such an error a change is rolled back.
+  /// several rows. Both errors undo the changes of an INSERT, UPDATE or DELETE.
   ///
   /// ```swift
   /// let norco = try Bicycle.read().filter(Bicycle.name == "Norco").only().run(db)              // … LIMIT ?

@@ -20,8 +20,8 @@ extension Statement where Output == Int {
   ///
   /// The columns need a unique index; for a partial index, pass its condition. Without such an index, running this
   /// throws `.schema(.mismatch)`; over a ``SqlTransport``, only if no row exists. Running this throws `.misuse` if a
-  /// value is nil, because a unique index allows several NULLs, and `.constraint` if the row conflicts with another row
-  /// in other columns.
+  /// value is nil, because a unique index allows several NULLs. Running this throws `.constraint` if the row conflicts
+  /// with another row in other columns.
   public consuming func orFind(
     by first: any ColumnConvertible, _ others: any ColumnConvertible..., where index: (any SqlCondition)? = nil
   ) -> InsertOrFind<Model> {
@@ -49,7 +49,7 @@ extension Statement where Output == Int {
         let isWritten = chosen?.contains { $0.name.isExactly(column.name) } ?? true
         guard let value = try row.get()?[column.name], value != .null, isWritten else {
           throw SqlError.misuse(
-            "the insert writes no value to \(tree.tableInfo.name).\(column.name), by which orFind(by:) finds its row"
+            "orFind(by:) needs a value of \(tree.tableInfo.name).\(column.name), but the insert writes none"
           ).at(table: tree.tableInfo.name, column: column.name)
         }
         return column.expression.compared(.equal, in: value)

@@ -112,8 +112,8 @@ extension Select {
   /// Running the query throws the same errors as `page(after:limit:)`.
   public consuming func page(limit: Int) -> Self { paged(after: nil, limit) }
 
-  /// Returns the page of rows that follow a row with these values, one value for each term of the order, or the first
-  /// page for nil.
+  /// Returns the page of rows that follow a row with these values. The list has one value for each term of the order.
+  /// For nil, returns the first page.
   ///
   /// ```swift
   /// let page = Car.select(Car.name, Car.price, Car.id).orderBy(Car.price.desc, Car.id.desc)

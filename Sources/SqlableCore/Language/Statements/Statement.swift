@@ -156,8 +156,8 @@ extension Statement {
     upserting(target, nil, columns, [], condition)
   }
 
-  /// Updates the existing row that has the same value in the columns of a partial unique index, which is declared as
-  /// `Index(…, unique: true, where: …)`.
+  /// Updates the existing row that has the same value in the columns of a partial unique index. The model declares this
+  /// index as `Index(…, unique: true, where: …)`.
   ///
   /// ```swift
   /// user.insert().onConflict(User.email, where: User.deletedAt.isNull, update: User.name)

@@ -15,7 +15,7 @@ import FoundationEssentials
 /// - models, `\(table: name)` and `\(column: name)` become quoted names.
 ///
 /// The fragment is a single term, in parentheses. Running the statement throws `.invalidStatement` if the text contains
-/// a `;`, a NUL or a handwritten parameter, or does not close a parenthesis, quote or comment. This check runs before
+/// a `;`, a NUL or a handwritten parameter. An open parenthesis, quote or comment throws too. These checks run before
 /// SQLite is called. For any other invalid SQL, running the statement throws SQLite's error.
 public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation {
   let expression: SqlExpression

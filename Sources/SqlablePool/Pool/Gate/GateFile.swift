@@ -71,16 +71,16 @@ final class GateFile: Sendable {
     return control(GateFile.getLock, &lock) && Int32(lock.l_type) != F_UNLCK
   }
 
-  /// The time of the last wait for SQLite's lock by a connection that takes no turns, in nanoseconds since 1970. Such a
-  /// connection touches the file when it waits.
+  /// The last time at which a handle outside a pool waited for SQLite's lock, in nanoseconds since 1970. While waiting,
+  /// a handle sets the access time of the gate file.
   var lastWait: Int64? {
     var info = stat()
     guard !isForked, fstat(descriptor, &info) == 0 else { return nil }
     return Int64(info.st_atim.tv_sec) * 1_000_000_000 + Int64(info.st_atim.tv_nsec)
   }
 
-  /// True if a connection that takes no turns has waited in the last second. Such a connection touches the file every
-  /// few milliseconds.
+  /// True if a handle outside a pool has waited for SQLite's lock in the last second. While waiting, a handle sets the
+  /// access time every few milliseconds.
   var hasRecentWait: Bool {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)

@@ -11,7 +11,7 @@ struct SchemaPlanner {
   private let schema: DatabaseSchema
   private(set) var changed: DatabaseSchema
   private let functions: FunctionRegistry?
-  /// The old names of renamed columns, by the folded names of the table and of the renamed column.
+  /// The old names of renamed columns, keyed by the folded table name and the folded new column name.
   private(set) var formerColumns: [[UInt8]: [[UInt8]: String]] = [:]
 
   init(_ connection: Connection, functions: FunctionRegistry?, answers: Answers) throws {

@@ -88,7 +88,7 @@ extension Tag: SqlCodable {
     try withTags { db in
       let red = Tag(id: nil, name: "red")
       let error = expectMisuse { _ = try red.insert().orFind(by: Tag.code).run(db) }
-      #expect(error?.message == "the insert writes no value to tag.code, by which orFind(by:) finds its row")
+      #expect(error?.message == "orFind(by:) needs a value of tag.code, but the insert writes none")
       #expect(error?.column == "code")
       expectMisuse { _ = try red.insert(Tag.kind).orFind(by: Tag.name).run(db) }
       expectInvalidStatement { _ = try red.update().orFind(by: Tag.name).run(db) }
