@@ -34,7 +34,7 @@ struct ModelProperty {
   /// The name as written, including backticks.
   let name: String
   let annotation: TypeSyntax?
-  /// The type annotation, or the type that the initial value implies; nil without both.
+  /// The type annotation, or the type that the initial value implies; nil if there is neither.
   let type: String?
   let attributes: [PropertyAttribute]
 

@@ -74,7 +74,7 @@ package final class FunctionRegistry: Sendable {
 
   package var tracerSource: (any TracerSource)? { source.withLock { $0 } }
 
-  /// Returns the source of the handles' tracers, and makes it before the family's first trace.
+  /// Returns the source of the handles' tracers. The first call creates the source.
   package func tracerSource<Source: TracerSource>(of type: Source.Type) -> Source {
     source.withLock { source in
       if let source = source as? Source { return source }
@@ -102,7 +102,7 @@ package final class FunctionRegistry: Sendable {
     }
   }
 
-  /// Adds an entry that is already registered on one connection, for the other connections.
+  /// Adds an entry for the family's other connections. `connection` has already registered the entry.
   func add(_ entry: Entry, registeredOn connection: Connection) {
     let version = add(entry)
     if connection.functionsVersion == version - 1 { connection.functionsVersion = version }

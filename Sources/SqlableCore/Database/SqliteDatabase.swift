@@ -343,7 +343,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Registers other handles' functions. Throws if the connection is lost. Call with the lock; a failure releases it.
+  /// Registers other handles' functions. Throws if the connection is lost. The caller holds the lock; a failure
+  /// releases the lock.
   private func refresh(_ connection: Connection) throws {
     do {
       if let lost = connection.lost {

@@ -12,7 +12,7 @@ package protocol TracerSource: AnyObject, Sendable {
   func report(_ error: SqlError, of db: SqliteDatabase)
 }
 
-/// The number of traces in the process. Every call checks it, so that a process without a trace makes no further check.
+/// The number of traces in the process. In a process without a trace, a call checks only this number.
 package enum TraceCount {
   private static let count = Atomic(0)
 

@@ -9,7 +9,8 @@ package final class Connection {
   package let label: String?
   /// True if SQLite is allowed to create the database file and attached files.
   let canCreateFiles: Bool
-  /// The cache of compiled statements. While authorizer rules apply, the cache of these rules.
+  /// The cache of compiled statements. Statements under authorizer rules have a separate cache, which replaces this one
+  /// while the rules apply.
   @exclusivity(unchecked) package var cache: StatementCache
   let authorizedCaches = AuthorizedCaches()
   package let plans = PlanCache()

@@ -85,7 +85,7 @@ extension SqlRows {
   }
 }
 
-/// The compiled statement that a cursor owns. It changes only while the handle's lock is held.
+/// The compiled statement that a cursor owns. The properties change only while the handle's lock is held.
 package final class CursorCore {
   private let db: SqliteDatabase
   private let table: TableInfo?

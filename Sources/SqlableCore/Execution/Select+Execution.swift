@@ -141,7 +141,8 @@ extension Connection {
   /// Returns the compiled statement of a query, with its values bound, and the layout of its rows.
   fileprivate func prepared(_ query: SelectQuery) throws -> (PreparedStatement, ResultLayout) {
     let (statement, hasKey) = try prepared(query, of: .query)
-    // Reuses the layout only with a key: queries with the same SQL can have different models; with the same key, not.
+    // Without a key, don't reuse the layout: queries with the same SQL can read different models. Queries with the same
+    // key read the same models.
     if hasKey, let layout = statement.layout { return (statement, layout) }
     return (statement, ResultLayout(query.clauses.columns))
   }

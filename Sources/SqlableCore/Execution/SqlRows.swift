@@ -7,7 +7,8 @@
 /// ```
 public struct SqlRows<Row>: Runnable {
   package let text: SQL
-  /// True if `init(from:)` decodes the rows. A type can have this decoding and another one.
+  /// True if `init(from:)` decodes the rows. Some types can also be decoded in another way, so this flag is part of the
+  /// key.
   var usesCodable = false
   /// Returns the reader of one run's rows. Throws if the type can't be decoded.
   let reader: @Sendable () throws -> RowReader<Row>
@@ -40,7 +41,7 @@ public struct SqlRows<Row>: Runnable {
   /// Identifies the rows of a result, among the results with the same type of rows.
   package var key: SqlRowsKey { SqlRowsKey(text: text, usesCodable: usesCodable) }
 
-  /// The text, if it is a query whose result can be followed. Throws for text that might change the database.
+  /// The text of a query that has a live result. Throws for text that might change the database.
   package var followed: String {
     get throws {
       if let failure = text.failure { throw failure }

@@ -72,7 +72,7 @@ public protocol Sqlable: Sendable, SelectableModel, UniqueList, PrimaryKeysList,
   ///
   /// A column that this method skips or does not set is left out. In a debug build the model's first written row throws
   /// `.misuse` unless the method sets or skips every column. The default implementation calls `valueForColumn(_:)` for
-  /// each column. Writing a model without both methods throws `.misuse`.
+  /// each column. Writing a model that has neither method throws `.misuse`.
   func write(to row: inout RowWriter) throws
 
   /// Makes a struct from a row. A value that does not fit the property's type throws `.decoding` with table, column and
@@ -116,7 +116,8 @@ extension Sqlable {
   }
 }
 
-/// The result of the default `valueForColumn(_:)`. Storing it throws; nil would silently leave the column out.
+/// The result of the default `valueForColumn(_:)`. Storing this value throws. The default can't return nil, because nil
+/// would silently leave the column out.
 package struct UnwrittenValue: SqlValue {
   package static var columnType: ColumnType { .blob }
   package var databaseValue: DatabaseValue {

@@ -216,8 +216,8 @@ public struct Index: Sendable, Hashable {
     return table.isSameName(as: modelName) ? givenName : "\(table)_\(givenName)"
   }
 
-  /// Returns the names that the index had before the table or its columns were renamed, or before given names depended
-  /// on the table.
+  /// Returns the names that the index had before the table or its columns were renamed. Earlier versions of the library
+  /// also used a given name unchanged in every table.
   ///
   /// - Parameters:
   ///   - table: The table with its current name.

@@ -68,8 +68,8 @@ package struct TableChanges: Sendable {
     return changes
   }
 
-  /// Restores an earlier state: `before`, which is stored without images, and the first `imageCount` images; nil means
-  /// that there were too many images.
+  /// Restores an earlier state: `before`, which has no images, and the first `imageCount` images. A nil `imageCount`
+  /// means that the earlier state had too many images.
   mutating func goBack(to before: TableChanges, imageCount: Int?) {
     (isMembershipChanged, columns) = (before.isMembershipChanged, before.columns)
     guard let imageCount, let count = images?.count, count >= imageCount else { return forgetImages() }

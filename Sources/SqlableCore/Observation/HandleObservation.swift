@@ -115,8 +115,8 @@ package final class HandleObservation {
   }
 
   package func detectOtherCommits() throws {
-    // Notifies before the check, because doubts about commits that arise during the check require another check. The
-    // first check resolves no doubt, because it has no earlier version to compare with.
+    // Notify before the check: a commit during the check requires another check. The first check proves nothing,
+    // because there is no earlier version to compare with.
     if dataVersion != nil { for ancestor in ancestors { ancestor.sink?.willDetectOtherCommits() } }
     let current: Int64
     do { current = try connection.dataVersion() } catch {
@@ -217,7 +217,8 @@ package final class HandleObservation {
     notifyLatecomers()
   }
 
-  /// Calls `commit` for an unrecorded change of any table, such as a restore. Notifies the sinks if it returns true.
+  /// Calls `commit` for an unrecorded change of any table, such as a restore. Notifies the sinks if `commit` returns
+  /// true.
   package func commitUnrecorded(_ commit: () throws -> Bool) throws {
     let sinks = ancestors.compactMap(\.sink)
     try order.lock.withLock { _ in

@@ -88,7 +88,7 @@ extension SqliteDatabase {
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
   /// ```
   ///
-  /// Throws `.misuse` if the number of columns differs, and then nothing is changed.
+  /// Throws `.misuse` if the number of columns differs. The query then changes nothing.
   @inlinable
   public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type,
@@ -278,7 +278,8 @@ extension PreparedStatement {
     return ["CREATE", "DROP", "ALTER", "ATTACH", "DETACH"].contains(keyword)
   }
 
-  /// True if the statement needs no transaction: it only reads, fails inside one, or notifies no observer.
+  /// True if the statement must run without a transaction, or does not need one. VACUUM, ATTACH and DETACH fail inside
+  /// a transaction. Reads and pragmas notify no observer.
   fileprivate var standsAlone: Bool {
     isReadOnly || ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(firstKeyword)
   }
@@ -324,7 +325,7 @@ extension PreparedStatement {
   }
 }
 
-/// The expected columns of a result. They determine how its rows are read.
+/// The expected columns of a result, which determine how rows are read.
 @usableFromInline
 package enum ExpectedColumns {
   case unknown

@@ -102,8 +102,8 @@ public struct ColumnType: Sendable, Hashable {
     /// True if SQLite compares the numbers as seconds since 1970.
     var isInSeconds: Bool { self == .unixSecondsWithFraction || self == .unixSeconds }
 
-    /// True if dates that a function of the program returns in this format can be compared with, or stored among, dates
-    /// of the other format.
+    /// True if dates in this format can be compared with dates of the other format, and stored in the same column. A
+    /// function of the program returns dates in this format.
     func canMix(with other: DateFormat) -> Bool {
       written == other.written || (isInSeconds && other.isInSeconds)
     }

@@ -80,7 +80,7 @@ extension QueryPlan {
     for verb in ["SCAN ", "SEARCH "] {
       for kind in ["TABLE ", "SUBQUERY "] where detail.begins(with: verb + kind) {
         let rest = String(decoding: detail.utf8.dropFirst(verb.utf8.count + kind.utf8.count), as: UTF8.self)
-        // The name in the statement is followed only by the way in which SQLite finds the rows.
+        // After the name, the line contains only how SQLite finds the rows.
         let marks = [" USING ", " VIRTUAL TABLE "]
         let tail = marks.compactMap { mark in rest.suffix(after: mark).map { mark + $0 } }.max { $0.count < $1.count }
         let names = String(decoding: rest.utf8.dropLast(tail?.utf8.count ?? 0), as: UTF8.self)

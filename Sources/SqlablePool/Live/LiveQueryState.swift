@@ -20,7 +20,7 @@ struct LiveQueryState<Value: Sendable> {
     var fetch: Fetch
     /// The number of the result, which changes with the contents if they are compared, otherwise with each fetch.
     var edition: Int
-    /// The result's value. To save memory, nil once all loops have received it or the result is stale.
+    /// The result's value. Nil once all loops have received the value or the result is stale, to save memory.
     var value: Value?
     var contents: LiveQueryContents?
   }
@@ -124,7 +124,8 @@ struct LiveQueryState<Value: Sendable> {
     latest?.value = nil
   }
 
-  /// Returns the next step of a loop that needs the commits up to `position`. `isMatched` is true if they are matched.
+  /// Returns the next step of a loop that needs the commits up to `position`. `isMatched` is true if these commits have
+  /// been matched with the loops.
   mutating func step(_ number: Int, holding position: Int, isMatched: Bool) -> Step {
     if isEnded { return .end }
     if let error = failures.removeValue(forKey: number) { return .fail(error) }
@@ -299,7 +300,8 @@ struct LiveQueryState<Value: Sendable> {
     latest = Latest(fetch: fetch, edition: editions, value: value, contents: contents)
     if outdatedLoops == 0 { dropValue() }
     if let last = undecidedRows.last(where: { $0.position <= fetch.position }) {
-      // The filter need not be evaluated: the fetch includes these rows. Loops with older results might wait for them.
+      // The filter need not be evaluated, because the fetch includes these rows. Loops with older results might wait
+      // for the decision.
       invalidate(last.position)
     }
     fetchPosition = -1

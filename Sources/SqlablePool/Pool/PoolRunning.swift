@@ -199,7 +199,8 @@ extension SqlitePool {
 
   // MARK: Other processes
 
-  /// Makes the writer, once free, check for other connections' commits. Calls `answered` afterwards, or if it can't.
+  /// Makes the writer check for other connections' commits when the writer is free. Calls `answered` after the check,
+  /// or immediately if the pool accepts no call.
   func haveWriterCheck(_ answered: @escaping @Sendable () -> Void) {
     let callSite = CallSite(file: #fileID, line: #line)
     func detect(_ db: SqliteDatabase) throws -> TransactionResult {

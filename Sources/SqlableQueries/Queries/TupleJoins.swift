@@ -43,7 +43,7 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Cross-joins another table, combining every row with every row of it.
+  /// Cross-joins another table, combining every row with every row of the other table.
   @inlinable
   public consuming func crossJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(_ other: Other.Type) -> Select<
     (A, B, Other)
@@ -52,7 +52,7 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Cross-joins a table under another name, combining every row with every row of it.
+  /// Cross-joins a table under another name, combining every row with every row of the other table.
   @inlinable
   public consuming func crossJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(_ other: Alias<Other>) -> Select<
     (A, B, Other)
@@ -101,7 +101,7 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Cross-joins another table, combining every row with every row of it.
+  /// Cross-joins another table, combining every row with every row of the other table.
   @inlinable
   public consuming func crossJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
     _ other: Other.Type
@@ -110,7 +110,7 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Cross-joins a table under another name, combining every row with every row of it.
+  /// Cross-joins a table under another name, combining every row with every row of the other table.
   @inlinable
   public consuming func crossJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
     _ other: Alias<Other>
@@ -159,7 +159,7 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Cross-joins another table, combining every row with every row of it.
+  /// Cross-joins another table, combining every row with every row of the other table.
   @inlinable
   public consuming func crossJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
     _ other: Other.Type
@@ -168,7 +168,7 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Cross-joins a table under another name, combining every row with every row of it.
+  /// Cross-joins a table under another name, combining every row with every row of the other table.
   @inlinable
   public consuming func crossJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
     _ other: Alias<Other>
@@ -221,7 +221,7 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Cross-joins another table, combining every row with every row of it.
+  /// Cross-joins another table, combining every row with every row of the other table.
   @inlinable
   public consuming func crossJoin<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
@@ -230,7 +230,7 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Cross-joins a table under another name, combining every row with every row of it.
+  /// Cross-joins a table under another name, combining every row with every row of the other table.
   @inlinable
   public consuming func crossJoin<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
@@ -283,7 +283,7 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Cross-joins another table, combining every row with every row of it.
+  /// Cross-joins another table, combining every row with every row of the other table.
   @_disfavoredOverload
   @inlinable
   public consuming func crossJoin<each Item: SelectOutput, Other: Sqlable>(_ other: Other.Type) -> Select<
@@ -293,7 +293,7 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Cross-joins a table under another name, combining every row with every row of it.
+  /// Cross-joins a table under another name, combining every row with every row of the other table.
   @_disfavoredOverload
   @inlinable
   public consuming func crossJoin<each Item: SelectOutput, Other: Sqlable>(_ other: Alias<Other>) -> Select<

@@ -313,7 +313,7 @@ final class ArchiveRun: @unchecked Sendable {
     guard isNew else { return caughtUp.withLock { $0 = .now } }
     do { try output.sync() } catch {
       // After a failed sync, the file's content is undefined. Without an open file, the next run begins a new
-      // generation, whose database copy contains the commits.
+      // generation. The database copy of the new generation contains these commits.
       self.output = nil
       throw error
     }

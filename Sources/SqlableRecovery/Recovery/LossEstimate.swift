@@ -71,7 +71,8 @@ extension SalvageRun {
     return pages > 0 ? Double(tables.reduce(0) { $0 + $1.tally.leafCells }) / Double(pages) : nil
   }
 
-  /// Returns the rows of a table without any page, by the backup or the AUTOINCREMENT counter; nil without both.
+  /// Returns the estimated number of rows of a table that has no readable page. The estimate comes from the backup or
+  /// the AUTOINCREMENT counter; nil if there is neither.
   private func rowsElsewhere(of table: SalvagedTable) -> Double? {
     if backup?.entries.contains(where: { $0.type == "table" && $0.name.isSameName(as: table.entry.name) }) == true {
       let source = "\(AttachedBackup.name).\(table.entry.name.quotedName)"

@@ -180,8 +180,8 @@ public struct SchemaChange: Sendable, Hashable {
   /// The triggers of a schema that were created.
   public internal(set) var addedTriggers: [String] = []
 
-  /// True if the full-text index was created, or was rebuilt because the index differed, or a trigger
-  /// of it was missing or differed.
+  /// True if the full-text index was created or rebuilt. It is rebuilt if the index differs from the model, or if one
+  /// of its triggers is missing or differs.
   public internal(set) var builtFullText = false
 
   init(table: String) { self.table = table }

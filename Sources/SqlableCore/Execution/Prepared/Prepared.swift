@@ -49,8 +49,8 @@ extension SqliteDatabase {
   /// Compiles a statement once, for many runs; see ``Prepared``.
   ///
   /// Accepts reads, counts, and updates and deletes with a condition. Throws `.invalidStatement` for a change that
-  /// returns rows, and for a statement about structs, which contains its values and is cached anyway. Throws `.schema`
-  /// if the table or a column is missing.
+  /// returns rows. A statement about structs throws too: it contains its values, and `run` caches the compiled
+  /// statement anyway. Throws `.schema` if the table or a column is missing.
   @inlinable
   public func prepare<Model, Output>(
     _ statement: Statement<Model, Output>, file: StaticString = #fileID, line: UInt = #line

@@ -1,6 +1,6 @@
 // Prepared statements and their runs, independent of the types of models and rows.
 
-/// The compiled statement of a ``Prepared``. It changes only while the handle's lock is held.
+/// The compiled statement of a ``Prepared``. The properties change only while the handle's lock is held.
 @usableFromInline
 final class PreparedCore {
   let db: SqliteDatabase

@@ -120,7 +120,8 @@ struct TableChange {
   /// Returns the undeclared columns that might be the new column under its former name.
   func formerNames(of column: Column) -> [String] { existing.formerNames(of: column.name, in: model) }
 
-  /// Returns the program's value for rows without a value; nil if SQLite chooses. Throws if the type can't store it.
+  /// Returns the program's value for rows without a value; nil if SQLite chooses. Throws if the column's type can't
+  /// store the value.
   func filling(of column: Column) throws -> DatabaseValue? {
     guard let fill = SchemaPlanner.Answers.entry(planner.answers.filling, table.name, column.name) else { return nil }
     let value = try fill.databaseValue(in: column.type).checked()

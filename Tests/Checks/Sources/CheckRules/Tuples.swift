@@ -27,8 +27,8 @@ public enum Tuples {
   }
 
   private static let reason = """
-    Selects of a %@ with two to eight items. More use a parameter pack; the compiler can't access the elements
-    // of its tuple by number in the expression that creates it.
+    Selects of a %@ with two to eight items. More items use an overload with a parameter pack. The compiler can't
+    // access an element of that overload's tuple by number in the expression that creates the tuple.
     """
 
   private static var starts: String {
@@ -142,7 +142,8 @@ public enum Tuples {
       case "rightJoin": ("Right-joins \(table), with nil for its rows without a match.", "right", unmatched, "Other")
       case "fullJoin":
         ("Full-joins \(table), with nil for rows of either side without a match.", "full", unmatched, "Other?")
-      case "crossJoin": ("Cross-joins \(table), combining every row with every row of it.", "cross", row, "Other")
+      case "crossJoin":
+        ("Cross-joins \(table), combining every row with every row of the other table.", "cross", row, "Other")
       default: ("Joins \(table).", "inner", row, "Other")
       }
     let isCross = name == "crossJoin"
