@@ -58,9 +58,9 @@ extension SqliteDatabase {
   /// ```
   ///
   /// The method checks the backup first, and replaces nothing if a check fails. Other connections, also in other
-  /// processes, keep the file open. They read the old contents until the commit and the new contents afterwards; their
-  /// writes wait. If the process is killed, the database contains either the old or the new contents. Live results are
-  /// read again, and loops over changes receive `.missed`. Observers of rows are not called.
+  /// processes, keep the file open. These connections read the old contents until the commit and the new contents
+  /// afterwards; their writes wait. If the process is killed, the database contains either the old or the new contents.
+  /// Live results are read again, and loops over changes receive `.missed`. Observers of rows are not called.
   ///
   /// Throws the errors of ``backup(to:_:)-(String,_)``, and also:
   ///

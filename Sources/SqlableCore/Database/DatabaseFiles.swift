@@ -52,10 +52,10 @@ public struct DatabaseFiles: Sendable, Hashable {
   /// Deletes the files. Missing files are not an error.
   ///
   /// Close the handles first: after the deletion, a write on an open handle throws `.io`, and a read returns old rows.
-  /// With `overwriting`, the contents are overwritten with zeros and flushed before the deletion. They are unreadable
-  /// only if the file system and the device write in place, unlike copy-on-write file systems and SSDs. A symbolic link
-  /// is deleted together with the files of its target. Throws `.misuse` for a directory, which is not deleted, and
-  /// `.io` for a file that can't be deleted.
+  /// With `overwriting`, the contents are overwritten with zeros and flushed before the deletion. The contents are
+  /// erased only if the file system and the device write in place, unlike copy-on-write file systems and SSDs. A
+  /// symbolic link is deleted together with the files of its target. Throws `.misuse` for a directory, which is not
+  /// deleted, and `.io` for a file that can't be deleted.
   public func remove(overwriting: Bool = false) throws {
     try check(filepath)
     let resolvedPath = resolvedPath

@@ -116,7 +116,7 @@ final class ChangeBuffer: ChangeSink {
 
   // MARK: For live results
 
-  /// Records a change for live results. They use the record only to check whether the change affects them.
+  /// Records a change, so that live results can check whether the change affects them.
   private func note(_ row: PreupdateRow, of table: Table, _ columns: [RowShape.Column], wantsImages: Bool) {
     let index = state.latest
     var summary = state.summaries[index] ?? TableChanges()

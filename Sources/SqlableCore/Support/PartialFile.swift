@@ -110,7 +110,7 @@ package final class PartialFile: @unchecked Sendable {
       throw SqlError.system("rename a file to", name, errno)
     }
     isKept = true
-    // The bit marks temporary files only. It is removed last, because a killed process must leave a marked file.
+    // The bit marks temporary files only. Remove the bit last, because a killed process must leave a marked file.
     var info = stat()
     if fstat(descriptor, &info) == 0 { fchmod(descriptor, info.st_mode & 0o777) }
   }

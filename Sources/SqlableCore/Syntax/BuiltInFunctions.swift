@@ -135,7 +135,7 @@ extension SqlExpression.Call.BuiltIn {
       case perhapsWithFirst
     }
 
-    /// The arguments that configure the function. They are written into the SQL as literals.
+    /// The arguments that configure the function, which the SQL contains as literals.
     package enum Constants {
       case nothing, format
       case allButFirst

@@ -63,7 +63,7 @@ public struct SelectQuery: Sendable, Hashable {
   /// True if the query reads one table with at most a filter and a limit.
   package var isPlain: Bool { box == nil }
 
-  /// All clauses. They are modified in place if the box is not shared.
+  /// All clauses, which are modified in place if the box is not shared.
   package var clauses: Clauses {
     _read {
       if let box { yield box.clauses } else { yield inlineClauses }

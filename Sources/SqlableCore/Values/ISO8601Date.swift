@@ -1,8 +1,8 @@
 /// The ISO 8601 form of dates, `2013-01-01T06:00:00.000Z`, and SQLite's form, `2013-01-01 06:00:00.000`.
 ///
-/// Foundation's formatter is not used, for three reasons. It truncates to milliseconds instead of rounding, so half of
-/// all dates lose a millisecond. It uses the Julian calendar for years before 1582, unlike ISO 8601 and SQLite. It
-/// reads February 30 as March 2.
+/// Foundation's formatter is not used, for three reasons. The formatter truncates to milliseconds instead of rounding,
+/// so half of all dates lose a millisecond. The formatter uses the Julian calendar for years before 1582, unlike ISO
+/// 8601 and SQLite. The formatter reads February 30 as March 2.
 enum ISO8601Date {
   private static let millisecondsPerDay: Int64 = 86_400_000
   /// The milliseconds of 0000-01-01 to 9999-12-31T23:59:59.999. In other years, text order differs from time order.

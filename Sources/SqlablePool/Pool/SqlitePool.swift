@@ -49,7 +49,7 @@ public final class SqlitePool: Sendable {
   /// The limiter that resets the WAL when the WAL grows too large.
   let walSizeLimiter = WALSizeLimiter()
   private let longReads = LockedValue<LongReads?>(nil)
-  /// The users of the file other than calls. They release the file before a close, and end before the pool.
+  /// The users of the file other than calls. These users release the file before a close, and end before the pool.
   let fileUsers = LockedValue<(count: Int, users: [Int: FileUser])>((0, [:]))
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)

@@ -11,8 +11,8 @@ package final class WALSizeLimiter: Sendable {
     var isAttempting = false
   }
 
-  /// The maximum time for which new reads wait for running reads. They wait at most as long again for the writer and
-  /// the copying.
+  /// The maximum time for which new reads wait for running reads. New reads wait at most as long again for the writer
+  /// and the copying.
   package static let patience = Duration.seconds(1)
   private static let interval = Duration.milliseconds(10)
 

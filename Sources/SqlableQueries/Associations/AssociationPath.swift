@@ -199,8 +199,9 @@ package struct ResolvedPath {
 
   fileprivate init(_ steps: [ResolvedStep]) throws {
     let first = steps[0]
-    // For a row value as the operand of IN, SQLite 3.40 compares the index with the first column's type and collation.
-    // It uses no index of texts if the first column is a number, and no index of another collation.
+    // If the operand of IN is a row value, SQLite 3.40 checks every index column against the first column's type and
+    // collation. If the first column is a number, SQLite therefore uses no index of texts. An index of another
+    // collation is not used either.
     func rank(_ pair: (earlier: Int, next: Int)) -> Int {
       let column = first.next.table.columns[pair.next]
       let isText = column.type.storageClass == .text || column.type.storageClass == .blob

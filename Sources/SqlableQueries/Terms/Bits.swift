@@ -1,4 +1,5 @@
-// Bitwise operations on integers. They are methods because more operators would slow down type checking of all filters.
+// Bitwise operations on integers. These operations are methods, because more operators would slow down type checking of
+// all filters.
 
 import SqlableCore
 

@@ -1,5 +1,6 @@
-// Mathematical functions. They need SQLite 3.35 or later, built with SQLITE_ENABLE_MATH_FUNCTIONS. Otherwise running
-// the statement throws an error that names this requirement. A function returns NULL for NULL and outside its domain.
+// Mathematical functions. These functions need SQLite 3.35 or later, built with SQLITE_ENABLE_MATH_FUNCTIONS. Otherwise
+// running the statement throws an error that names this requirement. A function returns NULL for NULL and outside its
+// domain.
 
 import SqlableCore
 

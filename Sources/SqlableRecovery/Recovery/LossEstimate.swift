@@ -109,7 +109,7 @@ extension SalvageRun {
     for index in openIndices { losses[index].possible += share * losses[index].rowsPerPage }
   }
 
-  /// The pages of no b-tree that are not free, in the file and after a truncated end. They might have had rows.
+  /// The pages of no b-tree that are not free, in the file and after a truncated end. These pages might have had rows.
   private var missingPages: (withinFile: Int, behindEnd: Int) {
     var (withinFile, free) = (0, 0)
     for number in 1...max(file.pageCount, 1) where !file.isLockPage(number) {

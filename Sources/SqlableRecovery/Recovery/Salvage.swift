@@ -29,7 +29,7 @@ public struct Salvage: Sendable {
   /// - Parameters:
   ///   - damaged: The path of the damaged database.
   ///   - backup: The path of an older copy. The copy supplies lost parts of the schema and the rows of lost pages.
-  ///   - schema: The models. They supply parts of the schema that neither the file nor the backup contains.
+  ///   - schema: The models, for parts of the schema that neither the file nor the backup contains.
   ///   - db: A handle with the functions and collations that the schema uses.
   public init(damaged: String, backup: String? = nil, schema: Schema? = nil, functionsOf db: SqliteDatabase? = nil) {
     (self.damaged, self.backup, self.schema, functions) = (damaged, backup, schema, db?.functions)

@@ -77,7 +77,7 @@ extension TypedTerm {
   }
 }
 
-// Comparisons of integers with floating-point numbers, such as an average. Both can be optional.
+// Comparisons of integers with floating-point numbers, such as an average. Both operands can be optional.
 
 /// The type of a sum of Swift's integers or floating-point numbers. Such numbers can be compared with one another.
 public protocol PlainSum {}
