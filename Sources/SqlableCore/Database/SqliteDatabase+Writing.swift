@@ -4,7 +4,8 @@ extension SqliteDatabase {
   struct Write {
     /// The number of changes recorded before the write; nil outside a transaction, where nothing is observed.
     fileprivate var mark: Int?
-    /// The number of rollbacks before the write, to detect one during the write; nil if a failure always rolls back.
+    /// The number of rollbacks before the write, to detect a rollback during the write. Nil if every failure rolls
+    /// back.
     fileprivate var watched: Int?
     /// The level of the transaction that the write began; 0 if the write began no transaction.
     fileprivate var level = 0

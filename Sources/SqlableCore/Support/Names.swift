@@ -30,7 +30,8 @@ extension String {
   /// The form in which SQLite compares names: the letters A to Z in lower case, and all other bytes unchanged.
   package var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
 
-  /// True if both strings have the same bytes. `==` equates the two forms of an é, but SQLite has two names.
+  /// True if both strings have the same bytes. For `==`, the two encodings of an é are equal. For SQLite, they are
+  /// different names.
   package func isExactly(_ other: String) -> Bool {
     let isSame = utf8.withContiguousStorageIfAvailable { bytes in
       other.utf8.withContiguousStorageIfAvailable { other in

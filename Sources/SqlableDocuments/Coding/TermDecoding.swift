@@ -325,7 +325,8 @@ extension DocumentDecoder {
 }
 
 extension Document {
-  /// The number of levels that a term counts as. Operators form long chains, and their stack frames are small.
+  /// The number of levels that a term counts as. Operators count as one level, because operators form long chains and
+  /// need small stack frames.
   fileprivate var levels: Int {
     guard case .object(let members) = self else { return 1 }
     return members.contains { $0.key.isSmall } ? 1 : 2

@@ -10,7 +10,7 @@ package struct TableDefinition {
   /// - Parameters:
   ///   - name: The table's name; nil for the model's own name.
   ///   - additions: The declarations of additional columns, and additional constraints.
-  ///   - defaults: The SQL of defaults for columns without a declared default, by folded name.
+  ///   - defaults: The SQL of defaults for columns without a declared default, keyed by folded name.
   package func createTable(
     for connection: Connection, named name: String? = nil,
     with additions: (columns: [String], constraints: [String]) = ([], []), defaults: [[UInt8]: String] = [:]

@@ -53,7 +53,7 @@ struct GeneratedModel {
     // A macro also generates `write(to:)`, so a read-only model is written without a macro.
     self.usesMacro = usesMacro && !source.isReadOnly
     // A column and a table with the same name can get the same name in Swift, and the property would hide the type.
-    // This can happen in scripts without capitals, and with names that start with a symbol.
+    // This can happen in writing systems without capital letters, and with names that start with a symbol.
     var names = SwiftNames(reserving: SwiftNames.reservedProperties.union(typeNames))
     properties = source.columns.map { Property($0, named: names.property(for: $0.name), in: source) }
   }
