@@ -8,7 +8,7 @@ import Dispatch
 /// The reader polls the leader, because nodes send no notifications.
 final class ClusterFeed: Sendable {
   private struct State {
-    /// The observed tables, by folded name.
+    /// The observed tables, keyed by folded name.
     var tables: [[UInt8]: ChangeTable.Key] = [:]
     var schemaVersion: Int?
     /// The number of the last change that was read; nil before the first read of the change table.

@@ -110,7 +110,7 @@ private struct ParameterReader {
 
   // MARK: Stored values
 
-  /// The columns of parameters that are whole values in a row of VALUES, by the parameter's index.
+  /// The columns of parameters that are whole values in a row of VALUES, keyed by the parameter's index.
   private var storedColumns: [Int: ParameterColumns.TableColumn] {
     guard !inserted.isEmpty, let start = words.firstIndex(where: { $0.isKeyword("VALUES") }) else { return [:] }
     var stored: [Int: ParameterColumns.TableColumn] = [:]

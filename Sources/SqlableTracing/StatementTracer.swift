@@ -95,7 +95,7 @@ final class StatementTracer: RunTracer {
   private(set) var caller: TraceCaller?
   /// The callers to restore when nested calls end, outermost first.
   private var outerCallers: [TraceCaller?] = []
-  /// The call sites of prepared statements and cursors that have not run yet, by statement.
+  /// The call sites of prepared statements and cursors that have not run yet, keyed by statement.
   private var sites: [TracedStatement: CallSite] = [:]
 
   /// A running statement, with its counters from before the run.

@@ -19,8 +19,8 @@ public struct Configuration: Sendable, Hashable {
   /// let bikes = try Bicycle.read().run(db)     // opens the file
   /// ```
   ///
-  /// The first use throws errors in opening the file, and the next use retries. An invalid configuration throws when
-  /// the handle is created. A relative path is also resolved when the handle is created.
+  /// The first use throws the errors of opening the file; the next use tries again. An invalid configuration throws
+  /// when the handle is created. A relative path is also resolved when the handle is created.
   public var opensLazily: Bool
 
   /// Creates missing directories above the file. Default: true.

@@ -227,8 +227,8 @@ extension SqliteDatabase {
   /// be read. Unless the configuration is read-only, also false without permission to write to the file. The same
   /// applies to the directory if opening must create a journal or WAL there.
   ///
-  /// The files in ``Configuration/attached`` are checked in the same way. False if one file is attached twice. Neither
-  /// loads ``Configuration/extensions`` nor runs the `onOpen` actions: opening can still throw their errors. The result
+  /// The files in ``Configuration/attached`` are checked in the same way. False if one file is attached twice. Does not
+  /// load ``Configuration/extensions`` or run the `onOpen` actions, so opening can still throw their errors. The result
   /// can be outdated by the next call.
   public static func canOpen(at filepath: String, configuration: Configuration = Configuration()) -> Bool {
     guard (try? configuration.validate()) != nil, canOpenFile(at: filepath, configuration) else { return false }

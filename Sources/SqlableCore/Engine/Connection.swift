@@ -61,7 +61,8 @@ package final class Connection {
   var collations: [[UInt8]: UserCollation] = [:]
   private(set) var schemaVersionStatement: PreparedStatement?
   private(set) var dataVersionStatement: PreparedStatement?
-  /// The compiled statements that begin and end transactions, by ``Control``; nil for a statement not yet compiled.
+  /// The compiled statements that begin and end transactions, one for each ``Control``; nil for a statement not yet
+  /// compiled.
   @exclusivity(unchecked) var control: [PreparedStatement?] = []
 
   /// Opens a file with this VFS or the default. A path with `file:` is a URI only with `SQLITE_OPEN_URI`.

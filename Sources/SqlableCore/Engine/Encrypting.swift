@@ -99,7 +99,8 @@ extension Connection {
     return translated
   }
 
-  /// True if the connection can read a page. After a failed decryption, SQLCipher reads none until the statement ends.
+  /// True if the connection can read a page. After a failed decryption, SQLCipher reads no page until the statement
+  /// ends.
   private var readsPages: Bool {
     isProbing = true
     defer { isProbing = false }

@@ -109,7 +109,7 @@ extension Renderer {
     if isInner { sql.append("strftime(") }
     if isText || isInner { sql.append(text: "'\(unit.startPattern(in: format))', ") }
     try writeDate(terms, "start(of:)", stack: stack + 5)
-    // The Monday on or before a day is the first Monday from six days earlier on.
+    // The Monday on or before a day is the first Monday on or after the day six days earlier.
     if unit == .week { sql.append(", '-6 days', 'weekday 1'") }
     if !isText, !isInner { sql.append(text: ", 'start of \(unit == .week ? "day" : unit.rawValue)'") }
     if isInner { sql.append(")") }

@@ -157,7 +157,8 @@ struct SelectWriter {
     }
   }
 
-  /// Throws if the numbers of columns differ, or the date formats or decimal scales of corresponding columns.
+  /// Throws if the numbers of columns differ. Also throws if corresponding columns have different date formats or
+  /// decimal scales.
   private func check(
     _ query: SelectQuery.Clauses, _ columns: [ResultColumn], _ count: Int,
     canBeCombinedWith other: SelectQuery.Clauses

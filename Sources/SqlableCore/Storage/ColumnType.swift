@@ -196,7 +196,7 @@ public struct ColumnType: Sendable, Hashable {
   package func mismatch(_ storageClass: StorageClass) -> SqlError {
     if scale != nil { return .encoding(expected: name, found: "\(storageClass)") }
     let declared = self.storageClass
-    // The storage class fits or can be converted, but not this number.
+    // The column accepts the storage class, but can't store this number.
     let isNumber = storageClass == .integer && (declared == .integer || declared == .real)
     let actual =
       !isNumber

@@ -20,7 +20,8 @@ package final class PartialFile: @unchecked Sendable {
     case file(PartialFile)
     /// Another owner is alive.
     case inUse
-    /// The name, or the name of the file's journal, belongs to this file of another program.
+    /// Another program's file has the temporary name, or the name of the temporary file's journal. The value is this
+    /// file's path.
     case taken(String)
   }
 
@@ -103,8 +104,8 @@ package final class PartialFile: @unchecked Sendable {
     guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }
   }
 
-  /// Renames the file to its final name in one step. With `replaces`, an older file of this name is replaced; without,
-  /// such a file is an error.
+  /// Renames the file to its final name in one step. With `replaces`, an older file of this name is replaced; without
+  /// `replaces`, an older file is an error.
   package func rename(to name: String, replaces: Bool) throws {
     guard (replaces ? Glibc.rename(path, name) : sqlable_rename_to_new(path, name)) == 0 else {
       throw SqlError.system("rename a file to", name, errno)

@@ -122,9 +122,9 @@ extension StatementPolicy {
 /// An index of a policy's tables and columns, by their names and declarations.
 final class PolicyIndex: Sendable {
   let tables: [ByteComparedName: DocumentAccess.Table]
-  /// The rules of each table, by the identity of the table.
+  /// The rules of each table, keyed by the identity of the table.
   let rules: [ObjectIdentifier: TablePolicy]
-  /// The rules of each column, by the identity of the column's declaration.
+  /// The rules of each column, keyed by the identity of the column's declaration.
   let columns: [ObjectIdentifier: (rules: TablePolicy, position: Int)]
   /// The cached rights of SQLite for the policy's statements, and their source; nil before the first use.
   let knownRights = LockedValue<(source: RightsSource, rights: AccessRights)?>(nil)

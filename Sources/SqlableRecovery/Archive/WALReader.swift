@@ -20,7 +20,7 @@ final class WALReader: @unchecked Sendable {
 
   /// A committed transaction in the WAL.
   struct Commit {
-    /// The offset of each page's content in the WAL file, in bytes, by page number.
+    /// The offset of each page's content in the WAL file, in bytes, keyed by page number.
     var pages: [UInt32: Int] = [:]
     /// The size of the database after the transaction, in pages.
     var databasePages: UInt32 = 0

@@ -118,7 +118,7 @@ final class RecoveredFile {
     try didInsert()
   }
 
-  /// Returns the name of the lost-and-found table. Adds columns to the table if `columns` is larger than their number.
+  /// Returns the name of the lost-and-found table. Adds columns if the table has fewer than `columns` columns.
   private func asideTable(columns: Int) throws -> String {
     var aside = try self.aside ?? newAsideTable()
     while aside.columns < columns {

@@ -3,7 +3,7 @@ import SqlableCore
 /// Replacements for a file's pages: a WAL's committed frames, or a rollback journal's original pages.
 struct WALOverlay {
   private let file: RawFile
-  /// The offsets of pages' contents, by page number: the latest content in a WAL, the first in a journal.
+  /// The offsets of pages' contents, keyed by page number: the latest content in a WAL, the first in a journal.
   private(set) var offsets: [UInt32: Int] = [:]
   let pageSize: Int
   /// The number of pages in the database, after the WAL's last commit or before the journal's transaction.

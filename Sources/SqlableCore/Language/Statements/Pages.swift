@@ -49,7 +49,7 @@ extension Statement where Output == [Model] {
     paged(limit) { order, table in try token.map { try $0.values(in: order, of: table) } }
   }
 
-  /// Returns the token of a row, for a client that continues the list after this row; nil for nil.
+  /// Returns the token of a row, for a client that continues the list after this row. Returns nil if the row is nil.
   ///
   /// Call this method on the statement whose pages the client reads. Throws for an invalid order or row, as running
   /// `page(after:limit:)` does.

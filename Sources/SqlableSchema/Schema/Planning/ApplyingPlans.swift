@@ -28,10 +28,11 @@ extension Schema {
   ///
   /// A column is renamed only if `renamed` contains the column. Objects without a model stay, unless `dropping`
   /// includes their kind. If the plan would drop one column and add another column of the same type, the plan asks in
-  /// ``SchemaPlan/questions``. If a column stays that is NOT NULL without a default and that no model declares, every
-  /// insert fails. Unless `dropping` contains `.columns`, the plan asks about such a column if a column of its type is
-  /// added. If none is added, or if `notRenamed` lists the column, the method throws `.schema(.mismatch)`. Also throws
-  /// `.schema(.mismatch)` for a change that no plan can make, and `.misuse` for an answer that fits no model.
+  /// ``SchemaPlan/questions``. A NOT NULL column that has no default and that no model declares would make every insert
+  /// fail. If `dropping` contains `.columns`, the plan drops this column. Otherwise, if the plan adds a column of the
+  /// same type, the plan asks whether the old column was renamed. If the plan adds no such column, or if `notRenamed`
+  /// lists the old column, the method throws `.schema(.mismatch)`. Also throws `.schema(.mismatch)` for a change that
+  /// no plan can make, and `.misuse` for an answer that fits no model.
   ///
   /// - `renamed` maps old column names to new names: `["colour": "color"]`, or `["bicycle.colour": "color"]`.
   /// - `renamedTables` maps old table names to new names.

@@ -3,13 +3,13 @@ import SqlableCore
 extension SchemaPlanner {
   /// The program's answers about a plan: renames, fill values, and permission to drop.
   struct Answers {
-    /// The new names of columns, by their old names: `color` or `bicycle.color`.
+    /// The new names of columns, keyed by their old names: `color` or `bicycle.color`.
     var renamed: [String: String] = [:]
-    /// The new names of tables, by their old names.
+    /// The new names of tables, keyed by their old names.
     var renamedTables: [String: String] = [:]
     /// Columns that were not renamed, although a column of the same type is added.
     var notRenamed: Set<String> = []
-    /// The values for rows without a value in a column, by the column's name: `price` or `bicycle.price`.
+    /// The values for rows without a value in a column, keyed by the column's name: `price` or `bicycle.price`.
     var filling: [String: any SqlValue] = [:]
     var dropping: SchemaDropping = []
 

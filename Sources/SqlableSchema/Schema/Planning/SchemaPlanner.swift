@@ -284,7 +284,7 @@ struct SchemaPlanner {
 }
 
 extension SchemaPlanner {
-  /// Throws `.schema(.mismatch)` if a column stays that no model declares, and that makes every insert fail.
+  /// Throws `.schema(.mismatch)` if the table keeps an undeclared column that makes every insert fail.
   private func checkKeptColumns(_ differences: [SchemaDifference], of table: TableInfo) throws {
     guard !answers.dropping.contains(.columns) else { return }
     for extra in differences where extra.kind == .column && extra.isExtra && !extra.isHarmless {

@@ -33,7 +33,7 @@ struct FileUsers {
     }
   }
 
-  /// Returns descriptions of a lock, by the suffix of the locked file. SQLite defines the byte ranges.
+  /// Returns the descriptions of a lock on a byte range of the file with this suffix. SQLite defines the byte ranges.
   private static func meaning(_ ending: String, _ range: ClosedRange<Int>, isWriting: Bool) -> [String] {
     switch ending {
     case "-gate": return ["a pool's turn to write"]
