@@ -8,8 +8,8 @@ public struct ClusterConfiguration: Sendable, Hashable {
   /// The maximum duration of a call, unless `withDeadline` sets an earlier end. The duration includes the search for a
   /// leader, the wait for the write lock and the execution.
   public var timeout: Duration = .seconds(30)
-  /// The number of reads that run at the same time, each on a separate connection. Writes use one more connection, and
-  /// ``confirmsReads`` one more to each voter.
+  /// The number of reads that run at the same time, each on a separate connection. Writes use one more connection. With
+  /// ``confirmsReads``, the client also has a connection to each voter.
   public var connections = 4
   /// True if a read sees every commit that was acknowledged before the read, even while a former leader is cut off.
   /// Each read then first asks the voters, which costs a round trip. If false, a leader that was cut off answers with

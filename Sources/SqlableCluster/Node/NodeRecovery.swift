@@ -25,8 +25,9 @@ extension SqliteClusterNode {
   /// ```
   ///
   /// Commits that only the lost nodes stored are lost. If several nodes remain, recover the node with the highest
-  /// ``Health/term``; among nodes with equal terms, choose the latest log. Delete the directories of the other nodes,
-  /// and let new nodes join. If an old node starts again, the old nodes might elect a separate leader.
+  /// ``Health/term``. Among nodes with equal terms, choose the node with the highest number in its file names. Delete
+  /// the directories of the other nodes, and let new nodes join. If an old node starts again, the old nodes might elect
+  /// a separate leader.
   ///
   /// Throws `.misuse` if the node is running, if the node never joined a cluster, or if a majority of the voters
   /// answers. Also throws the errors of `start`.

@@ -211,8 +211,8 @@ struct KeyMap {
     return position == KeyMap.unknown ? try search(for: key) : position
   }
 
-  /// Returns the cached position of a key's column; negative if there is none, or if it is not cached for this type
-  /// of keys.
+  /// Returns the cached position of a key's column. Negative if the key has no column, or if the cache has no position
+  /// for this type of keys.
   @inline(__always)
   func knownPosition<Key: CodingKey>(of key: Key) -> Int {
     guard let slots else { return KeyMap.unknown }

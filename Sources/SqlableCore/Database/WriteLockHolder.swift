@@ -11,7 +11,7 @@ import Glibc
 public struct WriteLockHolder: Sendable, Hashable {
   /// The id of the process that holds the lock.
   public let process: Int
-  /// The label of the configuration of the handle or pool; nil if the label is unset or unknown.
+  /// The label in the configuration of the handle or pool that holds the lock; nil if the label is unset or unknown.
   public let label: String?
   /// The number of the handle, as in traced events; nil for a holder in another process.
   public let handle: Int?

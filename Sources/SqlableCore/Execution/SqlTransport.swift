@@ -61,7 +61,8 @@ public struct SqlRequest: Sendable, Hashable, Codable {
   /// The name of a ``Parameter`` that has no value; nil if every parameter has a value.
   package private(set) var parameter: String?
   package var hasRowId = true
-  /// The part of the key that the insert leaves to the table. The table must not store NULL in that part.
+  /// The key columns that the insert does not set. The receiver must throw if the table would store NULL in these
+  /// columns.
   var omittedKey: OmittedKey?
 
   private enum CodingKeys: String, CodingKey { case sql, values, isReadOnly, omittedKey }

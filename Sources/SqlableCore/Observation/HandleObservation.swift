@@ -20,9 +20,11 @@ package final class HandleObservation {
   private var mayBeOutdated = false
   /// True if the keys were looked up inside the open transaction, whose schema changes might be rolled back.
   private var isLookupUncommitted = false
-  /// The count of observer changes when the transaction began. Observers added later miss its earlier writes.
+  /// The count of observer changes when the transaction began. Observers that were added later missed the transaction's
+  /// earlier writes.
   private var changesAtBegin = -1
-  /// The schema version when the transaction began, to report schema changes to sinks; nil if it was not read.
+  /// The schema version when the transaction began, to report schema changes to sinks; nil if this version was not
+  /// read.
   private var schemaAtBegin: Int64?
   /// SQLite's `data_version` at the last check for other connections' commits; nil before the first check.
   private var dataVersion: Int64?

@@ -13,8 +13,8 @@ extension Statement {
   /// Returns the SQL and values that are passed to SQLite for the row at `index`. Throws the errors that a run throws
   /// before SQLite is called.
   ///
-  /// - Parameter isRemote: True if the statement runs on another machine. Lists are then bound as JSON or values, and
-  /// columns are qualified by their tables.
+  /// - Parameter isRemote: True if the statement runs on another machine. A list is then bound as JSON or with one `?`
+  ///   per value, and columns are qualified by their tables.
   package func withValues(row index: Int = 0, isRemote: Bool = false) throws -> StatementWithValues {
     let table = try tree.table
     let buffer = SqlBuffer()

@@ -31,13 +31,14 @@ extension SqliteDatabase {
 }
 
 extension StatementTree {
-  /// Returns the tables that the plan visits completely, by name in the statement; empty if it stops early.
+  /// Returns the names, as in the statement, of the tables that the plan visits completely. Empty if the query stops
+  /// early.
   fileprivate func visits(in plan: QueryPlan) -> [String] {
     if case .select(let query) = self, query.stopsEarly, !plan.sorts { return [] }
     return plan.visits
   }
 
-  /// All tables that the statement uses, with their names in the statement. The tables of subqueries are included.
+  /// All tables that the statement uses, with their names in the statement; includes the tables of subqueries.
   fileprivate var tables: [(name: String, table: TableInfo)] {
     var tables: [(name: String, table: TableInfo)] = []
     func add(_ name: String, _ table: TableInfo) {

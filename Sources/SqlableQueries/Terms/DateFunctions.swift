@@ -96,13 +96,13 @@ extension TypedTerm where Value: SqlDate {
     TypedExpression(expression: expression.seconds(sinceSeconds: SqlExpression(date)))
   }
 
-  /// The days of 24 hours from another date to this date, with a fraction:
+  /// The number of 24-hour days from another date to this date, with a fraction:
   /// `(CAST("a" AS REAL) - CAST("b" AS REAL)) / ?`. Negative if this date is earlier, NULL if a date is NULL.
   public func days(since other: some TypedTerm<some SqlDate>) -> TypedExpression<Double?> {
     TypedExpression(expression: expression.days(since: other.expression))
   }
 
-  /// The days of 24 hours from a date to this date: `(CAST("a" AS REAL) - ?) / ?`. NULL if this date is NULL.
+  /// The number of 24-hour days from a date to this date: `(CAST("a" AS REAL) - ?) / ?`. NULL if this date is NULL.
   public func days(since date: Date) -> TypedExpression<Double?> {
     TypedExpression(expression: expression.days(sinceSeconds: SqlExpression(date)))
   }
@@ -182,9 +182,9 @@ extension SqlTerm {
   /// The seconds from a date to this date.
   public func seconds(since date: Date) -> SqlExpression { expression.seconds(sinceSeconds: SqlExpression(date)) }
 
-  /// The days of 24 hours from another date to this date. NULL if a date is NULL.
+  /// The number of 24-hour days from another date to this date. NULL if a date is NULL.
   public func days(since other: any SqlTerm) -> SqlExpression { expression.days(since: other.expression) }
 
-  /// The days of 24 hours from a date to this date.
+  /// The number of 24-hour days from a date to this date.
   public func days(since date: Date) -> SqlExpression { expression.days(sinceSeconds: SqlExpression(date)) }
 }

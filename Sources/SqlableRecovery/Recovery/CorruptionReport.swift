@@ -36,13 +36,13 @@ public struct CorruptionReport: Sendable, Hashable {
 }
 
 extension CorruptionReport {
-  /// Adds a line of SQLite's check, and the index or table in that line.
+  /// Adds a message of the check, and the index or table that the message names.
   mutating func add(_ message: String, tables known: [String]) {
     messages.append(message)
     if let index = message.rest(after: [" index "]), !indexes.contains(index) { indexes.append(index) }
     let row = message.rest(after: [" value in ", "CHECK constraint failed in "])
     guard let row else { return }
-    // The line contains `t.c`, or only the table. Both names can contain periods.
+    // The message contains `t.c`, or only the table. Both names can contain periods.
     for table in known where row.isSameName(as: table) || row.foldedName.starts(with: (table + ".").foldedName) {
       if !tables.contains(table) { tables.append(table) }
     }

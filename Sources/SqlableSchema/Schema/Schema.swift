@@ -31,8 +31,8 @@ public struct Schema: Sendable {
   /// Returns the schema with a trigger on one of its tables.
   ///
   /// ```swift
-  /// let schema = Schema(Bicycle.self, Remark.self).adding(repainted)
-  /// try schema.plan(db).apply(db)     // CREATE TRIGGER "repainted" …, after DROP TRIGGER if it was another
+  /// let schema = Schema(Bicycle.self, Remark.self).adding(repainted) try schema.plan(db).apply(db) // DROP TRIGGER, if
+  /// the text differs; CREATE TRIGGER "repainted" …
   /// ```
   ///
   /// `differences` compares the trigger's text with the trigger in the database. `createTables(of:)` creates a missing
@@ -239,7 +239,8 @@ extension DatabaseSchema {
 }
 
 extension DatabaseSchema {
-  /// Returns the difference between a model's view and the database's view of the same name; nil if they are equal.
+  /// Returns the difference between a model's view and the database's view of the same name; nil if the views are
+  /// equal.
   fileprivate func difference(from model: View, _ connection: Connection) -> SchemaDifference? {
     let view = views.first { $0.name.isSameName(as: model.name) }
     if let view, connection.isSame(view, as: model) { return nil }

@@ -56,7 +56,7 @@ extension DatabaseSchema {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns the reason why a missing column can't be added; nil if it can.
+  /// Returns the reason why a missing column can't be added; nil if the column can be added.
   fileprivate func reasonNotToAdd(
     _ column: Column, of info: TableInfo, _ model: DatabaseSchema.Table, _ connection: Connection
   ) throws -> String? {

@@ -1,5 +1,5 @@
-// Unavailable overloads with clear errors for mistaken calls. Otherwise the compiler lists candidates or names an
-// unrelated protocol. TypedOperators.swift has the overloads for operators with values.
+// Unavailable overloads with clear errors for mistaken calls. Without these overloads, the compiler lists candidates or
+// names an unrelated protocol. TypedOperators.swift has the overloads for operators with values.
 
 extension TypedTerm {
   @available(*, unavailable, message: "the values have a different type than the term on the left")

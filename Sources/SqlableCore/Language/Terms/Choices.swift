@@ -131,14 +131,14 @@ extension TypedTerm {
     TypedExpression(expression: .call(.coalesce, [expression, first.expression] + others.map(\.expression)))
   }
 
-  /// The value, or NULL if it equals `value`: `nullif("a", ?)`.
+  /// The term's value, or NULL if the term equals `value`: `nullif("a", ?)`.
   // Disfavored, so that a nullable term gets the overload that returns a single optional.
   @_disfavoredOverload
   public func nullIf(_ value: Value) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.call(.nullif, expression.value(value)))
   }
 
-  /// The value, or NULL if it equals `value`: `nullif("a", ?)`.
+  /// The term's value, or NULL if the term equals `value`: `nullif("a", ?)`.
   public func nullIf<Wrapped>(_ value: Wrapped) -> TypedExpression<Wrapped?> where Value == Wrapped? {
     TypedExpression(expression: expression.call(.nullif, expression.value(value)))
   }
@@ -243,7 +243,7 @@ extension SqlTerm {
     .call(.coalesce, [expression, first.expression] + others.map(\.expression))
   }
 
-  /// The value, or NULL if it equals `value`: `nullif("a", ?)`.
+  /// The term's value, or NULL if the term equals `value`: `nullif("a", ?)`.
   public func nullIf(_ value: any SqlValue) -> SqlExpression {
     expression.call(.nullif, expression.value(value))
   }
