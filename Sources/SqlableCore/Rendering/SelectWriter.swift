@@ -386,7 +386,7 @@ struct SelectWriter {
     }
     guard query.filter == nil, query.groups.isEmpty, query.having == nil, !query.isDistinct else {
       throw SqlError.invalidStatement(
-        "literal rows can't have a filter, group or distinct; wrap the rows in named(_:)")
+        "literal rows can't have a filter, groups or DISTINCT; wrap the rows in named(_:)")
     }
     for (index, row) in query.rows.enumerated() {
       if index == 0 { sql.append("VALUES (") } else { sql.append(", (") }

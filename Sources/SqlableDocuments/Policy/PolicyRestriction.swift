@@ -102,7 +102,8 @@ extension RowSelection {
     }
     // A change of all rows can't have a condition.
     guard extent != .all else { throw DocumentAccess.refusal }
-    // A change without its own condition is refused. Don't add the policy's condition, which would make it valid.
+    // A change without its own condition is refused. Don't add the policy's condition, which would make the change
+    // valid.
     guard let restrictedFilter = try filter?.restricted(by: check.policy) else {
       if extent == .row || isLimited { filter = condition }
       return

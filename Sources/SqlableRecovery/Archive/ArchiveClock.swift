@@ -25,8 +25,8 @@ struct ArchiveClock {
   /// True if the system clock was adjusted after the creation of this clock.
   var isStepped: Bool { abs(archiveTime() - now) > ArchiveClock.tolerance }
 
-  /// Returns the age of an archive at a new start. The time since the last commit counts, up to a day and up to half of
-  /// `keep`. This time is limited because the system clock might be wrong after a reboot.
+  /// Returns the age of an archive when archiving starts again. The age includes the time since the last commit, up to
+  /// a day and up to half of `keep`. This time is limited because the system clock might be wrong after a reboot.
   static func age(after last: ArchiveEnd, keep: Duration?) -> Int64 {
     let day: Int64 = 86_400_000_000
     let half = keep.flatMap { Int64(exactly: ($0 / .microseconds(2)).rounded()) } ?? day

@@ -9,7 +9,7 @@ import Testing
   @Test func questionsAboutAssociationsHaveTheirSQLAndRows() throws {
     try PeerQuestions.ofCinema { asked in
       try asked.typed(
-        "Films, each with its studio or nothing",
+        "Films, each with its studio or nil",
         try Film.read().including(Film.studio).run(asked.db).map { "\($0.title) \($1?.name ?? "-")" },
         byHand: """
           SELECT title || ' ' || coalesce(name, '-') FROM film \
@@ -20,7 +20,7 @@ import Testing
         try Studio.read().including(Studio.films).run(asked.db).map { "\($0.name) \($1.count)" },
         byHand: "SELECT name || ' ' || (SELECT count(*) FROM film WHERE studio_id = studio.id) FROM studio")
       try asked.typed(
-        "Artists, each with the films through their credits",
+        "Artists, each with the films of their credits",
         try Artist.read().including(Artist.films.orderBy(Film.title)).run(asked.db).map {
           "\($0.name) \($1.map(\.title).joined(separator: ","))"
         },
@@ -34,7 +34,7 @@ import Testing
           FROM artist
           """)
       try asked.typed(
-        "Studios with films, each of them with credits and screenings",
+        "Studios with their films, and each film with its credits and screenings",
         try Studio.read().including(Studio.films.including(Film.credits, Film.screenings)).run(asked.db).map {
           "\($0.name) \($1.map { $0.1.count * 10 + $0.2.count })"
         },
@@ -49,18 +49,18 @@ import Testing
           FROM studio
           """)
       try asked.typed(
-        "Only some of what belongs to a row, in an order",
+        "Films, each with some of its credits, in an order",
         try Film.read().including(Film.credits.filter(Credit.part == "actor").orderBy(Credit.fee, .desc)).run(asked.db)
           .map { "\($0.title) \($1.count)" },
         byHand:
           "SELECT title || ' ' || (SELECT count(*) FROM credit WHERE film_id = film.id AND part = 'actor') FROM film")
       try asked.typed(
-        "At most two for each row",
+        "Studios, each with its two newest films",
         try Studio.read().including(Studio.films.orderBy(Film.year, .desc).limit(2)).run(asked.db).map {
           "\($0.name) \($1.count)"
         }, byHand: "SELECT name || ' ' || min(2, (SELECT count(*) FROM film WHERE studio_id = studio.id)) FROM studio")
       try asked.typed(
-        "The newest one for each row",
+        "Studios, each with its newest film",
         try Studio.read().including(Studio.films.orderBy(Film.year, .desc).first()).run(asked.db).map {
           "\($0.name) \($1?.title ?? "-")"
         },
@@ -70,7 +70,7 @@ import Testing
           FROM studio
           """)
       try asked.typed(
-        "How many belong to each row",
+        "Films, each with the number of its screenings and of its credits",
         try Film.read().including(Film.screenings.count()).including(Film.credits.count()).run(asked.db).map {
           "\($0.title) \($1) \($2)"
         },
@@ -81,18 +81,18 @@ import Testing
           """)
       let aurora = try Studio.read().filter(Studio.name == "Aurora").only().run(asked.db)
       try asked.typed(
-        "What belongs to one struct at hand",
+        "The films of a studio, given as a struct",
         try Film.read().filter(Film.studioId == aurora.id).run(asked.db).map(\.title),
         byHand: "SELECT title FROM film WHERE studio_id = 1")
       try asked.typed(
-        "Rows to which nothing belongs", Artist.read().whereNone(Artist.credits),
+        "Artists without a credit", Artist.read().whereNone(Artist.credits),
         """
         SELECT "id", "name", "mentor_id" FROM "artist" \
         WHERE NOT ("id" IS NOT NULL AND "id" IN (SELECT "credit"."artist_id" FROM "credit"))
         """,
         byHand: "SELECT * FROM artist WHERE id NOT IN (SELECT artist_id FROM credit)")
       try asked.typed(
-        "Rows to which something belongs that fits",
+        "Films with a sold-out screening",
         Film.read().whereAny(Film.screenings.filter(Screening.sold == Screening.seats)),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
@@ -105,7 +105,8 @@ import Testing
           WHERE id IN (SELECT film_id FROM screening WHERE sold = seats)
           """)
       try asked.typed(
-        "Either to one or to another association", Film.read().filter(exists(Film.screenings) || !exists(Film.studio)),
+        "Films with a screening, or without a studio",
+        Film.read().filter(exists(Film.screenings) || !exists(Film.studio)),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
         FROM "film" \
@@ -118,7 +119,7 @@ import Testing
           WHERE id IN (SELECT film_id FROM screening) OR studio_id IS NULL
           """)
       try asked.typed(
-        "Rows to which at least two belong",
+        "Films with at least two screenings",
         Film.read().filter(Film.screenings.count() >= 2),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
@@ -129,7 +130,7 @@ import Testing
           WHERE (SELECT count(*) FROM screening WHERE film_id = film.id) >= 2
           """)
       try asked.typed(
-        "The greatest value and the sum of what belongs to each row",
+        "The highest fee and the sold seats of each film",
         Film.select(
           Film.title, Film.credits.aggregate(Credit.fee.max()), Film.screenings.aggregate(Screening.sold.sum())),
         """
@@ -143,7 +144,7 @@ import Testing
           FROM film
           """)
       try asked.typed(
-        "A calculation with two counts",
+        "The difference of two counts of associated rows",
         Film.select(Film.title, Film.screenings.count() - Film.credits.count()),
         """
         SELECT "title", (SELECT count(*) FROM "screening" WHERE "screening"."film_id" = "film"."id") \
@@ -156,7 +157,7 @@ import Testing
           FROM film
           """)
       try asked.typed(
-        "Rows by the rows that belong to theirs",
+        "Studios of films with a certain artist",
         Studio.read().whereAny(Studio.films.filter(exists(Film.artists.filter(Artist.name == "Dan Ek")))),
         """
         SELECT "id", "name", "country" FROM "studio" \
@@ -173,7 +174,7 @@ import Testing
           WHERE id IN (SELECT film_id FROM credit JOIN artist ON artist.id = artist_id WHERE name = 'Dan Ek'))
           """)
       try asked.typed(
-        "A row with its parent and its children in the same table",
+        "An artist with the mentor and the pupils, in the same table",
         try Artist.read().including(Artist.mentor).including(Artist.pupils).run(asked.db).map {
           "\($0.name) \($1?.name ?? "-") \($2.count)"
         },
@@ -184,7 +185,7 @@ import Testing
           LEFT JOIN artist AS m ON m.id = a.mentor_id ORDER BY a.id
           """)
       try asked.typed(
-        "Rows deleted to which nothing belongs", changing: Artist.delete().whereNone(Artist.credits),
+        "Artists deleted if they have no credit", changing: Artist.delete().whereNone(Artist.credits),
         #"DELETE FROM "artist" WHERE NOT ("id" IS NOT NULL AND "id" IN (SELECT "credit"."artist_id" FROM "credit"))"#,
         byHand: "DELETE FROM artist WHERE id NOT IN (SELECT artist_id FROM credit)")
     }
@@ -206,7 +207,7 @@ import Testing
         #"SELECT "id", sum("sold") OVER (ORDER BY "id") FROM "screening""#,
         byHand: "SELECT id, sum(sold) OVER (ORDER BY id) FROM screening")
       try asked.typed(
-        "The row before, and a value where there is none",
+        "The difference to the previous row, or to 0",
         Screening.select(Screening.sold - Screening.sold.lag(1, default: 0).over(orderBy: Screening.id.asc)),
         #"SELECT "sold" - lag("sold", ?, ?) OVER (ORDER BY "id") FROM "screening""#,
         byHand: "SELECT sold - lag(sold, 1, 0) OVER (ORDER BY id) FROM screening")
@@ -219,7 +220,7 @@ import Testing
       let numbered = Film.select(Film.title, rowNumber().over(partitionBy: Film.genre, orderBy: Film.year.asc)).named(
         "numbered")
       try asked.typed(
-        "The first two of each group", numbered.read().filter(numbered.columns.1 <= 2),
+        "The first two rows of each group", numbered.read().filter(numbered.columns.1 <= 2),
         """
         WITH RECURSIVE "numbered" ("c1", "c2") AS (SELECT "title", \
         row_number() OVER (PARTITION BY "genre" ORDER BY "year") \

@@ -9,25 +9,25 @@ import Testing
   @Test(.needs(38, "->")) func questionsAboutDatesAndJSONHaveTheirSQLAndRows() throws {
     try PeerQuestions.ofCinema { asked in
       try asked.typed(
-        "Films of a month of their premiere", Film.select(Film.title).filter(Film.premiere.month() == 10),
+        "Films with a premiere in October", Film.select(Film.title).filter(Film.premiere.month() == 10),
         #"SELECT "title" FROM "film" WHERE CAST(strftime('%m', "premiere", 'unixepoch') AS INTEGER) = ?"#,
         byHand: "SELECT title FROM film WHERE strftime('%m', premiere, 'unixepoch') = '10'")
       try asked.typed(
-        "Before a moment of the program",
+        "Before a date that the program passes",
         Film.select(Film.title).filter(Film.premiere < Date(timeIntervalSince1970: 0)),
         #"SELECT "title" FROM "film" WHERE "premiere" < ?"#, byHand: "SELECT title FROM film WHERE premiere < 0")
       try asked.typed(
-        "The number of premieres of each decade",
+        "The number of premieres of each year",
         Film.select(Film.premiere.strftime("%Y"), countAll()).groupBy(Film.premiere.strftime("%Y")),
         #"SELECT strftime('%Y', "premiere", 'unixepoch'), count(*) FROM "film" GROUP BY 1"#,
         byHand: "SELECT strftime('%Y', premiere, 'unixepoch'), count(*) FROM film GROUP BY 1")
       try asked.typed(
-        "Thirty days after, and the days between",
+        "A date 30 days later, and the days since a date",
         Film.select(Film.premiere.adding(30, .day), Film.premiere.days(since: Date(timeIntervalSince1970: 0))),
         #"SELECT ("premiere" + ?), (CAST("premiere" AS REAL) - ?) / ? FROM "film""#,
         byHand: "SELECT premiere + 30 * 86400, premiere / 86400.0 FROM film")
       try asked.withSQL(
-        "Older than SQLite's clock",
+        "Before the present time of SQLite",
         Film.select(Film.title).filter(SqlExpression(sql: "\(Film.premiere) < CAST(strftime('%s', 'now') AS REAL)")),
         #"SELECT "title" FROM "film" WHERE ("premiere" < CAST(strftime('%s', 'now') AS REAL))"#,
         byHand: "SELECT title FROM film WHERE premiere < 4000000000")
@@ -49,7 +49,7 @@ import Testing
         #"SELECT "tag"."value", count(*) FROM "film" JOIN json_each("film"."tags") AS "tag" GROUP BY "tag"."value""#,
         byHand: "SELECT tag.value, count(*) FROM film JOIN json_each(film.tags) AS tag GROUP BY tag.value")
       try asked.typed(
-        "An element of a JSON array set",
+        "An element of a JSON array replaced",
         changing: Film.update(Film.tags.set(to: Film.tags.jsonSet(0, to: "coast"))).filter(Film.id == 1),
         #"UPDATE "film" SET "tags" = json_set("tags", '$[0]', ?) WHERE "id" = ?"#,
         byHand: "UPDATE film SET tags = json_set(tags, '$[0]', 'coast') WHERE id = 1")
@@ -64,11 +64,11 @@ import Testing
         #"UPDATE "film" SET "tags" = json_remove("tags", '$[#-1]') WHERE "id" = ?"#,
         byHand: "UPDATE film SET tags = json_remove(tags, '$[#-1]') WHERE id = 1")
       try asked.typed(
-        "A JSON object of each row", Film.select(jsonObject(["title": Film.title, "tags": Film.tags])),
+        "Each row as a JSON object", Film.select(jsonObject(["title": Film.title, "tags": Film.tags])),
         #"SELECT json_object(?, "title", ?, json("tags")) FROM "film""#,
         byHand: "SELECT json_object('title', title, 'tags', json(tags)) FROM film")
       try asked.typed(
-        "Each studio with its films in one JSON text",
+        "Each studio, with its films as a JSON array",
         Studio.leftJoin(Film.self, on: Film.studioId == Studio.id).select(
           Studio.name, jsonObject(["title": Film.title]).jsonGroupArray(where: Film.id != nil)
         ).groupBy(Studio.id),
@@ -87,7 +87,7 @@ import Testing
   @Test(.needsFullText) func questionsAboutFullTextHaveTheirSQLAndRows() throws {
     try PeerQuestions.ofEssays { asked in
       try asked.typed(
-        "Texts with all words, the best first", Essay.search(.words("night run")),
+        "Texts that contain all words, the best match first", Essay.search(.words("night run")),
         """
         SELECT "essay"."id", "essay"."film_id", "essay"."text" FROM "essay" \
         JOIN "essay_fulltext" ON "essay_fulltext"."rowid" = "essay"."id" \
@@ -100,7 +100,7 @@ import Testing
           WHERE essay_fulltext MATCH '"night" "run"' ORDER BY rank
           """)
       try asked.typed(
-        "Words in a condition beside others",
+        "A full-text match together with another condition",
         Essay.read().filter(Essay.matches(.anyWord("harbour copper")) && Essay.filmId > 1),
         """
         SELECT "id", "film_id", "text" FROM "essay" \
@@ -112,7 +112,7 @@ import Testing
           AND film_id > 1
           """)
       try asked.typed(
-        "Words that begin so", Essay.search(.prefix("harb")),
+        "Words with a prefix", Essay.search(.prefix("harb")),
         """
         SELECT "essay"."id", "essay"."film_id", "essay"."text" FROM "essay" \
         JOIN "essay_fulltext" ON "essay_fulltext"."rowid" = "essay"."id" \
@@ -121,7 +121,7 @@ import Testing
         """,
         byHand: "SELECT * FROM essay WHERE text LIKE '%harb%'")
       try asked.typed(
-        "A search in FTS5's own language", Essay.search(FullTextQuery(rawValue: "night NOT train")),
+        "A search in the query syntax of FTS5", Essay.search(FullTextQuery(rawValue: "night NOT train")),
         """
         SELECT "essay"."id", "essay"."film_id", "essay"."text" FROM "essay" \
         JOIN "essay_fulltext" ON "essay_fulltext"."rowid" = "essay"."id" \
@@ -130,7 +130,7 @@ import Testing
         """,
         byHand: "SELECT * FROM essay WHERE text LIKE '%night%' AND text NOT LIKE '%train%'")
       try asked.typed(
-        "The matches marked, and excerpts",
+        "Marked matches, and excerpts",
         Essay.search(.words("night")).select(Essay.highlight(Essay.text), Essay.snippet(of: Essay.text, tokens: 4)),
         """
         SELECT highlight("essay_fulltext"."essay_fulltext", 0, ?, ?), \
@@ -146,7 +146,7 @@ import Testing
           """)
       let input = #"train" ("#
       try asked.typed(
-        "A search whose words come from a user, and are no syntax",
+        "A search for a user's words, without query syntax",
         try Essay.search(.words(input)).run(asked.db).map(\.text),
         byHand: "SELECT text FROM essay WHERE text LIKE '%train%'")
     }
@@ -177,7 +177,7 @@ import Testing
       try soldOut.run(asked.db)
       try Screening.update(Screening.sold.set(to: Screening.seats)).filter(Screening.id == 6).run(asked.db)
       try asked.typed(
-        "A change that fires another, if a row fits",
+        "A trigger that updates another table",
         try Film.read().filter(Film.genre == "hit").run(asked.db).map(\.title),
         byHand: "SELECT title FROM film WHERE id = 6")
       let first = Review.insert(Review.filmId, Review.text, from: values([(1, "none yet")]))
@@ -185,7 +185,8 @@ import Testing
         asked.db)
       try Review.deleteAll().run(asked.db)
       try asked.typed(
-        "A table that is never empty", try Review.read().run(asked.db).map(\.text), byHand: "SELECT 'none yet'")
+        "A trigger that inserts a row when a table becomes empty", try Review.read().run(asked.db).map(\.text),
+        byHand: "SELECT 'none yet'")
       try asked.db.execute(
         """
         CREATE TRIGGER add_screening INSTEAD OF INSERT ON film_screenings
@@ -193,21 +194,21 @@ import Testing
         """)
       try asked.db.execute("INSERT INTO \(FilmScreenings.self) (film_id, count) VALUES (\(5), 1)")
       try asked.withSQL(
-        "A trigger that turns an insert into a view into one into a table",
+        "A trigger that inserts into a table instead of a view",
         try Screening.read().filter(Screening.filmId == 5).run(asked.db).map(\.hall), byHand: "SELECT 'D'")
       try asked.db.execute("CREATE TEMP VIEW restored AS SELECT * FROM film WHERE is_restored")
       try asked.withSQL(
-        "A view and a trigger for this connection only",
+        "A view that exists only on this connection",
         try asked.db.query("SELECT title FROM restored ORDER BY title", as: String.self),
         byHand: "SELECT title FROM film WHERE is_restored ORDER BY title")
       let year = 1999
       try asked.withSQL(
-        "Structs by SQL, with values and names interpolated",
+        "Structs read by SQL, with interpolated values and names",
         try asked.db.query("SELECT * FROM \(Film.self) WHERE \(Film.year) > \(year)", as: Film.self).map(\.title),
         byHand: "SELECT title FROM film WHERE year > 1999")
       let late = Film.read().filter(Film.year > 1960)
       try asked.withSQL(
-        "Tuples by SQL around a typed query",
+        "Tuples read by SQL that contains a typed query",
         try asked.db.query("SELECT genre, count(*) FROM (\(late)) GROUP BY genre", as: String.self, Int.self).map {
           "\($0.0) \($0.1)"
         },
@@ -216,7 +217,7 @@ import Testing
           WHERE year > 1960 AND genre <> 'hit' OR genre = 'hit' GROUP BY genre
           """)
       try asked.withSQL(
-        "Ordered by SQL",
+        "Ordered by a term in SQL",
         Film.select(Film.title).orderBy(SqlExpression(sql: "\(Film.title) LIKE \("%night%")"), .desc).orderBy(
           Film.title), #"SELECT "title" FROM "film" ORDER BY ("title" LIKE ?) DESC, "title""#,
         byHand: "SELECT title FROM film ORDER BY title LIKE '%night%' DESC, title")
@@ -228,7 +229,7 @@ import Testing
           FROM "film" WHERE "id" = ?'
           """)
       try asked.typed(
-        "How SQLite would run it", [String(try Film.byId(1).explain(asked.db).scans.count)], byHand: "SELECT '0'")
+        "SQLite's plan for a statement", [String(try Film.byId(1).explain(asked.db).scans.count)], byHand: "SELECT '0'")
     }
   }
 }

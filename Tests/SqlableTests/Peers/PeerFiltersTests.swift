@@ -9,7 +9,7 @@ import Testing
   @Test func questionsAboutFiltersHaveTheirSQLAndRows() throws {
     try PeerQuestions.ofCinema { asked in
       try asked.typed(
-        "Not equal to a value, and NULL is neither", Film.read().filter(Film.minutes != 92),
+        "Not equal to a value; NULL does not match", Film.read().filter(Film.minutes != 92),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
         FROM "film" WHERE "minutes" <> ?
@@ -18,7 +18,7 @@ import Testing
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE minutes <> 92"
       )
       try asked.typed(
-        "Not equal to a value, NULL included", Film.read().filter(Film.minutes.isNot(92)),
+        "Not equal to a value; NULL matches", Film.read().filter(Film.minutes.isNot(92)),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
         FROM "film" WHERE "minutes" IS NOT ?
@@ -91,7 +91,8 @@ import Testing
         #"SELECT "id", "film_id", "hall", "seats", "sold" FROM "screening" WHERE "sold" = "seats""#,
         byHand: "SELECT * FROM screening WHERE sold = seats")
       try asked.typed(
-        "In a list, and outside it", Film.read().filter(Film.genre.in(["drama", "comedy"]) && Film.year.notIn([2004])),
+        "In a list, and not in a list",
+        Film.read().filter(Film.genre.in(["drama", "comedy"]) && Film.year.notIn([2004])),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
         FROM "film" WHERE "genre" IN (?, ?) AND NOT "year" IN (?)
@@ -101,11 +102,11 @@ import Testing
           WHERE genre IN ('drama', 'comedy') AND year NOT IN (2004)
           """)
       try asked.typed(
-        "In an empty list: nothing; outside it: everything",
+        "In an empty list (no row), and not in an empty list (every row)",
         try [Film.count(Film.id.in([])), Film.count(Film.id.notIn([]))].map { String(try $0.run(asked.db)) },
         byHand: "VALUES ('0'), ('6')")
       try asked.typed(
-        "Equal in another collation", Film.read().filter(Film.title.collate(.nocase) == "COPPER"),
+        "Equal under another collation", Film.read().filter(Film.title.collate(.nocase) == "COPPER"),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
         FROM "film" WHERE "title" COLLATE NOCASE = ?
@@ -115,7 +116,7 @@ import Testing
           WHERE title = 'COPPER' COLLATE NOCASE
           """)
       try asked.typed(
-        "In a list, in another collation",
+        "In a list, under another collation",
         Film.read().filter(Film.title.collate(.nocase).in(["COPPER", "NIGHT TRAIN"])),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
@@ -138,7 +139,7 @@ import Testing
           """)
       let accepted = [Film.year < 1950, Film.genre == "comedy"]
       try asked.typed(
-        "Any of any number of conditions", Film.read().filter(.any(accepted)),
+        "At least one of any number of conditions", Film.read().filter(.any(accepted)),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
         FROM "film" WHERE "year" < ? OR "genre" = ?
@@ -158,7 +159,7 @@ import Testing
           WHERE NOT (year < 1950 OR genre = 'comedy')
           """)
       try asked.typed(
-        "A column of truth values as a condition", Film.read().filter(Film.isRestored),
+        "A Boolean column as a condition", Film.read().filter(Film.isRestored),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
         FROM "film" WHERE "is_restored"
@@ -166,7 +167,7 @@ import Testing
         byHand:
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE is_restored")
       try asked.typed(
-        "The same column negated", Film.read().filter(!Film.isRestored),
+        "A Boolean column, negated", Film.read().filter(!Film.isRestored),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
         FROM "film" WHERE NOT "is_restored"
@@ -177,7 +178,7 @@ import Testing
           """)
       let all = Film.tableLayout.isEmpty
       try asked.typed(
-        "A condition that a setting adds", all ? Film.read() : Film.read().filter(Film.isRestored),
+        "A condition that depends on a setting", all ? Film.read() : Film.read().filter(Film.isRestored),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
         FROM "film" WHERE "is_restored"
@@ -185,7 +186,7 @@ import Testing
         byHand:
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE is_restored")
       try asked.typed(
-        "A condition that is declared once for many queries",
+        "A condition that many queries share",
         Film.restored.orderBy(Film.year, .desc).filter(Film.isOld),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
@@ -196,7 +197,7 @@ import Testing
           WHERE is_restored AND year < 1970 ORDER BY year DESC
           """)
       try asked.typed(
-        "Text that begins, ends or contains",
+        "Text that has a prefix, or contains a word",
         Film.read().filter(Film.title.hasPrefix("100%") || Film.title.contains("long")),
         #"""
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \#
@@ -247,7 +248,7 @@ import Testing
           WHERE length(title) < 10
           """)
       try asked.typed(
-        "In lower case", Film.select(Film.title.lowercase()).filter(Film.title.uppercase() == "COPPER"),
+        "Lower case and upper case", Film.select(Film.title.lowercase()).filter(Film.title.uppercase() == "COPPER"),
         #"SELECT lower("title") FROM "film" WHERE upper("title") = ?"#,
         byHand: "SELECT lower(title) FROM film WHERE upper(title) = 'COPPER'")
       try asked.typed(
@@ -255,28 +256,29 @@ import Testing
         #"SELECT "id", "film_id", "hall", "seats", "sold" FROM "screening" WHERE ("seats" - "sold") * ? > "seats""#,
         byHand: "SELECT * FROM screening WHERE (seats - sold) * 2 > seats")
       try asked.typed(
-        "Integers divided to a fraction",
+        "Division of integers with a fraction",
         Screening.select(Screening.hall, Screening.sold.cast(to: Double.self) / Screening.seats.cast(to: Double.self)),
         #"SELECT "hall", CAST("sold" AS REAL) / CAST("seats" AS REAL) FROM "screening""#,
         byHand: "SELECT hall, CAST(sold AS REAL) / seats FROM screening")
       try asked.typed(
-        "A remainder, and a negative", Film.select(-Film.year).filter(Film.year % 2 == 1),
+        "Remainder and negation", Film.select(-Film.year).filter(Film.year % 2 == 1),
         #"SELECT -"year" FROM "film" WHERE "year" % ? = ?"#, byHand: "SELECT -year FROM film WHERE year % 2 = 1")
       try asked.typed(
-        "Bits", Screening.select(Screening.seats.bitAnd(60), Screening.sold.shiftedLeft(1), Screening.sold.inverted()),
+        "Bitwise operators",
+        Screening.select(Screening.seats.bitAnd(60), Screening.sold.shiftedLeft(1), Screening.sold.inverted()),
         #"SELECT "seats" & ?, "sold" << ?, ~"sold" FROM "screening""#,
         byHand: "SELECT seats & 60, sold << 1, ~sold FROM screening")
       try asked.typed(
-        "Texts and values joined", Film.select(Film.title.concatenated(", a ").concatenated(Film.genre)),
+        "Concatenated texts", Film.select(Film.title.concatenated(", a ").concatenated(Film.genre)),
         #"SELECT "title" || ? || "genre" FROM "film""#, byHand: "SELECT title || ', a ' || genre FROM film")
       try asked.typed(
-        "A value instead of NULL", Film.select(Film.title, Film.minutes.ifNull(0)),
+        "A replacement for NULL", Film.select(Film.title, Film.minutes.ifNull(0)),
         #"SELECT "title", coalesce("minutes", ?) FROM "film""#, byHand: "SELECT title, ifnull(minutes, 0) FROM film")
       try asked.typed(
-        "NULL instead of a value", Screening.select(Screening.sold.nullIf(0)),
+        "NULL for a certain value", Screening.select(Screening.sold.nullIf(0)),
         #"SELECT nullif("sold", ?) FROM "screening""#, byHand: "SELECT nullif(sold, 0) FROM screening")
       try asked.typed(
-        "One of several values, by conditions",
+        "One of several values, selected by conditions",
         Film.select(Case.when(Film.year < 1950, then: "old").when(Film.year < 1980, then: "middle").else("new")),
         #"SELECT CASE WHEN "year" < ? THEN ? WHEN "year" < ? THEN ? ELSE ? END FROM "film""#,
         byHand: "SELECT CASE WHEN year < 1950 THEN 'old' WHEN year < 1980 THEN 'middle' ELSE 'new' END FROM film")
@@ -285,13 +287,14 @@ import Testing
         #"SELECT round("fee", 0), abs("fee" - ?) FROM "credit""#,
         byHand: "SELECT round(fee, 0), abs(fee - 200) FROM credit")
       try asked.typed(
-        "The greater of two values in a row", Screening.select(Screening.sold.greatest(50)),
+        "The greater of a column and a value", Screening.select(Screening.sold.greatest(50)),
         #"SELECT max("sold", ?) FROM "screening""#, byHand: "SELECT max(sold, 50) FROM screening")
       try asked.typed(
-        "A condition as a value of the row", Film.select(Film.title, (Film.year > 1990).typed(as: Bool.self)),
+        "A condition as a result column", Film.select(Film.title, (Film.year > 1990).typed(as: Bool.self)),
         #"SELECT "title", "year" > ? FROM "film""#, byHand: "SELECT title, year > 1990 FROM film")
       try asked.typed(
-        "Several columns compared as one", Film.read().filter(rowValue(Film.year, Film.title) > (1962, "Night Train")),
+        "Several columns compared as a row value",
+        Film.read().filter(rowValue(Film.year, Film.title) > (1962, "Night Train")),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
         FROM "film" WHERE ("year", "title") > (?, ?)
@@ -303,14 +306,15 @@ import Testing
       let initial = ScalarFunction("initial", isDeterministic: true) { (text: String) in String(text.prefix(1)) }
       try asked.db.register(initial)
       try asked.typed(
-        "A function of the program", Film.select(initial(Film.title)), #"SELECT "initial"("title") FROM "film""#,
+        "A function that the program defines", Film.select(initial(Film.title)),
+        #"SELECT "initial"("title") FROM "film""#,
         byHand: "SELECT substr(title, 1, 1) FROM film")
       try asked.withSQL(
-        "A function of SQLite that has no Swift here",
+        "An SQLite function without a Swift method",
         Film.select(TypedExpression<String>(sql: "quote(\(Film.title))")), #"SELECT (quote("title")) FROM "film""#,
         byHand: "SELECT quote(title) FROM film")
       try asked.withSQL(
-        "An own operator or condition in SQL, with values",
+        "A condition in SQL, with bound values",
         Film.read().filter(SqlExpression(sql: "abs(\(Film.year) - \(1960)) < 10") && Film.isRestored.isTrue),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \

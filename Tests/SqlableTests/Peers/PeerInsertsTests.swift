@@ -13,22 +13,22 @@ import Testing
         #"INSERT INTO "artist" ("name", "mentor_id") VALUES (?, ?)"#, byHand: "INSERT INTO artist (name) VALUES ('Fay')"
       )
       try asked.typed(
-        "Several structs at once", changing: Artist.insert([Artist(name: "Fay"), Artist(name: "Gil")]),
+        "Several structs in one call", changing: Artist.insert([Artist(name: "Fay"), Artist(name: "Gil")]),
         #"INSERT INTO "artist" ("name", "mentor_id") VALUES (?, ?)"#,
         byHand: "INSERT INTO artist (name) VALUES ('Fay'), ('Gil')")
       try asked.typed(
-        "Chosen columns only", changing: Film(id: nil, title: "Dawn", year: 2020).insert(Film.title, Film.year),
+        "Only some columns", changing: Film(id: nil, title: "Dawn", year: 2020).insert(Film.title, Film.year),
         #"INSERT INTO "film" ("title", "year") VALUES (?, ?)"#,
         byHand: "INSERT INTO film (title, year) VALUES ('Dawn', 2020)")
       try asked.typed(
-        "A row with the default of every column", changing: Film.insertDefaults(),
+        "A row of default values", changing: Film.insertDefaults(),
         #"INSERT INTO "film" DEFAULT VALUES"#, byHand: "INSERT INTO film DEFAULT VALUES")
       try asked.typed(
-        "The rows of a query", changing: Artist.insert(Artist.name, from: Studio.select(Studio.name)),
+        "Rows from a query", changing: Artist.insert(Artist.name, from: Studio.select(Studio.name)),
         #"INSERT INTO "artist" ("name") SELECT "name" FROM "studio""#,
         byHand: "INSERT INTO artist (name) SELECT name FROM studio")
       try asked.typed(
-        "A row whose values are terms",
+        "Rows with computed values",
         changing: Credit.insert(
           Credit.filmId, Credit.artistId, Credit.part,
           from: Artist.select(TypedExpression(5), Artist.id.ifNull(0), TypedExpression("actor")).filter(
@@ -42,25 +42,25 @@ import Testing
           VALUES (5, (SELECT id FROM artist WHERE name = 'Eve Roth'), 'actor')
           """)
       try asked.typed(
-        "The key that the new row got",
+        "The key of the new row",
         try asked.db.transaction { db in [String(try Artist(name: "Fay").insert().run(db))] },
         byHand: "SELECT CAST(max(id) AS TEXT) FROM artist")
       try asked.typed(
-        "The new row as it is stored",
+        "The new row, as stored",
         try [Artist(name: "Fay").insert().returning().first().run(asked.db)?.name ?? "none"],
         byHand: "SELECT name FROM artist WHERE id = (SELECT max(id) FROM artist)")
       try asked.typed(
-        "Rows, without those that are there already",
+        "Rows, skipping existing rows",
         changing: Credit.insert([Credit(1, 1, "writer", nil), Credit(5, 5, "writer", nil)]).ignoreOnConflict(),
         #"INSERT OR IGNORE INTO "credit" ("film_id", "artist_id", "part", "fee") VALUES (?, ?, ?, ?)"#,
         byHand: "INSERT OR IGNORE INTO credit VALUES (1, 1, 'writer', NULL), (5, 5, 'writer', NULL)")
       try asked.typed(
-        "A row in place of the one that is there", changing: Credit(1, 1, "writer", nil).insert().replaceOnConflict(),
+        "A row that replaces an existing row", changing: Credit(1, 1, "writer", nil).insert().replaceOnConflict(),
         #"INSERT OR REPLACE INTO "credit" ("film_id", "artist_id", "part", "fee") VALUES (?, ?, ?, ?)"#,
         byHand: "INSERT OR REPLACE INTO credit VALUES (1, 1, 'writer', NULL)")
       let aurora = Studio(name: "Aurora", country: "SE")
       try asked.typed(
-        "A new row, or the one that is there changed",
+        "A new row, or an update of the existing row",
         changing: aurora.insert().onConflict(Studio.name, update: Studio.country),
         """
         INSERT INTO "studio" ("name", "country") VALUES (?, ?) \
@@ -71,7 +71,7 @@ import Testing
           ON CONFLICT (name) DO UPDATE SET country = excluded.country
           """)
       try asked.typed(
-        "The one that is there changed by both",
+        "An update that combines the existing and the new value",
         changing: aurora.insert().onConflict(
           Studio.name,
           set: Studio.country.set(to: Studio.country.ifNull("").concatenated(Studio.country.excluded.ifNull("")))),
@@ -86,7 +86,7 @@ import Testing
           ON CONFLICT (name) DO UPDATE SET country = coalesce(country, '') || coalesce(excluded.country, '')
           """)
       try asked.typed(
-        "The one that is there changed if it fits",
+        "An update of the existing row, under a condition",
         changing: Credit(1, 1, "director", 310).insert().onConflict(
           Credit.filmId, Credit.artistId, update: Credit.fee, where: Credit.fee < Credit.fee.excluded),
         """
@@ -100,7 +100,8 @@ import Testing
           WHERE credit.fee < excluded.fee
           """)
       try asked.typed(
-        "Inserted or updated by its key", changing: Studio(id: 3, name: "Cedar", country: "FI").save(),
+        "An insert or an update, depending on the primary key",
+        changing: Studio(id: 3, name: "Cedar", country: "FI").save(),
         """
         INSERT INTO "studio" ("id", "name", "country") VALUES (?, ?, ?) \
         ON CONFLICT ("id") DO UPDATE SET "name" = excluded."name", "country" = excluded."country" \
@@ -108,7 +109,7 @@ import Testing
         """,
         byHand: "UPDATE studio SET country = 'FI' WHERE id = 3")
       try asked.typed(
-        "Different answers to different conflicts",
+        "Different actions for different conflicts",
         changing: Studio(id: 1, name: "Aurora", country: "SE").insert().onConflict(Studio.id, update: Studio.country)
           .onConflict(Studio.name),
         """
@@ -141,27 +142,27 @@ import Testing
         "One column of a struct", changing: copper.update(Film.year), #"UPDATE "film" SET "year" = ? WHERE "id" = ?"#,
         byHand: "UPDATE film SET year = 2000 WHERE id = 4")
       try asked.typed(
-        "The rows that fit", changing: Film.update(Film.genre.set(to: "classic")).filter(Film.year < 1970),
+        "The rows that meet a condition", changing: Film.update(Film.genre.set(to: "classic")).filter(Film.year < 1970),
         #"UPDATE "film" SET "genre" = ? WHERE "year" < ?"#,
         byHand: "UPDATE film SET genre = 'classic' WHERE year < 1970")
       try asked.typed(
         "Every row", changing: Screening.updateAll(Screening.sold.set(to: Screening.sold + 1)),
         #"UPDATE "screening" SET "sold" = "sold" + ?"#, byHand: "UPDATE screening SET sold = sold + 1")
       try asked.typed(
-        "Text appended",
+        "Text appended to a column",
         changing: Film.update(Film.title.set(to: Film.title.concatenated(" (copy)"))).filter(Film.id == 1),
         #"UPDATE "film" SET "title" = "title" || ? WHERE "id" = ?"#,
         byHand: "UPDATE film SET title = title || ' (copy)' WHERE id = 1")
       try asked.typed(
-        "A truth value turned around",
+        "A Boolean column inverted",
         changing: Film.update(Film.isRestored.set(to: (!Film.isRestored).typed(as: Bool.self))).filter(Film.id == 1),
         #"UPDATE "film" SET "is_restored" = NOT "is_restored" WHERE "id" = ?"#,
         byHand: "UPDATE film SET is_restored = NOT is_restored WHERE id = 1")
       try asked.typed(
-        "NULL stored", changing: Film.update(Film.studioId.set(to: nil)).filter(Film.id == 1),
+        "A column set to NULL", changing: Film.update(Film.studioId.set(to: nil)).filter(Film.id == 1),
         #"UPDATE "film" SET "studio_id" = ? WHERE "id" = ?"#, byHand: "UPDATE film SET studio_id = NULL WHERE id = 1")
       try asked.typed(
-        "A value of another table, by a subquery",
+        "A value from another table, by a subquery",
         changing: Credit.updateAll(
           Credit.fee.set(to: scalar(Screening.select(Screening.sold.total()).filter(Screening.filmId == Credit.filmId)))
         ),
@@ -172,7 +173,7 @@ import Testing
         """,
         byHand: "UPDATE credit SET fee = (SELECT total(sold) FROM screening WHERE film_id = credit.film_id)")
       try asked.typed(
-        "Values of joined rows",
+        "Values from a joined table",
         changing: Film.update(Film.title.set(to: Studio.name)).from(Studio.self, on: Film.studioId == Studio.id).filter(
           Film.year > 1990),
         """
@@ -181,22 +182,22 @@ import Testing
         """,
         byHand: "UPDATE film SET title = studio.name FROM studio WHERE film.studio_id = studio.id AND year > 1990")
       try asked.typed(
-        "The first rows of an order",
+        "The first rows in an order",
         changing: Screening.update(Screening.sold.set(to: 0)).orderBy(Screening.sold, .desc).limit(2),
         #"UPDATE "screening" SET "sold" = ? WHERE "id" IN (SELECT "id" FROM "screening" ORDER BY "sold" DESC LIMIT ?)"#,
         byHand: "UPDATE screening SET sold = 0 WHERE id IN (SELECT id FROM screening ORDER BY sold DESC LIMIT 2)")
       try asked.typed(
-        "Rows updated, without those that would break a constraint",
+        "Rows updated, except rows that would violate a constraint",
         changing: Studio.updateAll(Studio.name.set(to: Studio.country.ifNull("GB"))).ignoreOnConflict(),
         #"UPDATE OR IGNORE "studio" SET "name" = coalesce("country", ?)"#,
         byHand: "UPDATE OR IGNORE studio SET name = coalesce(country, 'GB')")
       try asked.typed(
-        "The changed rows, as they are now",
+        "The updated rows, as stored",
         try Screening.update(Screening.sold.set(to: Screening.sold - 1)).filter(Screening.id == 2).returning().run(
           asked.db
         ).map { String($0.sold) }, byHand: "SELECT CAST(sold AS TEXT) FROM screening WHERE id = 2")
       try asked.withSQL(
-        "A value that only SQL can say",
+        "A value that SQL text computes",
         changing: Film.update(Film.title.set(to: TypedExpression(sql: "quote(\(Film.title))"))).filter(Film.id == 1),
         #"UPDATE "film" SET "title" = (quote("title")) WHERE "id" = ?"#,
         byHand: "UPDATE film SET title = quote(title) WHERE id = 1")
@@ -213,11 +214,11 @@ import Testing
       try asked.typed(
         "All rows deleted", changing: Review.deleteAll(), #"DELETE FROM "review""#, byHand: "DELETE FROM review")
       try asked.typed(
-        "The last rows of an order deleted", changing: Screening.delete().orderBy(Screening.sold).limit(1),
+        "The first row in an order deleted", changing: Screening.delete().orderBy(Screening.sold).limit(1),
         #"DELETE FROM "screening" WHERE "id" IN (SELECT "id" FROM "screening" ORDER BY "sold" LIMIT ?)"#,
         byHand: "DELETE FROM screening WHERE id = (SELECT id FROM screening ORDER BY sold LIMIT 1)")
       try asked.typed(
-        "The deleted rows, as they were",
+        "Values of the deleted rows",
         try Screening.delete(Screening.id == 1).returning(Screening.hall).run(asked.db), byHand: "SELECT 'A'")
     }
   }

@@ -17,7 +17,7 @@ import Testing
         """,
         byHand: "SELECT film.*, studio.* FROM film JOIN studio ON film.studio_id = studio.id")
       try asked.typed(
-        "All films, with their studio where there is one", Film.leftJoin(Studio.self, on: Film.studioId == Studio.id),
+        "All films, with their studio or nil", Film.leftJoin(Studio.self, on: Film.studioId == Studio.id),
         """
         SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", \
         "film"."tags", "film"."premiere", "film"."studio_id", "studio"."id", "studio"."name", "studio"."country" \
@@ -25,7 +25,7 @@ import Testing
         """,
         byHand: "SELECT film.*, studio.* FROM film LEFT JOIN studio ON film.studio_id = studio.id")
       try asked.typed(
-        "All studios, with their films where there are any",
+        "All studios, with their films or nil",
         Film.rightJoin(Studio.self, on: Film.studioId == Studio.id),
         """
         SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", \
@@ -34,7 +34,7 @@ import Testing
         """,
         byHand: "SELECT film.*, studio.* FROM film RIGHT JOIN studio ON film.studio_id = studio.id")
       try asked.typed(
-        "All films and all studios", Film.fullJoin(Studio.self, on: Film.studioId == Studio.id),
+        "All films and all studios, matched where possible", Film.fullJoin(Studio.self, on: Film.studioId == Studio.id),
         """
         SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", \
         "film"."tags", "film"."premiere", "film"."studio_id", "studio"."id", "studio"."name", "studio"."country" \
@@ -51,7 +51,7 @@ import Testing
         #"SELECT "film"."title", "studio"."name" FROM "film" JOIN "studio" ON "film"."studio_id" = "studio"."id""#,
         byHand: "SELECT film.title, studio.name FROM film JOIN studio ON film.studio_id = studio.id")
       try asked.typed(
-        "Films without a studio's row, by a join",
+        "Films without a studio, found by a join",
         Film.leftJoin(Studio.self, on: Film.studioId == Studio.id).select(Film.title).filter(Studio.id == nil),
         """
         SELECT "film"."title" FROM "film" \
@@ -60,7 +60,7 @@ import Testing
         """,
         byHand: "SELECT film.title FROM film LEFT JOIN studio ON film.studio_id = studio.id WHERE studio.id IS NULL")
       try asked.typed(
-        "Three tables and the one between them",
+        "Two tables, joined through a third",
         Film.join(Credit.self, on: Credit.filmId == Film.id).join(Artist.self, on: Artist.id == Credit.artistId).select(
           Film.title, Artist.name, Credit.part),
         """
@@ -100,7 +100,7 @@ import Testing
           JOIN credit AS other ON other.film_id = credit.film_id AND other.artist_id > credit.artist_id
           """)
       try asked.typed(
-        "A condition in the join itself",
+        "A condition in ON",
         Film.leftJoin(Credit.self, on: Credit.filmId == Film.id && Credit.part == "director").select(
           Film.title, Credit.artistId.typed(as: Int?.self)),
         """
@@ -124,7 +124,7 @@ import Testing
           JOIN (SELECT film_id AS f, max(fee) AS c FROM credit GROUP BY film_id) AS best ON best.f = film.id
           """)
       try asked.typed(
-        "A whole struct beside an aggregate of what is joined",
+        "A struct, and an aggregate over the joined rows",
         Studio.leftJoin(Film.self, on: Film.studioId == Studio.id).select(Studio.self, Film.id.count()).groupBy(
           Studio.id),
         """
@@ -134,7 +134,7 @@ import Testing
         byHand:
           "SELECT studio.*, count(film.id) FROM studio LEFT JOIN film ON film.studio_id = studio.id GROUP BY studio.id")
       try asked.typed(
-        "Ordered and filtered by the other table",
+        "Ordered and filtered by columns of the joined table",
         Film.join(Studio.self, on: Film.studioId == Studio.id).filter(Studio.country == "GB").orderBy(
           Studio.name.asc, Film.title.desc),
         """
@@ -190,7 +190,7 @@ import Testing
           WHERE film_id IN (SELECT film_id FROM screening WHERE sold > 95))
           """)
       try asked.typed(
-        "Rows for which there is another row",
+        "Rows that have a matching row in another table",
         Film.read().filter(exists(Credit.read().filter(Credit.filmId == Film.id && Credit.fee > 300))),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
@@ -202,7 +202,7 @@ import Testing
           WHERE EXISTS (SELECT 1 FROM credit WHERE film_id = film.id AND fee > 300)
           """)
       try asked.typed(
-        "Rows for which there is none",
+        "Rows without a matching row in another table",
         Film.read().filter(!exists(Screening.read().filter(Screening.filmId == Film.id))),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
@@ -213,7 +213,7 @@ import Testing
           WHERE NOT EXISTS (SELECT 1 FROM screening WHERE film_id = film.id)
           """)
       try asked.typed(
-        "A value of another table beside each row",
+        "A value from another table for each row",
         Film.select(Film.title, scalar(Credit.read().filter(Credit.filmId == Film.id).count())),
         #"SELECT "title", (SELECT count(*) FROM "credit" WHERE "credit"."film_id" = "film"."id") FROM "film""#,
         byHand: "SELECT title, (SELECT count(*) FROM credit WHERE film_id = film.id) FROM film")
@@ -308,7 +308,7 @@ import Testing
         return Artist.select(Artist.id, depth + 1).joining(tree, on: Artist.mentorId == id)
       }
       try asked.typed(
-        "All pupils of an artist, and theirs, with their depth", tree.read(),
+        "All direct and indirect pupils of an artist, with the depth", tree.read(),
         """
         WITH RECURSIVE "tree" ("c1", "c2") AS (SELECT "id", ? FROM "artist" WHERE "id" = ? \
         UNION ALL SELECT "artist"."id", "tree"."c2" + ? FROM "artist" \
@@ -338,7 +338,7 @@ import Testing
       let busyFilms = Screening.select(Screening.filmId).groupBy(Screening.filmId).having(Screening.sold.sum() > 100)
         .named("busy")
       try asked.typed(
-        "Rows changed by what a named query says",
+        "Rows updated, if a named query contains them",
         changing: Film.update(Film.genre.set(to: "classic")).filter(Film.id.in(busyFilms.read())),
         """
         UPDATE "film" SET "genre" = ? \
@@ -353,7 +353,7 @@ import Testing
           WHERE id IN (SELECT film_id FROM screening GROUP BY film_id HAVING sum(sold) > 100)
           """)
       try asked.typed(
-        "Rows deleted that a named query does not have",
+        "Rows deleted, unless a named query contains them",
         changing: Screening.delete(Screening.filmId.notIn(busyFilms.read())),
         """
         DELETE FROM "screening" \
@@ -374,27 +374,27 @@ import Testing
   @Test func questionsAboutCompoundsHaveTheirSQLAndRows() throws {
     try PeerQuestions.ofCinema { asked in
       try asked.typed(
-        "The rows of two queries, each once", Film.select(Film.title).union(Artist.select(Artist.name)),
+        "The distinct rows of two queries", Film.select(Film.title).union(Artist.select(Artist.name)),
         #"SELECT "title" FROM "film" UNION SELECT "name" FROM "artist""#,
         byHand: "SELECT title FROM film UNION SELECT name FROM artist")
       try asked.typed(
-        "All rows of both, ordered and limited",
+        "All rows of two queries, ordered and limited",
         Film.select(Film.title).unionAll(Artist.select(Artist.name)).orderBy(Film.title).limit(4),
         #"SELECT "title" FROM "film" UNION ALL SELECT "name" FROM "artist" ORDER BY "title" LIMIT ?"#,
         byHand: "SELECT title FROM film UNION ALL SELECT name FROM artist ORDER BY title LIMIT 4")
       try asked.typed(
-        "The rows in both, and those in only one",
+        "The rows in both of two queries, but not in a third",
         Film.select(Film.id).intersect(Screening.select(Screening.filmId.optional)).except(
           Review.select(Review.filmId.optional)),
         #"SELECT "id" FROM "film" INTERSECT SELECT "film_id" FROM "screening" EXCEPT SELECT "film_id" FROM "review""#,
         byHand: "SELECT id FROM film INTERSECT SELECT film_id FROM screening EXCEPT SELECT film_id FROM review")
       try asked.typed(
-        "How many rows the combination has", Film.select(Film.title).union(Artist.select(Artist.name)).count(),
+        "The number of rows of a combined query", Film.select(Film.title).union(Artist.select(Artist.name)).count(),
         #"SELECT count(*) FROM (SELECT "film"."title" FROM "film" UNION SELECT "artist"."name" FROM "artist")"#,
         byHand: "SELECT count(*) FROM (SELECT title FROM film UNION SELECT name FROM artist)")
       let both = Film.select(Film.title).union(Artist.select(Artist.name)).named("both")
       try asked.typed(
-        "A filter of the combination", both.read().filter(both.column < "D"),
+        "A filter on a combined query", both.read().filter(both.column < "D"),
         """
         WITH RECURSIVE "both" ("c1") AS (SELECT "title" FROM "film" UNION SELECT "name" FROM "artist") \
         SELECT "both"."c1" FROM "both" WHERE "both"."c1" < ?

@@ -9,7 +9,7 @@ import Testing
   @Test func questionsAboutOrdersHaveTheirSQLAndRows() throws {
     try PeerQuestions.ofCinema { asked in
       try asked.typed(
-        "Downwards, then by another column", Film.read().orderBy(Film.year.desc, Film.title.asc),
+        "Descending, then by another column", Film.read().orderBy(Film.year.desc, Film.title.asc),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
         FROM "film" ORDER BY "year" DESC, "title"
@@ -28,12 +28,12 @@ import Testing
         #"SELECT "title" FROM "film" ORDER BY length("title") DESC, "title""#,
         byHand: "SELECT title FROM film ORDER BY length(title) DESC, title")
       try asked.typed(
-        "By a condition: the restored ones first",
+        "By a condition: restored films first",
         Film.select(Film.title).orderBy(Film.isRestored, .desc).orderBy(Film.title),
         #"SELECT "title" FROM "film" ORDER BY "is_restored" DESC, "title""#,
         byHand: "SELECT title FROM film ORDER BY is_restored DESC, title")
       try asked.typed(
-        "Without regard to case", Film.select(Film.title).orderBy(Film.title.collate(.nocase)),
+        "Ignoring case", Film.select(Film.title).orderBy(Film.title.collate(.nocase)),
         #"SELECT "title" FROM "film" ORDER BY "title" COLLATE NOCASE"#,
         byHand: "SELECT title FROM film ORDER BY title COLLATE NOCASE")
       let last = Collation("last") { left, right in
@@ -42,7 +42,7 @@ import Testing
       }
       try asked.db.register(last)
       try asked.typed(
-        "In a collation of the program", Film.select(Film.title).orderBy(Film.title.collate(last)),
+        "By a collation that the program defines", Film.select(Film.title).orderBy(Film.title.collate(last)),
         #"SELECT "title" FROM "film" ORDER BY "title" COLLATE "last""#,
         byHand: "SELECT title FROM film ORDER BY substr(title, -1), title")
       let newest = !Film.tableLayout.isEmpty
@@ -72,7 +72,7 @@ import Testing
         #"SELECT "year" / ? * ?, count(*) FROM "film" GROUP BY 1"#,
         byHand: "SELECT year / 10 * 10, count(*) FROM film GROUP BY 1")
       try asked.typed(
-        "Only the groups that fit",
+        "Only the groups that meet a condition",
         Film.select(Film.genre).groupBy(Film.genre).having(countAll() > 1 && Film.year.min() + 10 < 1970),
         #"SELECT "genre" FROM "film" GROUP BY "genre" HAVING count(*) > ? AND min("year") + ? < ?"#,
         byHand: "SELECT genre FROM film GROUP BY genre HAVING count(*) > 1 AND min(year) + 10 < 1970")
@@ -82,11 +82,11 @@ import Testing
         #"SELECT sum("fee"), total("fee"), avg("fee"), min("fee"), max("fee") FROM "credit""#,
         byHand: "SELECT sum(fee), total(fee), avg(fee), min(fee), max(fee) FROM credit")
       try asked.typed(
-        "How many different values", Film.select(Film.year.count(distinct: true), Film.minutes.count()),
+        "The number of distinct values", Film.select(Film.year.count(distinct: true), Film.minutes.count()),
         #"SELECT count(DISTINCT "year"), count("minutes") FROM "film""#,
         byHand: "SELECT count(DISTINCT year), count(minutes) FROM film")
       try asked.typed(
-        "Several counts with a condition each",
+        "Several counts, each with its own condition",
         Film.select(countAll(where: Film.isRestored), countAll(where: !Film.isRestored)),
         #"SELECT count(*) FILTER (WHERE "is_restored"), count(*) FILTER (WHERE NOT "is_restored") FROM "film""#,
         byHand: "SELECT count(*) FILTER (WHERE is_restored), count(*) FILTER (WHERE NOT is_restored) FROM film")
@@ -98,24 +98,25 @@ import Testing
         #"SELECT coalesce(max("fee"), ?) - coalesce(min("fee"), ?) FROM "credit""#,
         byHand: "SELECT coalesce(max(fee), 0) - coalesce(min(fee), 0) FROM credit")
       try asked.typed(
-        "Names of a group in one text", Film.select(Film.genre, Film.title.groupConcat(" / ")).groupBy(Film.genre),
+        "The titles of each group, joined into one text",
+        Film.select(Film.genre, Film.title.groupConcat(" / ")).groupBy(Film.genre),
         #"SELECT "genre", group_concat("title", ?) FROM "film" GROUP BY "genre""#,
         byHand: "SELECT genre, group_concat(title, ' / ') FROM film GROUP BY genre")
       try asked.typed(
-        "Different names of a group in one text", Film.select(Film.genre.groupConcat(distinct: true)),
+        "The distinct values of a group, joined into one text", Film.select(Film.genre.groupConcat(distinct: true)),
         #"SELECT group_concat(DISTINCT "genre") FROM "film""#, byHand: "SELECT group_concat(DISTINCT genre) FROM film")
       try asked.typed(
-        "The titles of a group as a JSON array",
+        "The titles of each group as a JSON array",
         Film.select(Film.genre, Film.title.jsonGroupArray()).groupBy(Film.genre),
         #"SELECT "genre", json_group_array("title") FROM "film" GROUP BY "genre""#,
         byHand: "SELECT genre, json_group_array(title) FROM film GROUP BY genre")
       try asked.withSQL(
-        "Different values of a group as a JSON array",
+        "The distinct values of a group as a JSON array",
         Film.select(TypedExpression<String>(sql: "json_group_array(DISTINCT \(Film.genre))")),
         #"SELECT (json_group_array(DISTINCT "genre")) FROM "film""#,
         byHand: "SELECT json_group_array(DISTINCT genre) FROM film")
       try asked.typed(
-        "The longest film of each genre, whole",
+        "The longest film of each genre, as a struct",
         Film.read(replacing: Film.minutes, with: Film.minutes.max()).groupBy(Film.genre),
         """
         SELECT "id", "title", "year", max("minutes"), "genre", "is_restored", "tags", "premiere", "studio_id" \
@@ -131,7 +132,7 @@ import Testing
       }
       try asked.db.register(product)
       try asked.typed(
-        "An aggregate of the program",
+        "An aggregate that the program defines",
         Screening.select(Screening.hall, product(Screening.seats)).groupBy(Screening.hall),
         #"SELECT "hall", "product"("seats") FROM "screening" GROUP BY "hall""#,
         byHand: """

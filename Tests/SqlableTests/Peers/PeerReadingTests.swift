@@ -15,7 +15,7 @@ import Testing
         """,
         byHand: "SELECT * FROM film")
       try asked.typed(
-        "The film with a known key, or nothing", try [Film.byId(4).run(asked.db)?.title ?? "none"],
+        "The film with a known key, or nil", try [Film.byId(4).run(asked.db)?.title ?? "none"],
         byHand: "SELECT title FROM film WHERE id = 4")
       try asked.typed(
         "The row whose key has two columns", try [Credit.byId(4, 3).run(asked.db)?.part ?? "none"],
@@ -40,53 +40,53 @@ import Testing
         "Two columns instead of whole structs", Film.select(Film.title, Film.year),
         #"SELECT "title", "year" FROM "film""#, byHand: "SELECT title, year FROM film")
       try asked.typed(
-        "A constant beside the columns", Film.select(Film.title, TypedExpression("film")),
+        "A constant as an additional column", Film.select(Film.title, TypedExpression("film")),
         #"SELECT "title", ? FROM "film""#, byHand: "SELECT title, 'film' FROM film")
       try asked.typed(
-        "Each genre once", Film.select(Film.genre).distinct(), #"SELECT DISTINCT "genre" FROM "film""#,
+        "The distinct genres", Film.select(Film.genre).distinct(), #"SELECT DISTINCT "genre" FROM "film""#,
         byHand: "SELECT DISTINCT genre FROM film")
       try asked.typed(
-        "The first film of an order, or nothing",
+        "The first film in an order, or nil",
         try [Film.read().orderBy(Film.title).first().run(asked.db)?.title ?? "none"],
         byHand: "SELECT title FROM film ORDER BY title LIMIT 1")
       try asked.typed(
-        "The one film that fits, and an error if there is none or another",
+        "The only matching film; an error if none or several match",
         try [Film.read().filter(Film.year == 1948).only().run(asked.db).title],
         byHand: "SELECT title FROM film WHERE year = 1948")
       try asked.typed(
-        "Films by their keys, as a dictionary",
+        "A dictionary of films, keyed by their primary keys",
         try Film.read().asDictionary(by: \.id).run(asked.db).sorted { $0.key < $1.key }.map(\.value.title),
         byHand: "SELECT title FROM film ORDER BY id")
       try asked.typed(
-        "Films grouped by their genre, as a dictionary",
+        "A dictionary of arrays of films, keyed by genre",
         try Film.read().grouped(by: \.genre).run(asked.db).map { "\($0.key) \($0.value.count)" }.sorted(),
         byHand: "SELECT genre || ' ' || count(*) FROM film GROUP BY genre ORDER BY genre")
       try asked.typed(
-        "The halls, as a set", try Screening.select(Screening.hall).asSet().run(asked.db).sorted(),
+        "The halls as a set", try Screening.select(Screening.hall).asSet().run(asked.db).sorted(),
         byHand: "SELECT DISTINCT hall FROM screening ORDER BY hall")
       struct Line: Decodable {
         let title: String
         let year: Int
       }
       try asked.typed(
-        "Chosen columns in a struct of one's own",
+        "Some columns, decoded as another struct",
         try Film.select(Film.title, Film.year).decoded(as: Line.self).run(asked.db).map { "\($0.title) \($0.year)" },
         byHand: "SELECT title || ' ' || year FROM film")
       var cursor = Optional(try Film.read().orderBy(Film.year.desc, Film.title.asc).cursor(asked.db))
       let first = try cursor?.next()
       cursor = nil
       try asked.typed(
-        "Rows one at a time, until enough are read", [first?.title ?? "none"],
+        "One row at a time, until the program stops", [first?.title ?? "none"],
         byHand: "SELECT title FROM film ORDER BY year DESC, title LIMIT 1")
       try asked.typed(
-        "How many films there are", try [String(Film.count(Film.year > 1960).run(asked.db))],
+        "The number of films", try [String(Film.count(Film.year > 1960).run(asked.db))],
         byHand: "SELECT CAST(count(*) AS TEXT) FROM film WHERE year > 1960")
       try asked.typed(
-        "How many rows a query has, its limit included", Film.read().limit(4).count(),
+        "The number of rows of a query with a limit", Film.read().limit(4).count(),
         #"SELECT count(*) FROM (SELECT 1 FROM "film" LIMIT ?)"#,
         byHand: "SELECT count(*) FROM (SELECT id FROM film LIMIT 4)")
       try asked.typed(
-        "Whether there is any such film", try [String(Film.exists(Film.year == 1999).run(asked.db))],
+        "True if at least one film matches", try [String(Film.exists(Film.year == 1999).run(asked.db))],
         byHand: "SELECT CASE WHEN EXISTS (SELECT 1 FROM film WHERE year = 1999) THEN 'true' ELSE 'false' END")
       try asked.typed(
         "Ten films after the first three", Film.read().orderBy(Film.title).limit(10, offset: 3),
@@ -100,7 +100,7 @@ import Testing
           """)
       let last = try #require(try Film.byId(2).run(asked.db))
       try asked.typed(
-        "The page after a film, however many came before it",
+        "The page after a given film, without an offset",
         Film.read().orderBy(Film.year).page(after: last, limit: 2),
         """
         SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
@@ -111,11 +111,12 @@ import Testing
           WHERE (year, id) > (1962, 2) ORDER BY year, id LIMIT 2
           """)
       try asked.typed(
-        "A table for which there is no model",
+        "A table without a model",
         try asked.db.table("studio").read().run(asked.db).map { try $0.get("name", as: String.self) },
         byHand: "SELECT name FROM studio")
       try asked.withSQL(
-        "The rowids of a table whose key is another", Credit.select(Credit.part, TypedExpression<Int>(sql: "rowid")),
+        "The rowids of a table with another primary key",
+        Credit.select(Credit.part, TypedExpression<Int>(sql: "rowid")),
         #"SELECT "part", (rowid) FROM "credit""#, byHand: "SELECT part, rowid FROM credit")
     }
   }

@@ -36,7 +36,7 @@ struct ColumnProfile {
         areDates = false
         return
       }
-      // Only digits, colons and the point follow the day and a blank.
+      // Without a zone, only digits, colons and a point follow the day and a blank.
       if !text.utf8.dropFirst(11).allSatisfy({ (46...58).contains($0) }) { haveNoZone = false }
       written = written.filter { (try? date.databaseValue(in: .date($0))) == .text(text) }
     }
