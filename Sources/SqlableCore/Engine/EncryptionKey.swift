@@ -47,10 +47,10 @@ public struct EncryptionKey: Sendable, Hashable {
   /// derivation.
   ///
   /// If `salt` is nil, the salt is stored in the first 16 bytes of the file. Throws `.misuse` unless `bytes` has 32
-  /// bytes and `salt` has 16.
+  /// bytes and `salt` has 16 bytes.
   public static func raw(_ bytes: [UInt8], salt: [UInt8]? = nil) throws -> EncryptionKey {
     guard bytes.count == 32, salt.map({ $0.count == 16 }) ?? true else {
-      throw SqlError.misuse("a raw key must have 32 bytes, and its salt 16")
+      throw SqlError.misuse("a raw key must have 32 bytes, and its salt must have 16 bytes")
     }
     return try raw(bytes[...], salt: salt.map { $0[...] })
   }

@@ -233,10 +233,10 @@ final class ChangeBuffer: ChangeSink {
     return nil
   }
 
-  /// The number of recorded changes, used as a mark for `forget(after:)`.
+  /// The number of recorded changes. A later `forget(after:)` removes the changes that were recorded after this number.
   var count: Int { changes.count }
 
-  /// Removes the changes after `count` to tables that no longer exist.
+  /// Keeps the first `count` changes, and removes later changes to tables that no longer exist.
   func forget(after count: Int, ofTables isGone: (Table) -> Bool) {
     guard self.count > count else { return }
     // Compares bytes, because `==` treats the two Unicode forms of an é as equal, but SQLite has two different tables.

@@ -128,7 +128,7 @@ extension Statement {
     try checkDecoded(decoded.rows)
   }
 
-  /// Renders the statement, which checks all modifiers.
+  /// Throws the errors that a run of the statement would throw before SQLite is called.
   func checkDecoded(_ stored: [StoredRow]) throws {
     let table = try tree.table
     let (sql, buffer) = (SqlBuffer(), ParameterBuffer())

@@ -118,7 +118,7 @@ private final class RowBuffer<Row: Sendable>: Sendable {
     }
   }
 
-  /// Ends the rows. The first outcome counts.
+  /// Ends the sequence of rows with an outcome. Has no effect if the sequence already has an outcome.
   func end(_ outcome: Result<Void, any Error>) {
     state.withLock { state in if state.outcome == nil { state.outcome = outcome } }
     deliver()

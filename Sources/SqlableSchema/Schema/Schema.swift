@@ -31,8 +31,8 @@ public struct Schema: Sendable {
   /// Returns the schema with a trigger on one of its tables.
   ///
   /// ```swift
-  /// let schema = Schema(Bicycle.self, Remark.self).adding(repainted) try schema.plan(db).apply(db) // DROP TRIGGER, if
-  /// the text differs; CREATE TRIGGER "repainted" …
+  /// let schema = Schema(Bicycle.self, Remark.self).adding(repainted)
+  /// try schema.plan(db).apply(db)     // DROP TRIGGER, if the text differs; CREATE TRIGGER "repainted" …
   /// ```
   ///
   /// `differences` compares the trigger's text with the trigger in the database. `createTables(of:)` creates a missing

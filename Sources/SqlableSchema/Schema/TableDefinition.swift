@@ -72,7 +72,8 @@ package struct TableDefinition {
     try expression.sql(for: table) { try connection.literal($0, isConstant: false) }
   }
 
-  /// Returns ALTER TABLE … ADD COLUMN. Throws `.schema(.mismatch)` for a column that a table with rows can't get.
+  /// Returns ALTER TABLE … ADD COLUMN. Throws `.schema(.mismatch)` for a column that can't be added to a table with
+  /// rows.
   package func addColumn(_ column: Column, for connection: Connection) throws -> String {
     let options = column.definition.options
     let hasDefault = try options.defaultValue.map { try $0.value(in: column.type) != .null } ?? false
