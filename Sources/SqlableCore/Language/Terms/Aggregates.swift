@@ -75,7 +75,7 @@ extension TypedTerm {
   }
 
   /// All values, or with `distinct: true` all distinct values, as one text: `group_concat(DISTINCT "a")`. The separator
-  /// is a comma: SQLite allows no other with DISTINCT. NULL for no rows. `orderBy` needs SQLite 3.44.
+  /// is a comma: SQLite allows no other one with DISTINCT. NULL for no rows. `orderBy` needs SQLite 3.44.
   public func groupConcat(
     distinct: Bool, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String?> {
@@ -145,7 +145,7 @@ extension SqlTerm {
   }
 
   /// All values, or with `distinct: true` all distinct values, as one text: `group_concat(DISTINCT "a")`. The separator
-  /// is a comma: SQLite allows no other with DISTINCT. NULL for no rows. `orderBy` needs SQLite 3.44.
+  /// is a comma: SQLite allows no other one with DISTINCT. NULL for no rows. `orderBy` needs SQLite 3.44.
   public func groupConcat(
     distinct: Bool, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
