@@ -86,8 +86,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       location.open)
   }
 
-  /// Opens a new database in memory. The handle's children share the database. The database exists until all handles
-  /// are closed.
+  /// Opens a new database in memory, which the handle's children share, and which exists until all handles are closed.
   public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
     try inMemory(configuration, functions: nil)
   }
@@ -343,8 +342,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Registers other handles' functions. Throws if the connection is lost. The caller holds the lock; a failure
-  /// releases the lock.
+  /// Registers other handles' functions. Throws if the connection is lost. Call with the lock, which an error releases.
   private func refresh(_ connection: Connection) throws {
     do {
       if let lost = connection.lost {

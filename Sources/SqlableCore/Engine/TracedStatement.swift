@@ -33,8 +33,8 @@ package struct TracedStatement: Hashable {
 }
 
 extension Connection {
-  /// Starts tracing with `tracer` in place of the present tracer; nil ends tracing. The connection calls the tracer from
-  /// SQLite's trace callbacks and its commit hook.
+  /// Starts tracing with `tracer` in place of the present tracer; nil ends tracing. The connection calls the tracer
+  /// from the trace callbacks and the commit hook of SQLite.
   func trace(with tracer: (any RunTracer)?) {
     self.tracer?.remove()
     self.tracer = tracer
