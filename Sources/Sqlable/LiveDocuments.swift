@@ -16,7 +16,7 @@ extension AnyStatement {
   ///
   /// The live result throws `.invalidStatement` for a statement that writes.
   public func updates(
-    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+    in database: some LocalDatabase, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<Output> {
     let tree = decoded.tree
     let source = LiveQuerySource<Output>(
@@ -45,15 +45,6 @@ extension AnyStatement {
         let number = isFound ? Int(reading.statement.integer(at: 0)) : 0
         return query.form == .exists ? .exists(number != 0) : .number(number)
       })
-    return LiveQuery(pool, source)
-  }
-}
-
-extension SelectQuery {
-  /// True if the query reads whole rows of one model, or their number or existence.
-  fileprivate var readsWholeRows: Bool {
-    let clauses = clauses
-    return clauses.sources.count == 1 && clauses.sources[0].alias == nil && clauses.results == [.model(0)]
-      && !clauses.isDistinct && clauses.groups.isEmpty && clauses.having == nil && clauses.compounds.isEmpty
+    return LiveQuery(database, source)
   }
 }

@@ -28,7 +28,7 @@ extension SqliteDatabase {
 
 /// The observers, traces and functions that the handles of a family or pool share.
 public struct Registrations: Sendable {
-  let root: SqliteDatabase
+  package let root: SqliteDatabase
 
   var registry: ObserverRegistry { root.registry }
   package var functions: FunctionRegistry? { root.lockedAnyway { root.functions } }

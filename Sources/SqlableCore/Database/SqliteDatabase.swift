@@ -276,6 +276,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       hasConnection.store(false, ordering: .releasing)
       isUsable.store(false, ordering: .releasing)
     }
+    registry.sink?.didClose()
   }
 
   /// Closes a handle that has no connection, or is already closed.

@@ -46,6 +46,8 @@ package final class Connection {
   /// A closure that receives SQLite's errors that might mean that the main file is damaged.
   var didFindDamage: ((SqlError) -> Void)?
   @exclusivity(unchecked) package internal(set) var tracer: (any RunTracer)?
+  /// The recorder of the statements that run now; nil unless they are recorded.
+  @exclusivity(unchecked) var recorder: StatementRecorder?
   var firesDeleteTriggersOnReplace = false
   /// The key and settings of an encrypted file; nil if the file is not encrypted.
   var cipher: Cipher?

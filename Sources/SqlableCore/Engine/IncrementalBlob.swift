@@ -34,6 +34,7 @@ package final class IncrementalBlob {
       throw code == SQLITE_ERROR ? IncrementalBlob.meaning(of: error, table, column) : error
     }
     self.handle = handle
+    connection.recorder?.note(reading: column, ofTable: table, inDatabase: database)
     count = Int(sqlite3_blob_bytes(handle))
     if isWritable { connection.writableBlobs += 1 }
   }

@@ -38,31 +38,55 @@ extension Connection {
   func trace(with tracer: (any RunTracer)?) {
     self.tracer?.remove()
     self.tracer = tracer
+    updateTraceCallbacks()
     guard tracer != nil else {
-      sqlite3_trace_v2(handle, 0, nil, nil)
       sqlite3_commit_hook(handle, nil, nil)
       return
     }
-    // Unretained, because SQLite calls nothing after the connection is closed.
-    let context = Unmanaged.passUnretained(self).toOpaque()
-    let events = UInt32(SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE | SQLITE_TRACE_ROW)
-    sqlite3_trace_v2(
-      handle, events,
-      { event, context, statement, _ in
-        guard let context, let statement = statement.map(OpaquePointer.init) else { return 0 }
-        Unmanaged<Connection>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.note(event, statement) }
-        return 0
-      }, context)
     sqlite3_commit_hook(
       handle,
       { context in
         guard let context else { return 0 }
         Unmanaged<Connection>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.tracer?.willCommit() }
         return 0
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// Calls `body`, and returns the statements that ran on this connection meanwhile, with the value of `body`.
+  package func recordingStatements<Value>(_ body: () throws -> Value) rethrows -> (Value, StatementRecorder) {
+    let (outer, recorder) = (self.recorder, StatementRecorder())
+    self.recorder = recorder
+    updateTraceCallbacks()
+    defer {
+      self.recorder = outer
+      updateTraceCallbacks()
+    }
+    return (try body(), recorder)
+  }
+
+  private func updateTraceCallbacks() {
+    var events: Int32 = 0
+    if recorder != nil { events |= SQLITE_TRACE_STMT }
+    if tracer != nil { events |= SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE | SQLITE_TRACE_ROW }
+    guard events != 0 else {
+      sqlite3_trace_v2(handle, 0, nil, nil)
+      return
+    }
+    // Unretained, because SQLite calls nothing after the connection is closed.
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    sqlite3_trace_v2(
+      handle, UInt32(events),
+      { event, context, statement, _ in
+        guard let context, let statement = statement.map(OpaquePointer.init) else { return 0 }
+        Unmanaged<Connection>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.note(event, statement) }
+        return 0
       }, context)
   }
 
   private func note(_ event: UInt32, _ statement: OpaquePointer) {
+    if let recorder, Int32(event) == SQLITE_TRACE_STMT, !isVersionCheck(statement) {
+      recorder.note(TracedStatement(statement))
+    }
     guard let tracer, !tracer.isPaused else { return }
     switch Int32(event) {
     case SQLITE_TRACE_ROW: tracer.didReadRow(TracedStatement(statement))

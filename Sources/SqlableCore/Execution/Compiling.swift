@@ -31,7 +31,8 @@ extension Connection {
   /// Returns the compiled statement of a query, with its values bound.
   func prepared(_ query: SelectQuery, of kind: SqlBuffer.KeyKind) throws -> (statement: PreparedStatement, hasKey: Bool)
   {
-    try prepared(kind) {
+    recorder?.note(query)
+    return try prepared(kind) {
       if sql.isKey, sql.append(keyOfPlain: query, parameters) { return }
       try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
     }

@@ -1,4 +1,4 @@
-/// A receiver of the commits of a handle's descendants. Called on the committing thread, in the order of commits.
+/// A receiver of the commits of a handle and its descendants. Called on the committing thread, in the order of commits.
 ///
 /// A sink must be fast, and must not call user code.
 package protocol CommitSink: AnyObject, Sendable {
@@ -12,6 +12,8 @@ package protocol CommitSink: AnyObject, Sendable {
   func willDetectOtherCommits()
   /// Reports that another connection has committed, or might have committed.
   func didCommitElsewhere()
+  /// Reports that the handle of the sink's registry was closed.
+  func didClose()
 }
 
 /// The changes of a committed transaction.

@@ -87,6 +87,13 @@ package final class HandleObservation {
     return wanted
   }
 
+  /// The sinks of this handle and its ancestors.
+  private var sinks: [any CommitSink] {
+    var sinks = ancestors.compactMap(\.sink)
+    if let own = registry.sink { sinks.append(own) }
+    return sinks
+  }
+
   /// Looks up the key positions of the observed tables, unless the schema is unchanged since the last lookup.
   ///
   /// Call at the start of every transaction, and before each write inside a transaction. Inside a transaction, looks
@@ -119,15 +126,15 @@ package final class HandleObservation {
   package func detectOtherCommits() throws {
     // Notify before the check: a commit during the check requires another check. The first check proves nothing,
     // because there is no earlier version to compare with.
-    if dataVersion != nil { for ancestor in ancestors { ancestor.sink?.willDetectOtherCommits() } }
+    if dataVersion != nil { for sink in sinks { sink.willDetectOtherCommits() } }
     let current: Int64
     do { current = try connection.dataVersion() } catch {
-      for ancestor in ancestors { ancestor.sink?.didCommitElsewhere() }
+      for sink in sinks { sink.didCommitElsewhere() }
       throw error
     }
     let isNew = dataVersion.map { $0 != current } ?? false
     dataVersion = current
-    if isNew { for ancestor in ancestors { ancestor.sink?.didCommitElsewhere() } }
+    if isNew { for sink in sinks { sink.didCommitElsewhere() } }
   }
 
   /// True if the schema must be checked before the next write of the open transaction.
@@ -201,7 +208,7 @@ package final class HandleObservation {
   func commit(_ commit: () throws -> Void) throws {
     // An interest in all commits includes commits that change only the schema.
     let isWanted = interest.commits && connection.isWriting
-    guard !ancestors.isEmpty, isWanted || !buffer.isEmpty else {
+    guard isWanted || !ancestors.isEmpty && !buffer.isEmpty else {
       let isWriting = connection.isWriting
       try commit()
       handOver()
@@ -209,7 +216,7 @@ package final class HandleObservation {
       return isWriting ? notifyLatecomers() : ()
     }
     let isSchemaNew = isWanted && schemaAtBegin.map { (try? connection.schemaVersion()) != $0 } ?? true
-    let sinks = isWanted ? ancestors.compactMap(\.sink) : []
+    let sinks = isWanted ? sinks : []
     try order.lock.withLock { _ in
       for sink in sinks { sink.commitBegins() }
       defer { for sink in sinks { sink.commitEnds() } }
@@ -222,7 +229,7 @@ package final class HandleObservation {
   /// Calls `commit` for an unrecorded change of any table, such as a restore. Notifies the sinks if `commit` returns
   /// true.
   package func commitUnrecorded(_ commit: () throws -> Bool) throws {
-    let sinks = ancestors.compactMap(\.sink)
+    let sinks = sinks
     try order.lock.withLock { _ in
       for sink in sinks { sink.commitBegins() }
       defer { for sink in sinks { sink.commitEnds() } }
@@ -242,8 +249,8 @@ package final class HandleObservation {
         pendingCount.store(pending.count, ordering: .releasing)
       }
     }
+    for sink in sinks { sink.didCommit(commit) }
     for ancestor in ancestors {
-      ancestor.sink?.didCommit(commit)
       guard !commit.rows.isEmpty, let recipients = ancestor.recipients(for: commit.rows) else { continue }
       ancestor.queue.async { recipients.deliver() }
     }
@@ -252,7 +259,7 @@ package final class HandleObservation {
   /// Reports the commit to subscribers added after `interest` was read. Such a subscriber might have read old rows.
   private func notifyLatecomers() {
     guard ObserverRegistry.changes != seenChanges, wanted != interest else { return }
-    for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(recordedSince: changesAtBegin)) }
+    for sink in sinks { sink.didCommit(CommittedChanges(recordedSince: changesAtBegin)) }
   }
 
   // MARK: Delivery

@@ -42,7 +42,7 @@ package final class ObserverRegistry: Sendable {
   /// The process-wide count of changes to observers.
   package static var changes: Int { changeCount.load(ordering: .acquiring) }
 
-  let parent: ObserverRegistry?
+  package let parent: ObserverRegistry?
   private let state = LockedValue(State())
   private let versionCounter = Atomic(0)
 
@@ -137,7 +137,7 @@ package final class ObserverRegistry: Sendable {
 
   // MARK: The sink
 
-  /// The sink, which receives the commits of this registry's descendants. The reference is weak.
+  /// The sink, which receives the commits of this registry's handle and its descendants. The reference is weak.
   package var sink: (any CommitSink)? {
     get { state.withLock { $0.sink } }
     set { change { $0.sink = newValue } }

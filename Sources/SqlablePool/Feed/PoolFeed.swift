@@ -3,6 +3,11 @@ import Glibc
 import SqlableCore
 import Synchronization
 
+/// A weak reference to the pool, for the feed. The feed is created before the pool and can outlive the pool.
+private struct WeakPool {
+  weak var pool: SqlitePool?
+}
+
 /// The link between the pool's commits and its loops: notifies loops of commits by the pool and by other processes.
 ///
 /// The committing thread appends the recorded changes to the commit queue. A dispatch queue matches the commits with
@@ -64,6 +69,7 @@ package final class PoolFeed: CommitSink {
   private let loops = Atomic(0)
   private let numbers = Atomic(0)
   private let registry: ObserverRegistry
+  private let weakPool = LockedValue(WeakPool())
   /// The live results that several loops share.
   let sharedResults = LiveQueryRegistry()
   /// The in-memory tables that evaluate row filters.
@@ -80,6 +86,12 @@ package final class PoolFeed: CommitSink {
     filterTables = FilterTables(root: root)
     self.watch = watch
     root.registry.sink = self
+  }
+
+  /// The pool that the loops read from; nil after its deinit.
+  var pool: SqlitePool? {
+    get { weakPool.withLock { $0.pool } }
+    set { weakPool.withLock { $0.pool = newValue } }
   }
 
   func newNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
@@ -225,6 +237,8 @@ package final class PoolFeed: CommitSink {
   package func commitEnds() { commitCount.add(1, ordering: .acquiringAndReleasing) }
 
   package func willDetectOtherCommits() { checkCount.add(1, ordering: .acquiringAndReleasing) }
+
+  package func didClose() { end() }
 
   package func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
 

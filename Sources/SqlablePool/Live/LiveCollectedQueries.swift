@@ -13,27 +13,27 @@ extension CollectedQuery where Source: Hashable, Output: Sendable {
   ///
   /// The filter is not evaluated for changed rows. Throws the errors of running the query.
   public func updates(
-    in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+    in database: some LocalDatabase, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<Output> {
-    LiveQuery(pool, LiveQuerySource(of: self, .init(file: file, line: line)))
+    LiveQuery(database, LiveQuerySource(of: self, .init(file: file, line: line)))
   }
 }
 
 extension ScalarQuery {
   /// Returns a live result: the current value, and a new value after every commit that could change the value.
   public func updates(
-    in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+    in database: some LocalDatabase, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<Value> {
-    LiveQuery(pool, LiveQuerySource(of: self, .init(file: file, line: line)))
+    LiveQuery(database, LiveQuerySource(of: self, .init(file: file, line: line)))
   }
 }
 
 extension DecodedRows where Value: Sendable {
   /// Returns a live result: the current decoded rows, and new rows after every commit that could change the result.
   public func updates(
-    in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+    in database: some LocalDatabase, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<[Value]> {
-    LiveQuery(pool, LiveQuerySource(of: self, .init(file: file, line: line)))
+    LiveQuery(database, LiveQuerySource(of: self, .init(file: file, line: line)))
   }
 }
 

@@ -8,8 +8,8 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
   private let pool: SqlitePool
   private let source: LiveQuerySource<Value>
 
-  package init(_ pool: SqlitePool, _ source: LiveQuerySource<Value>) {
-    self.pool = pool
+  package init(_ database: some LocalDatabase, _ source: LiveQuerySource<Value>) {
+    pool = database.livePool
     self.source = source
   }
 
@@ -44,8 +44,8 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
         }
       } catch {
         isEnded = true
-        // The pool was closed during the read, so the sequence ends.
-        if !pool.isOpen, (error as? SqlError)?.kind == .closed { return nil }
+        // The pool or handle was closed during the read, so the sequence ends.
+        if !pool.isOpen || !pool.root.isOpen, (error as? SqlError)?.kind == .closed { return nil }
         throw error
       }
       isEnded = true
@@ -58,10 +58,14 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
 @available(*, deprecated, renamed: "LiveQuery")
 public typealias Updates<Value: Sendable> = LiveQuery<Value>
 
-/// The row rule of a live result for one version of the schema.
+/// The reads and the row rule of a live result for one version of the schema.
 struct LiveQueryRule: Sendable {
   let schemaVersion: Int64
-  let rule: RowRule
+  var rule = RowRule()
+  /// The columns that all runs of a closure have read; empty for a statement.
+  var read = ReadColumns()
+  /// The query of the row rule, if each run of a closure has read the result of this query alone; nil otherwise.
+  var query: SelectQuery?
 }
 
 /// The source of a live result: the identity, the SQL, and the closure that reads the rows.
@@ -71,6 +75,8 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     let value: Value
     let contents: LiveQueryContents?
     let pageEnd: PageBoundary?
+    /// True if the columns or the rule became known after the rows were read. Commits in between may be unnoticed.
+    var isExpectedLate = false
   }
 
   let key: LiveQueryRegistry.Key
@@ -78,11 +84,17 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
   let callSite: CallSite
   /// True if the sequence skips a result that equals the previous result.
   let onlyChanges: Bool
-  /// Returns the SQL of all statements of the source.
-  let texts: @Sendable () throws -> [String]
-  /// Returns the statement whose filter selects the rows; nil without such a statement.
-  let filtered: @Sendable () throws -> SelectQuery?
-  let rows: @Sendable (SqliteDatabase, inout LiveQueryNotes) throws -> Value
+  private let work: Work
+
+  private enum Work {
+    /// A query: `texts` returns the SQL of all its statements, `filtered` the statement whose filter selects the rows,
+    /// or nil without such a statement.
+    case query(
+      texts: @Sendable () throws -> [String], filtered: @Sendable () throws -> SelectQuery?,
+      rows: @Sendable (SqliteDatabase, inout LiveQueryNotes) throws -> Value)
+    /// A closure, and the contents of its value for comparing results.
+    case closure(@Sendable (SqliteDatabase) throws -> Value, contents: @Sendable (Value) -> LiveQueryContents?)
+  }
 
   package init(
     key: LiveQueryRegistry.Key, callSite: CallSite, onlyChanges: Bool, texts: @escaping @Sendable () throws -> [String],
@@ -92,30 +104,61 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     self.key = key
     self.callSite = callSite
     self.onlyChanges = onlyChanges
-    self.texts = texts
-    self.filtered = filtered
-    self.rows = rows
+    work = .query(texts: texts, filtered: filtered, rows: rows)
   }
 
-  /// Reads the result. First calls `expect` with the columns, if they are unknown or the schema has changed.
+  init(
+    key: LiveQueryRegistry.Key, callSite: CallSite, closure: @escaping @Sendable (SqliteDatabase) throws -> Value,
+    contents: (@Sendable (Value) -> LiveQueryContents)? = nil
+  ) {
+    self.key = key
+    self.callSite = callSite
+    onlyChanges = contents != nil
+    work = .closure(closure, contents: { contents?($0) })
+  }
+
+  /// True if the read is a single query, which may run on the calling thread.
+  var isShort: Bool { if case .query = work { true } else { false } }
+
+  /// Reads the result. Calls `expect` with the columns if they are unknown or have changed.
   func read(
     _ db: SqliteDatabase, _ known: LiveQueryRule?, _ feed: PoolFeed, expect: (ReadColumns, RowRule) -> Void
   ) throws -> Fetched {
-    let version = try db.locked { try db.openConnection().schemaVersion() }
-    var result = LiveQueryRule(schemaVersion: version, rule: known?.rule ?? RowRule())
-    if known?.schemaVersion != version {
-      let read = try columnsRead(db, version, feed)
-      let rule = try rowRule(db, read, feed)
-      expect(read, rule)
-      result = LiveQueryRule(schemaVersion: version, rule: rule)
+    switch work {
+    case .query(let texts, let filtered, let rows):
+      let version = try db.locked { try db.openConnection().schemaVersion() }
+      var result = LiveQueryRule(schemaVersion: version, rule: known?.rule ?? RowRule())
+      if known?.schemaVersion != version {
+        let read = try columnsRead(by: texts(), db, version, feed)
+        result.rule = try rowRule(filtered(), db, read, feed)
+        expect(read, result.rule)
+      }
+      var notes = LiveQueryNotes(comparing: onlyChanges, result.rule.page)
+      let value = try rows(db, &notes)
+      return Fetched(rule: result, value: value, contents: notes.contents, pageEnd: notes.pageEnd)
+    case .closure(let body, let contents):
+      return try db.transaction(.deferred) { db in
+        let (value, recorder) = try db.locked { try db.openConnection().recordingStatements { try body(db) } }
+        let version = try db.locked { try db.openConnection().schemaVersion() }
+        let before = known.flatMap { $0.schemaVersion == version ? $0 : nil }
+        var result = before ?? LiveQueryRule(schemaVersion: version, query: recorder.onlyQuery)
+        result.read.formUnion(try columnsRead(by: recorder.texts, db, version, feed))
+        if result.query != recorder.onlyQuery { result.query = nil }
+        let isLate = before == nil || before?.read != result.read || before?.query != result.query
+        if isLate {
+          let query = result.query.flatMap { $0.readsWholeRows ? $0 : nil }
+          result.rule = RowRule(filter: try rowRule(query, db, result.read, feed).filter)
+          expect(result.read, result.rule)
+        }
+        return Fetched(rule: result, value: value, contents: contents(value), pageEnd: nil, isExpectedLate: isLate)
+      }
     }
-    var notes = LiveQueryNotes(comparing: onlyChanges, result.rule.page)
-    let value = try rows(db, &notes)
-    return Fetched(rule: result, value: value, contents: notes.contents, pageEnd: notes.pageEnd)
   }
 
-  private func columnsRead(_ db: SqliteDatabase, _ version: Int64, _ feed: PoolFeed) throws -> ReadColumns {
-    try texts().reduce(into: ReadColumns()) { all, text in
+  private func columnsRead(
+    by texts: some Sequence<String>, _ db: SqliteDatabase, _ version: Int64, _ feed: PoolFeed
+  ) throws -> ReadColumns {
+    try texts.reduce(into: ReadColumns()) { all, text in
       let key = PoolFeed.ReadKey(text: text, schemaVersion: version)
       if let known = feed.columnsRead(key) { return all.formUnion(known) }
       let read = try db.locked { try db.openConnection().columnsRead(by: text) }
@@ -124,8 +167,10 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     }
   }
 
-  private func rowRule(_ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed) throws -> RowRule {
-    guard !read.readsUnobserved, read.tables.count == 1, let query = try filtered() else { return RowRule() }
+  private func rowRule(
+    _ query: SelectQuery?, _ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed
+  ) throws -> RowRule {
+    guard let query, !read.readsUnobserved, read.tables.count == 1 else { return RowRule() }
     // SQLite sorts texts differently in UTF-16 than in the library's UTF-8 copy.
     guard try db.locked({ try db.openConnection().pragma("PRAGMA main.encoding") }) == "UTF-8" else {
       return RowRule()

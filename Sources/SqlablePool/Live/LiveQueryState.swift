@@ -233,6 +233,11 @@ struct LiveQueryState<Value: Sendable> {
     if !waiting.isEmpty, position > fetchPosition { needsFetch = true }
   }
 
+  /// Invalidates a fetch whose columns became known after the rows were read, if there were commits in between.
+  mutating func didExpectLate(_ fetch: Fetch, until position: Int) {
+    if position > fetch.position { invalidate(position) }
+  }
+
   private func staleness(after commit: CommittedChanges?) -> Staleness {
     guard let commit, let read, !read.readsUnobserved else { return .stale }
     var rows: [RowImages] = []

@@ -30,10 +30,10 @@ extension Statement where Output == [Model] {
   /// With `onlyChanges`, the sequence skips a result that equals the previous result. For this comparison, each loop
   /// stores the previous result as bytes.
   public func updates(
-    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+    in database: some LocalDatabase, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<[Model]> {
     LiveQuery(
-      pool,
+      database,
       source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         var models: [Model] = []
         while try reading.step() {
@@ -48,10 +48,10 @@ extension Statement where Output == [Model] {
 extension Statement where Output == Model? {
   /// Returns a live result: the current row or nil, and a new value after every commit that could change the row.
   public func updates(
-    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+    in database: some LocalDatabase, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<Model?> {
     LiveQuery(
-      pool,
+      database,
       source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         guard try reading.step() else { return nil }
         notes.add(reading.statement)
@@ -64,10 +64,10 @@ extension Statement where Output == Int {
   /// Returns a live result: the current number of rows, and a new number after every commit that could change the
   /// count.
   public func updates(
-    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+    in database: some LocalDatabase, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<Int> {
     LiveQuery(
-      pool,
+      database,
       source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         guard try reading.step() else { return 0 }
         notes.add(reading.statement)
@@ -79,10 +79,10 @@ extension Statement where Output == Int {
 extension Statement where Output == Bool {
   /// Returns a live result: true if a row exists, and a new value after every commit that could change the answer.
   public func updates(
-    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+    in database: some LocalDatabase, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<Bool> {
     LiveQuery(
-      pool,
+      database,
       source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         guard try reading.step() else { return false }
         notes.add(reading.statement)
@@ -96,7 +96,7 @@ extension Select where Row: Sendable {
   ///
   /// Filters are not evaluated for changed rows.
   public func updates(
-    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+    in database: some LocalDatabase, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<[Row]> {
     let source = LiveQuerySource<[Row]>(
       key: .init(self, [Row].self, onlyChanges: onlyChanges), callSite: .init(file: file, line: line),
@@ -112,7 +112,7 @@ extension Select where Row: Sendable {
         }
         return rows
       })
-    return LiveQuery(pool, source)
+    return LiveQuery(database, source)
   }
 }
 
@@ -128,14 +128,14 @@ extension SqlRows where Row: Sendable {
   /// changed rows. Loops over equal texts with equal values and one type of rows share their reads. The sequence throws
   /// `.invalidStatement` for SQL other than a query, and the errors of running the query.
   public func updates(
-    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+    in database: some LocalDatabase, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<[Row]> {
     let source = LiveQuerySource<[Row]>(
       key: .init(key, [Row].self, onlyChanges: onlyChanges), callSite: .init(file: file, line: line),
       onlyChanges: onlyChanges, texts: { [try followed] },
       filtered: { nil },
       rows: { db, notes in try read(db) { notes.add($0) } })
-    return LiveQuery(pool, source)
+    return LiveQuery(database, source)
   }
 }
 
@@ -143,9 +143,9 @@ extension AssociatedQuery {
   /// Returns a live result: the current rows with their associated rows, and new rows after every commit that could
   /// change the result.
   public func updates(
-    in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+    in database: some LocalDatabase, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<[(Root, repeat each Part)]> {
-    LiveQuery(pool, LiveQuerySource(of: self, .init(file: file, line: line)))
+    LiveQuery(database, LiveQuerySource(of: self, .init(file: file, line: line)))
   }
 }
 

@@ -179,15 +179,22 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
 
   private func read(_ fetch: State.Fetch, _ known: LiveQueryRule?) async {
     do {
-      let fetched = try await pool.performStatement(.read, at: source.callSite) { [self] db in
-        try source.read(db, known, pool.feed) { expect($0, $1) }
-      }
+      let run = { @Sendable [self] (db: SqliteDatabase) in try source.read(db, known, pool.feed) { expect($0, $1) } }
+      let fetched =
+        source.isShort
+        ? try await pool.performStatement(.read, at: source.callSite, run)
+        : try await pool.perform(.read, at: source.callSite, run)
       let latest = withState { state in
         state.knownRule = fetched.rule
         return state.latest
       }
       let isSame = latest != nil && fetched.contents != nil && latest?.contents == fetched.contents
-      wakes.wake(withState { $0.take(fetch, fetched.value, fetched.contents, isSame: isSame, fetched.pageEnd) })
+      wakes.wake(
+        withState { state in
+          let woken = state.take(fetch, fetched.value, fetched.contents, isSame: isSame, fetched.pageEnd)
+          if fetched.isExpectedLate { state.didExpectLate(fetch, until: pool.feed.position) }
+          return woken
+        })
     } catch {
       wakes.wake(
         withState { state in

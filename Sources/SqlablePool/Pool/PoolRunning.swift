@@ -202,6 +202,10 @@ extension SqlitePool {
   /// Makes the writer check for other connections' commits when the writer is free. Calls `answered` after the check,
   /// or immediately if the pool accepts no call.
   func haveWriterCheck(_ answered: @escaping @Sendable () -> Void) {
+    guard !isForLiveResults else {
+      try? root.detectOtherCommits()
+      return answered()
+    }
     let callSite = CallSite(file: #fileID, line: #line)
     func detect(_ db: SqliteDatabase) throws -> TransactionResult {
       try db.detectOtherCommits()

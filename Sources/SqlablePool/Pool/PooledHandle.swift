@@ -40,7 +40,8 @@ package final class PooledHandle: @unchecked Sendable {
       }
       return database
     }
-    let database = try root.createChild(isReadOnly: !isWriter)
+    // A database in memory can't be opened read-only; `query_only` below refuses writes.
+    let database = try root.createChild(isReadOnly: !isWriter && !root.isInMemory)
     try database.use(interruption, isReadOnly: !isWriter, maximumWalSize: maximumWalSize)
     if isWriter {
       // From here on, the writer detects other connections' commits. The polling connection detects earlier commits.

@@ -4,11 +4,6 @@ import SqlableCore
 import SqlableTracing
 import Synchronization
 
-/// A weak reference to the pool, for the feed. The feed is created before the pool and can outlive the pool.
-private struct WeakPool {
-  weak var pool: SqlitePool?
-}
-
 /// A database file with one writer and several readers, shared by the threads and tasks of a service.
 ///
 /// ```swift
@@ -38,6 +33,8 @@ public final class SqlitePool: Sendable {
   /// The parent of all handles, which keeps the database open and stores the shared observers and functions.
   package let root: SqliteDatabase
   let feed: PoolFeed
+  /// True if the pool only reads the live results of a handle.
+  let isForLiveResults: Bool
   /// The lock that lets pools on the same file, mostly in other processes, take turns at writing.
   let gate: FairWriterLock
   package let memory: SharedMemoryDirectory?
@@ -79,19 +76,30 @@ public final class SqlitePool: Sendable {
     return try SqlitePool(memory.file, configuration, memory: memory)
   }
 
-  private init(_ filepath: String, _ configuration: PoolConfiguration, memory: SharedMemoryDirectory?) throws {
+  private convenience init(
+    _ filepath: String, _ configuration: PoolConfiguration, memory: SharedMemoryDirectory?
+  ) throws {
     try configuration.validate()
+    let root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
+    self.init(root, configuration, memory: memory)
+  }
+
+  /// Creates a pool whose handles are children of `root`. With `isForLiveResults`, another owner writes and closes.
+  init(
+    _ root: SqliteDatabase, _ configuration: PoolConfiguration, memory: SharedMemoryDirectory? = nil,
+    isForLiveResults: Bool = false
+  ) {
+    self.isForLiveResults = isForLiveResults
     self.configuration = configuration
     self.memory = memory
-    root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
-    let weak = LockedValue(WeakPool())
+    self.root = root
     feed = PoolFeed(root: root) { [root] feed in
       // A forked process needs no monitor, because loops fail when they read.
       root.isForked
         ? nil
         : configuration.pollInterval.map { interval in
-          ExternalCommitMonitor(feed, root, every: interval) { answered in
-            weak.withLock { $0.pool }?.haveWriterCheck(answered)
+          ExternalCommitMonitor(feed, root, every: interval) { [weak feed] answered in
+            feed?.pool?.haveWriterCheck(answered)
           }
         }
     }
@@ -106,7 +114,7 @@ public final class SqlitePool: Sendable {
         self?.publishLongWrite()
       }
     }
-    weak.withLock { $0.pool = self }
+    feed.pool = self
     if let totals { trace { event in totals.add(event) } }
     MemoryUsers.add(self)
   }

@@ -115,9 +115,29 @@ import Testing
         let names = SQL("SELECT name FROM bicycle WHERE color = \(color) ORDER BY name").rows(as: String.self)
         for try await reds in names.updates(in: pool) { print(reds) }
       },
+      Task {
+        let summary = pool.updates { db in
+          let colors = try db.query("SELECT DISTINCT color FROM bicycle ORDER BY color", as: String.self)
+          return (count: try Bicycle.count().run(db), colors: colors)
+        }
+        for try await (count, colors) in summary { print(count, colors) }
+      },
     ]
     try await Bicycle(name: "Norco", color: "red").insert().run(pool)
     try await pool.close()
     for loop in loops { try await loop.value }
+  }
+
+  @Test func handlesHaveLiveResults() async throws {
+    try await withDirectoryAsync { directory in
+      let db = try SqliteDatabase(filepath: directory + "/bikes.sqlite")
+      try db.createTables(Person.self, Bicycle.self)
+      let loop = Task {
+        for try await count in Bicycle.count().updates(in: db, onlyChanges: true) { print(count) }
+      }
+      try Bicycle(name: "Norco", color: "red").insert().run(db)
+      try db.close()
+      try await loop.value
+    }
   }
 }

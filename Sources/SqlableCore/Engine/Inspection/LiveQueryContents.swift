@@ -3,8 +3,18 @@ import CSqlableSQLite
 /// The values of a result, stored as bytes, for comparing two results.
 package struct LiveQueryContents: Equatable {
 
-  package init() {}
   private var bytes: [UInt8] = []
+  /// The value of a closure, whose rows are not recorded; nil for a statement.
+  private var value: (any Equatable & Sendable)?
+
+  package init() {}
+
+  package init(_ value: some Equatable & Sendable) { self.value = value }
+
+  package static func == (one: LiveQueryContents, other: LiveQueryContents) -> Bool {
+    func isEqual<Value: Equatable>(_ value: Value) -> Bool { value == other.value as? Value }
+    return one.bytes == other.bytes && (one.value.map { isEqual($0) } ?? (other.value == nil))
+  }
 
   package mutating func add(_ statement: PreparedStatement) {
     let handle = statement.handle

@@ -34,9 +34,11 @@ extension Connection {
     let code = sqlite3_set_authorizer(
       handle,
       { context, action, table, column, database, _ in
-        guard action == SQLITE_READ, let context, let table else { return SQLITE_OK }
+        guard let context, let table else { return SQLITE_OK }
         let notes = Unmanaged<Notes>.fromOpaque(context).takeUnretainedValue()
         let name = String(cString: table).foldedName
+        if action == SQLITE_PRAGMA, !name.isPragmaOfSchema { notes.read.readsUnobserved = true }
+        guard action == SQLITE_READ else { return SQLITE_OK }
         // SQLite reports a view or common table expression without a database, and then the tables that the view
         // reads.
         if let database, String(cString: database) != "main" { notes.read.readsUnobserved = true }
@@ -51,7 +53,22 @@ extension Connection {
     var sql = sql
     _ = try sql.withUTF8 { try compileFirst($0) }
     var read = notes.read
-    if !unobserved.isDisjoint(with: read.tables.keys) { read.readsUnobserved = true }
+    if !unobserved.isDisjoint(with: read.tables.keys) || read.tables.keys.contains(where: \.isTableOfAllData) {
+      read.readsUnobserved = true
+    }
     return read
+  }
+}
+
+extension [UInt8] {
+  /// True for the folded name of a PRAGMA whose result changes only with the schema.
+  fileprivate var isPragmaOfSchema: Bool {
+    ["table_", "index_", "foreign_key_list", "database_list", "encoding"].contains { starts(with: $0.utf8) }
+  }
+
+  /// True for the folded name of a table that SQLite computes from the file, and that any commit can change.
+  fileprivate var isTableOfAllData: Bool {
+    if starts(with: "pragma_".utf8) { return !Array(dropFirst("pragma_".utf8.count)).isPragmaOfSchema }
+    return elementsEqual("dbstat".utf8) || elementsEqual("sqlite_dbpage".utf8)
   }
 }

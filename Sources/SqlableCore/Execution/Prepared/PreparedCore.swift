@@ -14,6 +14,8 @@ final class PreparedCore {
   private let layout: ResultLayout?
   /// The expected columns of a handwritten query, which can change with the schema; nil for other statements.
   private let textColumns: ExpectedColumns?
+  /// True for a DELETE, which must be compiled with the hook installed: without a filter, it would not call the hook.
+  private let isDelete: Bool
   /// True if the text of a change contains the word FAIL, which might be part of OR FAIL.
   private let mayKeepFailedRows: Bool
   private let site: CallSite
@@ -133,7 +135,8 @@ final class PreparedCore {
     self.names = names
     var text = sql.text
     self.sql = text
-    mayKeepFailedRows = changesRows && text.withUTF8(\.containsFail)
+    (isDelete, mayKeepFailedRows) =
+      changesRows ? text.withUTF8 { ($0.verb == "DELETE", $0.containsFail) } : (false, false)
     var (fixed, lists): ([(Int32, DatabaseValue)], [(Int32, ValueList)]) = ([], [])
     for (position, value) in parameters.parameters.enumerated() {
       let index = Int32(position + 1)
@@ -239,7 +242,7 @@ final class PreparedCore {
       defer { if let bound { connection.finish(bound) } }
       return try db.writing(on: connection, mayKeep: mayKeepFailedRows) {
         // If the hook was installed since the refresh above, the slot has dropped the statement.
-        guard let bound, kept.statement != nil else {
+        guard let bound, !isDelete || kept.statement != nil else {
           return try connection.runToEnd(begin(values, connection))
         }
         return try connection.stepToEnd(bound)
