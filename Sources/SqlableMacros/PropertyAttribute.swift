@@ -98,7 +98,8 @@ extension PropertyAttribute {
     case .embedded, .fullText, .index, .transient: return []
     case .collate: return arguments.first.map { [$0.expression.qualified(by: "Collate")] } ?? []
     case .defaultValue:
-      guard let value = arguments.first?.expression ?? property.initialValue else { return [] }
+      if let argument = arguments.first { return ["Default(\(argument.text))"] }
+      guard let value = property.initialValue else { return [] }
       return ["Default(\(value.qualified(by: property.wrappedType ?? "")))"]
     case .foreignKey:
       let target = (syntax.attributeName.as(IdentifierTypeSyntax.self)?.genericArgumentClause?.arguments)?

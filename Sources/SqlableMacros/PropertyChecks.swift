@@ -191,9 +191,11 @@ extension ModelDeclaration {
     guard attribute.arguments.isEmpty, let value = property.initialValue, value.isComputed(property.wrappedType)
     else { return }
     let text = value.trimmedDescription
+    let advice =
+      ["Date()", "Date.now", ".now"].contains(text)
+      ? "for the time of the insert, write @Default(.now)" : "to share the value, write @Default(\(text))"
     mistakes.add(
-      "@Default needs a constant: all rows would share one value of \(text); to share the value, write "
-        + "@Default(\(text))",
+      "@Default needs a constant: all rows would share one value of \(text); \(advice)",
       "default", at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
   }
 

@@ -9,15 +9,16 @@ import SqlableSchema
 /// ```
 ///
 /// Each struct is converted to the values that an insert would store, including defaults. If a struct leaves out an
-/// integer key, the row gets the next free number. Constraints other than NOT NULL are not checked, unless the model
-/// has a full-text index.
+/// integer key, the row gets the next free number. A default that is an SQL expression or the current time is computed
+/// in each evaluation. Constraints other than NOT NULL are not checked, unless the model has a full-text index.
 public struct MemoryTables: Sendable {
   fileprivate var tables: [Table] = []
   fileprivate var functions: FunctionRegistry?
 
   fileprivate struct Table: Sendable {
     let info: TableInfo
-    var rows: [[DatabaseValue]] = []
+    /// The values by column; nil for a default that SQLite computes.
+    var rows: [[DatabaseValue?]] = []
     /// The integer key of the next row that leaves out its key.
     var nextKey: Int64? = 1
   }
@@ -75,10 +76,10 @@ public struct MemoryTables: Sendable {
 
 extension MemoryTables.Table {
   fileprivate mutating func add(_ values: RowValues) throws {
-    var row: [DatabaseValue] = []
+    var row: [DatabaseValue?] = []
     for (position, column) in info.columns.enumerated() {
-      let value = values[position].isSet ? DatabaseValue(values[position]) : try missing(column, at: position)
-      row.append(value ?? .null)
+      let isSet = values[position].isSet
+      row.append(isSet ? DatabaseValue(values[position]) ?? .null : try missing(column, at: position))
     }
     if info.keyIsRowid, case .integer(let key) = row[info.key[0]], let next = nextKey, key >= next {
       nextKey = key == .max ? nil : key + 1
@@ -86,13 +87,14 @@ extension MemoryTables.Table {
     rows.append(row)
   }
 
-  /// Returns the value of a column that a struct left out.
+  /// Returns the value of a column that a struct left out; nil for a default that SQLite computes.
   private func missing(_ column: Column, at position: Int) throws -> DatabaseValue? {
     if info.keyIsRowid, info.key[0] == position {
       guard let nextKey else { throw SqlError(.full, message: "database or disk is full", code: 13, table: info.name) }
       return .integer(nextKey)
     }
-    return try column.definition.options.defaultValue?.value(in: column.type)
+    guard let value = column.definition.options.defaultValue else { return .null }
+    return try value.constant(in: column.type)
   }
 
   fileprivate func create(in db: SqliteDatabase) throws {
@@ -114,16 +116,33 @@ extension MemoryTables.Table {
   fileprivate func fill(_ connection: Connection) throws {
     guard !rows.isEmpty else { return }
     let positions = info.columns.indices.filter { info.columns[$0].definition.options.generated == nil }
-    let names = positions.map { info.columns[$0].name.quotedName }.joined(separator: ", ")
-    let holders = [String](repeating: "?", count: positions.count).joined(separator: ", ")
-    let statement = try connection.prepareText(
-      "INSERT INTO \(info.name.quotedName) (\(names)) VALUES (\(holders))")
+    let statement = try insert(positions, connection)
     defer { statement.reset() }
     for row in rows {
-      statement.rewind()
-      for (number, position) in positions.enumerated() { try statement.bindCopy(row[position], at: Int32(number + 1)) }
-      _ = try statement.step()
+      guard row.contains(nil) else {
+        try fill(statement, row, positions)
+        continue
+      }
+      let positions = positions.filter { row[$0] != nil }
+      let statement = try insert(positions, connection)
+      defer { statement.reset() }
+      try fill(statement, row, positions)
     }
+  }
+
+  private func insert(_ positions: [Int], _ connection: Connection) throws -> PreparedStatement {
+    let names = positions.map { info.columns[$0].name.quotedName }.joined(separator: ", ")
+    let holders = [String](repeating: "?", count: positions.count).joined(separator: ", ")
+    let values = positions.isEmpty ? "DEFAULT VALUES" : "(\(names)) VALUES (\(holders))"
+    return try connection.prepareText("INSERT INTO \(info.name.quotedName) \(values)")
+  }
+
+  private func fill(_ statement: PreparedStatement, _ row: [DatabaseValue?], _ positions: [Int]) throws {
+    statement.rewind()
+    for (number, position) in positions.enumerated() {
+      try statement.bindCopy(row[position] ?? .null, at: Int32(number + 1))
+    }
+    _ = try statement.step()
   }
 }
 

@@ -58,6 +58,15 @@ public macro NotNull(onConflict: ConflictPolicy? = nil, name: String? = nil) =
 public macro Default<Value: SqlValue>(_ value: Value) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
+/// Makes the time of the insert the default: `@Default(.now) var createdAt: Date?`. An insert of a struct stores its
+/// property, also nil; see ``Default-struct``.
+@attached(peer)
+public macro Default(_ time: Default.Time) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Makes the value of an SQL expression the default; see ``Default-struct``.
+@attached(peer)
+public macro Default(sql: String) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
 /// Makes the property's initial value the default of its column too.
 ///
 /// ```swift

@@ -114,34 +114,77 @@ public struct NotNull: ColumnOption, Hashable {
   public func apply(to options: inout ColumnOptions) { options.set(\.notNull, to: clauses, "NotNull") }
 }
 
-/// The value that SQLite stores when an insert leaves out the column. The value is converted to the column's type.
+/// The value that SQLite stores when an insert leaves out the column: a constant, the time of the insert, or the value
+/// of an SQL expression.
 ///
 /// ```swift
-/// Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
+/// Column("color", .text, Default("black"))                           // "color" TEXT NOT NULL DEFAULT 'black'
+/// Column("at", .date(.unixSeconds), Default(.now))
+/// // "at" INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER))
+/// Column("token", .text, Default(sql: "hex(randomblob(8))"))         // … DEFAULT (hex(randomblob(8)))
 /// ```
 ///
-/// Every statement of the model throws `.encoding` if the column's type can't store the value. A default is a
-/// constant: SQL expressions such as the time of the insert can't be defaults.
+/// A constant is converted to the column's type. Every statement of the model throws `.encoding` if the column's type
+/// can't store the constant, or if a column with the default `.now` is not a date column. A stored NULL is not replaced
+/// by the default.
 public struct Default: ColumnOption {
-  /// The value's form for each column type, because the original's type is not always `Sendable`.
-  private var forms: [ColumnType.Base: Result<DatabaseValue, SqlError>]
+  private enum Source {
+    /// The value's form for each column type, because the original's type is not always `Sendable`.
+    case value([ColumnType.Base: Result<DatabaseValue, SqlError>])
+    case sql(String)
+    case now
+  }
 
+  private let source: Source
+
+  /// A time that SQLite computes when it stores a row.
+  public enum Time: Sendable, Hashable {
+    /// The time of the insert in UTC, to the millisecond. All rows of one statement get the same time.
+    case now
+  }
+
+  /// Makes the time of the insert the default, in the date format of the column.
+  public init(_ time: Time) { source = .now }
+
+  /// Makes the value of an SQL expression the default. SQLite evaluates the expression for each row.
+  ///
+  /// - Parameter sql: The expression, inserted unchanged. Write the expression in the program; never take it from user
+  ///   input. Creating the table throws `.other` if the expression contains a column or a subquery.
+  public init(sql: String) { source = .sql(sql) }
+
+  /// Makes a constant the default.
   public init(_ value: any SqlValue) {
     func form(_ base: ColumnType.Base) -> Result<DatabaseValue, SqlError> {
       Result { try value.databaseValue(in: ColumnType(base)).checked() }.mapError {
         ($0 as? SqlError) ?? .misuse("SQLite can't store the default")
       }
     }
-    forms = ColumnType.Base.unscaled.reduce(into: [:]) { $0[$1] = form($1) }
+    var forms = ColumnType.Base.unscaled.reduce(into: [:]) { $0[$1] = form($1) }
     for scale in ColumnType.scales {
       let decimalForm = form(.decimal(scale: scale))
       forms[.decimal(scale: scale)] = decimalForm
       // Only decimals depend on the scale: any other value is stored alike for all scales.
       if case .success(let value) = decimalForm, value.storageClass != .integer { break }
     }
+    source = .value(forms)
   }
 
-  package func value(in type: ColumnType) throws -> DatabaseValue {
+  /// Returns the SQL of a default that SQLite computes; nil for a constant.
+  package func expression(in type: ColumnType) throws -> String? {
+    switch source {
+    case .value: return nil
+    case .sql(let text): return text
+    case .now:
+      guard let format = type.dateFormat else {
+        throw SqlError.encoding(expected: type.name, found: "the current time")
+      }
+      return "\(format.function.start)'now'\(format.function.end)"
+    }
+  }
+
+  /// Returns the stored form of a constant; nil for a default that SQLite computes.
+  package func constant(in type: ColumnType) throws -> DatabaseValue? {
+    guard case .value(let forms) = source else { return nil }
     // Only decimals depend on the scale: any other value is stored alike for all scales.
     let other: ColumnType.Base = type.scale == nil ? type.base : .decimal(scale: 0)
     guard let form = forms[type.base] ?? forms[other] else {

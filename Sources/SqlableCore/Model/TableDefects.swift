@@ -73,7 +73,7 @@ extension TableInfo {
         if options.primaryKey != nil { throw wrong("a generated column can't be the primary key") }
       }
       guard let value = options.defaultValue else { continue }
-      do { _ = try value.value(in: column.type) } catch {
+      do { _ = try (value.constant(in: column.type), value.expression(in: column.type)) } catch {
         throw Default.located(error, table: name, column: column)
       }
     }

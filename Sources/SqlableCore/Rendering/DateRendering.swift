@@ -82,20 +82,11 @@ extension Renderer {
   private func writeDate(
     _ terms: [SqlExpression], in format: ColumnType.DateFormat, stack: Int, modifier: () throws -> Void
   ) throws {
-    let (start, end): (StaticString, StaticString) =
-      switch format {
-      case .iso8601, .iso8601AssumingUTC: ("strftime('%Y-%m-%dT%H:%M:%fZ', ", ")")
-      case .sqliteText: ("strftime('%Y-%m-%d %H:%M:%f', ", ")")
-      // The precision of a Julian day is milliseconds.
-      case .unixSecondsWithFraction: ("round((julianday(", ") - 2440587.5) * 86400.0, 3)")
-      case .unixSeconds: ("CAST(strftime('%s', ", ") AS INTEGER)")
-      case .unixMilliseconds: ("CAST(round((julianday(", ") - 2440587.5) * 86400000.0) AS INTEGER)")
-      }
-    sql.append(start)
+    sql.append(format.function.start)
     try writeDate(terms, "adding(_:_:)", stack: stack + 5)
     sql.append(", ")
     try modifier()
-    sql.append(end)
+    sql.append(format.function.end)
   }
 
   /// Writes the first moment of the period that contains a date, in the storage format of the date's column.

@@ -96,6 +96,18 @@ public struct ColumnType: Sendable, Hashable {
     /// True if dates are stored as TEXT.
     var isText: Bool { self == .iso8601 || self == .iso8601AssumingUTC || self == .sqliteText }
 
+    /// The SQL around the arguments of a date function whose result is in this format.
+    var function: (start: StaticString, end: StaticString) {
+      switch self {
+      case .iso8601, .iso8601AssumingUTC: ("strftime('%Y-%m-%dT%H:%M:%fZ', ", ")")
+      case .sqliteText: ("strftime('%Y-%m-%d %H:%M:%f', ", ")")
+      // The precision of a Julian day is milliseconds.
+      case .unixSecondsWithFraction: ("round((julianday(", ") - 2440587.5) * 86400.0, 3)")
+      case .unixSeconds: ("CAST(strftime('%s', ", ") AS INTEGER)")
+      case .unixMilliseconds: ("CAST(round((julianday(", ") - 2440587.5) * 86400000.0) AS INTEGER)")
+      }
+    }
+
     /// True if text without a zone is read as the time in UTC.
     var assumesUTC: Bool { self == .iso8601AssumingUTC || self == .sqliteText }
 

@@ -185,7 +185,7 @@ struct SchemaComparison: Runnable {
       case .unique:
         !difference.isMissing
           || !model.uniques.contains { $0.sql == difference.expected && existing.hasUniqueIndex($0) }
-      // A plan keeps a default that no model can declare, so this default is no difference.
+      // A plan keeps a computed default that the model does not declare, so this default is no difference.
       case .defaultValue: existing.foreignDefault(of: difference.column ?? "", besides: model, info) == nil
       default: true
       }
@@ -194,13 +194,13 @@ struct SchemaComparison: Runnable {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns a column's default that no model could declare, if the model declares none; otherwise nil.
+  /// Returns a column's default that is no constant of the column's type, if the model declares none; otherwise nil.
   func foreignDefault(of column: String, besides model: DatabaseSchema.Table, _ info: TableInfo) -> SchemaText? {
     guard let existing = self[column: column], let value = existing.defaultValue, existing.generated == nil,
       let declared = model[column: column], declared.defaultValue == nil, declared.generated == nil,
       let type = info.columns.first(where: { $0.name.isSameName(as: column) })?.type
     else { return nil }
-    return existing.hasUndeclarableDefault(for: type) ? value : nil
+    return existing.hasComputedDefault(for: type) ? value : nil
   }
 
   fileprivate func hasUniqueIndex(_ constraint: DatabaseSchema.Unique) -> Bool {

@@ -77,8 +77,8 @@ extension SchemaText {
 }
 
 extension DatabaseSchema.Column {
-  /// True if a model's column of a type can't declare the default of the table's column.
-  func hasUndeclarableDefault(for type: ColumnType) -> Bool {
+  /// True if no constant of a model's column of a type is the default of the table's column.
+  func hasComputedDefault(for type: ColumnType) -> Bool {
     guard let defaultValue, !defaultValue.isBlob else { return false }
     return storedDefault.map { !type.stores($0) } ?? true
   }

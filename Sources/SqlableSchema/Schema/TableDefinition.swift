@@ -76,12 +76,14 @@ package struct TableDefinition {
   /// rows.
   package func addColumn(_ column: Column, for connection: Connection) throws -> String {
     let options = column.definition.options
-    let hasDefault = try options.defaultValue.map { try $0.value(in: column.type) != .null } ?? false
+    let hasDefault = try options.defaultValue.map { try $0.constant(in: column.type) != .null } ?? false
     let reason: String? =
       if isKey(column) { "it is part of the primary key" } else if options.isUnique {
         "it is unique"
       } else if options.generated?.isStored == true {
         "it is generated and stored"
+      } else if try options.defaultValue?.expression(in: column.type) != nil {
+        "SQLite adds only columns with constant defaults"
       } else if !column.type.isNullable, !hasDefault, options.generated == nil {
         "it can't be NULL and has no default for existing rows"
       } else if !options.foreignKeys.isEmpty, hasDefault {
@@ -125,8 +127,8 @@ package struct TableDefinition {
     if let clauses = options.unique { text += " " + clauses.around("UNIQUE") }
     if let value = options.defaultValue {
       do {
-        let literal = try value.value(in: column.type).literal { try connection.literal($0, isConstant: isAdded) }
-        text += " DEFAULT \(literal)"
+        let literal = try value.constant(in: column.type)?.literal { try connection.literal($0, isConstant: isAdded) }
+        text += try " DEFAULT \(literal ?? "(\(value.expression(in: column.type) ?? "NULL"))")"
       } catch {
         throw Default.located(error, table: table.name, column: column)
       }

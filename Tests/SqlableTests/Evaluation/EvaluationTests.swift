@@ -30,6 +30,21 @@ import Testing
     #expect(try Bicycle.read().evaluate(over: []).isEmpty)
   }
 
+  @Test func computedDefaultsAreEvaluatedForEachRow() throws {
+    enum Token: TableDeclaration {
+      static let id = Column("id", .integer, PrimaryKey())
+      static let token = Column("token", .text, Default(sql: "hex(randomblob(8))"))
+      static let columns = [id, token]
+    }
+    let rows = [Entry<Token>(1), Entry(2, "mine"), Entry(3), Entry()]
+    let tokens = try Entry<Token>.select(Token.token).evaluate(over: MemoryTables(rows)).map {
+      try $0.get(at: 0) as String
+    }
+    #expect(tokens[1] == "mine")
+    #expect(Set(tokens.map(\.count)) == [4, 16])
+    #expect(Set(tokens).count == 4)
+  }
+
   /// All evaluations of a table share a database.
   @Test func anEvaluationSeesNoRowsOfAnother() throws {
     for bike in Self.bikes { #expect(try Bicycle.read().evaluate(over: [bike]) == [bike]) }

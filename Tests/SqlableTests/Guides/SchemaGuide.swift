@@ -167,26 +167,26 @@ extension Offer: Sqlable {
 
 private struct Visit {
   var id: Int?
-  var at: Date
-  var guest: String?
+  var at: Date?
+  var token: String?
 }
 
 extension Visit: Sqlable {
   static let id = column("id", Int.self, PrimaryKey())
-  static let at = column("at", Date.self, as: .date(.iso8601))
-  static let guest = column("guest", String?.self)
-  static let tableLayout = [id.column, at.column, guest.column]
+  static let at = column("at", Date.self, as: .date(.iso8601), Default(.now))
+  static let token = column("token", String.self, Default(sql: "lower(hex(randomblob(16)))"))
+  static let tableLayout = [id.column, at.column, token.column]
 
   func write(to row: inout RowWriter) throws {
     row.set(Visit.id, id)
-    row.skip(Visit.at)
-    row.set(Visit.guest, guest)
+    if let at { row.set(Visit.at, at) } else { row.skip(Visit.at) }
+    if let token { row.set(Visit.token, token) } else { row.skip(Visit.token) }
   }
 
   init(row: ReadRow) throws {
     id = try row.get(Visit.id)
     at = try row.get(Visit.at)
-    guest = try row.get(Visit.guest)
+    token = try row.get(Visit.token)
   }
 }
 
@@ -350,21 +350,22 @@ struct ColorCount: Sqlable {
     }
   }
 
-  @Test func defaultStoresTheTimeOfAnInsert() throws {
+  @Test func defaultsAreComputedBySQLite() throws {
     try withDatabase { db in
-      for _ in 0..<2 {
-        try db.execute(
-          """
-          CREATE TABLE IF NOT EXISTS visit (id INTEGER PRIMARY KEY,
-            at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))
-          """)
-        try db.createTable(Visit.self)  // static let at = column("at", Date.self, as: .date(.iso8601))
-      }
+      try db.createTable(Visit.self)
       let now = Date()
-      let id = try Visit(id: nil, at: .distantPast, guest: "Anna").insert().run(db)
-      let visit = try #require(try Visit.byId(id).run(db))
-      #expect(abs(visit.at.timeIntervalSince(now)) < 60)
-      #expect(visit.guest == "Anna")
+      let id = try Visit().insert().run(db)
+      let visit = try Visit.byId(id).run(db)  // at: the time of the insert, token: "5f2c…"
+      #expect(abs(try #require(visit?.at).timeIntervalSince(now)) < 60)
+      #expect(visit?.token?.count == 32)
+      try Visit(at: .distantPast, token: "mine").insert().run(db)
+      #expect(try Visit.byId(2).run(db)?.token == "mine")
+      #expect(
+        try db.definition(of: "visit") == """
+          CREATE TABLE "visit" ("id" INTEGER PRIMARY KEY, \
+          "at" TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), \
+          "token" TEXT NOT NULL DEFAULT (lower(hex(randomblob(16)))))
+          """)
     }
   }
 }

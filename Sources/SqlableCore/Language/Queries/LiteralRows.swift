@@ -139,18 +139,18 @@ extension Sqlable {
 }
 
 extension Column {
-  /// Returns the value that a struct gets if the query does not read the column: the column's default, or NULL. The
-  /// term is invalid if the column can't store the default. The term is also invalid if a column outside the key has no
-  /// default and can't be NULL.
+  /// Returns the value that a struct gets if the query does not read the column: the column's constant default, or
+  /// NULL. The term is invalid if the column can't store the default. The term is also invalid if a column outside the
+  /// key has no constant default and can't be NULL.
   fileprivate func valueIfUnread(in table: TableInfo) -> SqlExpression {
     let options = definition.options
     do {
-      if let value = options.defaultValue { return SqlExpression(try value.value(in: type)) }
+      if let value = try options.defaultValue?.constant(in: type) { return SqlExpression(value) }
     } catch { return SqlExpression(invalid: error, column: self) }
     guard type.isNullable || options.primaryKey != nil else {
       return SqlExpression(
         invalid: SqlError.invalidStatement(
-          "column \(name) can't be left out: it can't be NULL, and has no default"
+          "column \(name) can't be left out: it can't be NULL, and has no constant default"
         ).at(table: table.name, column: name))
     }
     return SqlExpression(DatabaseValue.null)

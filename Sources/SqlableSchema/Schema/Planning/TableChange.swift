@@ -93,7 +93,8 @@ struct TableChange {
     }
   }
 
-  /// The column defaults that no model can declare, as SQL for CREATE TABLE, keyed by the folded column name.
+  /// The computed defaults that the model does not declare, as SQL for CREATE TABLE, keyed by the folded column
+  /// name.
   var foreignDefaults: [[UInt8]: String] {
     table.columns.reduce(into: [:]) { defaults, column in
       defaults[column.name.foldedName] = existing.foreignDefault(of: column.name, besides: model, table)?.defaultClause

@@ -96,6 +96,12 @@ import Testing
       "@Default", "var a: Rig = .sloop", #"static let a = column("a", Rig.self, Default(Rig.sloop))"#)
     expectColumn(
       "@Default(Rig.sloop)", "var a: Rig?", #"static let a = column("a", Rig?.self, Default(Rig.sloop))"#)
+    expectColumn(
+      "@Default(.now)", "var a: Date",
+      #"static let a: TypedColumn<Model, Date> = column("a", Date.self, Default(.now))"#)
+    expectColumn(
+      #"@Default(sql: "hex(randomblob(8))")"#, "var a: String",
+      #"static let a: TypedColumn<Model, String> = column("a", String.self, Default(sql: "hex(randomblob(8))"))"#)
   }
 
   @Test func attributesBecomeOptionsOfTheSameName() {

@@ -250,10 +250,12 @@ import Testing
       ("id: String = \"\\(UUID())\"", "\"\\(UUID())\""), ("at: Double = 2 * clock()", "2 * clock()"),
       ("id: String = UUID().uuidString", "UUID().uuidString"),
     ] {
+      let advice =
+        declaration.hasPrefix("at: Date")
+        ? "for the time of the insert, write @Default(.now)" : "to share the value, write @Default(\(value))"
       expect(
         "@Default var \(declaration)",
-        "@Default needs a constant: all rows would share one value of \(value); to share the value, write "
-          + "@Default(\(value))", at: "@Default",
+        "@Default needs a constant: all rows would share one value of \(value); \(advice)", at: "@Default",
         ("remove @Default", "var \(declaration)"))
     }
   }

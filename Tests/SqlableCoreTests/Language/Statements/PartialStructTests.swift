@@ -27,7 +27,7 @@ private enum Required: TableDeclaration {
       try Entry<Required>(1, "x", 2.0).insert().run(db)
       #expect(try Entry<Required>.read(only: Required.name).run(db) == [Entry(.null, "x", 1.5)])
       let error = sqlError { _ = try Entry<Required>.read(only: Required.id).run(db) }
-      #expect(error?.message == "column name can't be left out: it can't be NULL, and has no default")
+      #expect(error?.message == "column name can't be left out: it can't be NULL, and has no constant default")
       expectError(.schema(.missingColumn("color"))) { _ = try Person.read(only: Bicycle.color, Person.name).run(db) }
     }
   }
@@ -42,7 +42,7 @@ private enum Required: TableDeclaration {
       #expect(try read.run(db) == [Bicycle(id: 1, name: "a", color: "black")])
       #expect(Bicycle.read(without: Bicycle.color).sql == #"SELECT "id", "name", ?, "owner_id" FROM "bicycle""#)
       let error = sqlError { _ = try Entry<Required>.read(without: Required.name).run(db) }
-      #expect(error?.message == "column name can't be left out: it can't be NULL, and has no default")
+      #expect(error?.message == "column name can't be left out: it can't be NULL, and has no constant default")
       expectError(.schema(.missingColumn("color"))) { _ = try Person.read(without: Bicycle.color).run(db) }
     }
   }
