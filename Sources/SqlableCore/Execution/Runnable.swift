@@ -24,6 +24,10 @@ public protocol Runnable<Output>: Sendable, CustomStringConvertible {
   /// True if the statement changes nothing. A pool then uses a reader.
   var isReadOnly: Bool { get }
 
+  /// True if a pool runs the statement on its writer outside a transaction, because SQLite refuses the statement in a
+  /// transaction: `VACUUM`, `DETACH` and some PRAGMAs. False by default.
+  var runsOutsideTransaction: Bool { get }
+
   /// Returns the SQL with its values, as sent to a remote database. A batch returns one request for each row. A query
   /// with associations returns the request of its root rows. Throws if the statement can't be run.
   func requests() throws -> [SqlRequest]
@@ -38,6 +42,8 @@ public protocol Runnable<Output>: Sendable, CustomStringConvertible {
 extension Runnable {
   /// The SQL, with `?` for every bound value.
   public var description: String { sql }
+
+  public var runsOutsideTransaction: Bool { false }
 
   /// Runs the statement on a handle or a pool, and waits for the result.
   ///

@@ -20,6 +20,8 @@ public struct SqlRows<Row>: Runnable {
   /// True if the SQL is a query that changes nothing, judging by its keywords.
   public var isReadOnly: Bool { text.isRead }
 
+  public var runsOutsideTransaction: Bool { text.runsOutsideTransaction }
+
   public func requests() throws -> [SqlRequest] { [try text.request()] }
 
   /// Reads the rows. Throws the errors of the handle's `query(_:as:)`.
@@ -141,11 +143,30 @@ extension SQL {
     default: false
     }
   }
+
+  /// The first words of the statements in upper case.
+  private var verbs: [String] {
+    var text = text
+    return text.withUTF8 { bytes in
+      guard bytes.contains(UInt8(ascii: ";")) else { return [bytes.verb].compactMap(\.self) }
+      return SQLStatements(bytes).compactMap { UnsafeBufferPointer(rebasing: bytes[$0]).verb }
+    }
+  }
+
+  /// True if every statement is an ATTACH.
+  package var onlyAttaches: Bool { verbs.allSatisfy { $0 == "ATTACH" } }
 }
 
 extension SQL: Runnable {
   /// Always false, because the statements of the text are not analyzed.
   public var isReadOnly: Bool { false }
+
+  /// True for SQL with `VACUUM` or `DETACH`, and for PRAGMAs alone.
+  public var runsOutsideTransaction: Bool {
+    let verbs = verbs
+    return verbs.contains { $0 == "VACUUM" || $0 == "DETACH" }
+      || !verbs.isEmpty && verbs.allSatisfy { $0 == "PRAGMA" || $0 == "ATTACH" }
+  }
 
   public var sql: String { text }
 

@@ -11,6 +11,7 @@ public struct LimitedQuery<Work: Runnable>: Runnable {
 
   public var sql: String { work.sql }
   public var isReadOnly: Bool { work.isReadOnly }
+  public var runsOutsideTransaction: Bool { work.runsOutsideTransaction }
 
   public func requests() throws -> [SqlRequest] { try work.requests() }
 

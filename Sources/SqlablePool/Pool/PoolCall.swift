@@ -30,11 +30,13 @@ package final class PoolCall: @unchecked Sendable {
     /// A transaction or a single statement, which can share its commit with other calls.
     case write
     case outsideTransaction
+    /// A statement that SQLite refuses in a transaction. Inside a closure of the pool, SQLite decides.
+    case standalone
     /// Work without a transaction or caller: the writer checks for commits of other connections.
     case detection
 
     var isRead: Bool { self == .read }
-    var isOutsideTransaction: Bool { self == .outsideTransaction || self == .detection }
+    var isOutsideTransaction: Bool { self != .read && self != .write }
   }
 
   let kind: Kind

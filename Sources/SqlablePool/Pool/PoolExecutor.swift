@@ -1,4 +1,5 @@
-// Pools as executors: reads run on a reader, and other statements run on the writer.
+// Pools as executors: reads run on a reader, and other statements run on the writer, VACUUM and PRAGMAs outside a
+// transaction.
 
 import SqlableCore
 
@@ -17,7 +18,7 @@ extension SqlitePool: SqlDatabase {
   public func run<Work: Runnable>(
     _ work: Work, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Work.Output {
-    try perform(work.isReadOnly ? .read : .write, at: .init(file: file, line: line)) { db in try work.run(db) }
+    try perform(kind(of: work), at: .init(file: file, line: line)) { db in try work.run(db) }
   }
 }
 
@@ -28,16 +29,32 @@ extension SqlitePool: AsyncSqlExecutor {
   public func run<Work: Runnable>(
     _ work: Work, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Work.Output where Work.Output: Sendable {
-    try await performStatement(work.isReadOnly ? .read : .write, at: .init(file: file, line: line)) { db in
-      try work.run(db)
+    try await performStatement(kind(of: work), at: .init(file: file, line: line)) { db in try work.run(db) }
+  }
+}
+
+extension SqlitePool {
+  /// Returns the kind of call for a statement.
+  @inlinable
+  func kind(of work: some Runnable) throws -> PoolCall.Kind {
+    work.isReadOnly ? .read : work.runsOutsideTransaction ? try standalone(work.sql) : .write
+  }
+
+  @usableFromInline
+  func standalone(_ sql: String) throws -> PoolCall.Kind {
+    guard !SQL(verbatim: sql).onlyAttaches else {
+      throw misuse(
+        "ATTACH on a pool would end with the call; use Configuration.attached, or run all statements in withWriter")
     }
+    return .standalone
   }
 }
 
 extension SqlitePool {
   /// Calls `body` with each row of a query, and returns the results.
   ///
-  /// A query without changes runs on a reader. If `body` throws, the query's changes are rolled back.
+  /// A query without changes runs on a reader, and a PRAGMA on the writer outside a transaction. If `body` throws, the
+  /// query's changes are rolled back.
   ///
   /// ```swift
   /// let counts = try pool.query("SELECT color, count(*) FROM bicycle GROUP BY color") { row in
@@ -48,7 +65,8 @@ extension SqlitePool {
   public func query<Result>(
     _ sql: SQL, file: StaticString = #fileID, line: UInt = #line, _ body: (ReadRow) throws -> Result
   ) throws -> [Result] {
-    try perform(sql.isRead ? .read : .write, at: .init(file: file, line: line)) { db in try db.query(sql, body) }
+    let kind = try kind(of: sql.rows(as: DynamicRow.self))
+    return try perform(kind, at: .init(file: file, line: line)) { db in try db.query(sql, body) }
   }
 
   /// Calls `body` with each row of a query on a thread of the pool, and returns the results.
@@ -57,7 +75,8 @@ extension SqlitePool {
     _ sql: SQL, file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (ReadRow) throws -> Result
   ) async throws -> [Result] {
-    try await perform(sql.isRead ? .read : .write, at: .init(file: file, line: line)) { db in try db.query(sql, body) }
+    let kind = try kind(of: sql.rows(as: DynamicRow.self))
+    return try await perform(kind, at: .init(file: file, line: line)) { db in try db.query(sql, body) }
   }
 }
 

@@ -52,7 +52,7 @@ extension SqlitePool {
   /// Runs a call that was made inside another call, with the outer call's handle.
   private func runInside(_ call: PoolCall, _ handle: PooledHandle) throws {
     let db = try handle.open(by: root, feed)
-    guard !call.kind.isOutsideTransaction || db.transactionLevel == 0 else {
+    guard call.kind != .outsideTransaction || db.transactionLevel == 0 else {
       throw misuse("can't call withWriter inside a transaction of the pool")
     }
     if call.kind == .write { try db.transaction { db in try call.run(db) } } else { _ = try call.run(db) }

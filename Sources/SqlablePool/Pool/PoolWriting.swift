@@ -60,10 +60,14 @@ extension SqlitePool {
     try await perform(.write, at: .init(file: file, line: line), body)
   }
 
-  /// Calls `body` with the writer outside of a transaction, for `VACUUM`, pragmas, and separate transactions.
+  /// Calls `body` with the writer outside of a transaction, for separate transactions, and for pragmas and attached
+  /// files that several statements need.
   ///
   /// ```swift
-  /// try pool.withWriter { db in try db.execute("VACUUM") }
+  /// try pool.withWriter { db in
+  ///   try db.execute("ATTACH \(path) AS old")
+  ///   try db.execute("INSERT INTO main.bicycle SELECT * FROM old.bicycle")
+  /// }
   /// ```
   ///
   /// While `body` runs, no other pool writes to the file. Throws `.misuse` if `body` leaves a transaction open.

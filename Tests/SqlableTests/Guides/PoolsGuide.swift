@@ -6,6 +6,12 @@ import Testing
 
 /// The examples of Docs/Pools.md.
 @Suite struct PoolsGuide {
+  @Test func vacuumNeedsNoClosure() async throws {
+    let pool = try SqlitePool.inMemory()
+    try await pool.execute("CREATE TABLE log (text)")
+    try await pool.execute("DELETE FROM log; VACUUM")
+  }
+
   @Test func poolExamplesWork() async throws {
     let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: directory) }

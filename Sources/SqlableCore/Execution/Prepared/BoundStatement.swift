@@ -16,6 +16,7 @@ public struct BoundStatement<Base: Runnable>: Runnable {
   public var sql: String { base.sql }
 
   public var isReadOnly: Bool { base.isReadOnly }
+  public var runsOutsideTransaction: Bool { base.runsOutsideTransaction }
 
   public func requests() throws -> [SqlRequest] {
     try checked { try base.requests() }

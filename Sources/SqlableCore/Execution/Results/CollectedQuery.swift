@@ -22,6 +22,7 @@ public struct CollectedQuery<Source: Runnable, Output>: Runnable {
   public var sql: String { source.sql }
 
   public var isReadOnly: Bool { source.isReadOnly }
+  public var runsOutsideTransaction: Bool { source.runsOutsideTransaction }
 
   public func requests() throws -> [SqlRequest] { try source.requests() }
 
