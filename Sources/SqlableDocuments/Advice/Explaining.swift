@@ -14,31 +14,33 @@ extension SqlRows: TextWork {
   fileprivate var explained: SQL { text }
 }
 
-/// The query plan of a statement. The statement itself is not run.
-struct Explanation<Work: Runnable>: Runnable {
+/// The EXPLAIN QUERY PLAN of a statement, created by ``Runnable/explain()``. The statement itself is not run.
+public struct ExplainStatement<Work: Runnable>: Runnable {
   let work: Work
 
   private static var prefix: String { "EXPLAIN QUERY PLAN " }
 
-  var sql: String { Explanation.prefix + work.sql }
-  var isReadOnly: Bool { true }
+  public var sql: String { ExplainStatement.prefix + work.sql }
+  public var isReadOnly: Bool { true }
 
-  func requests() throws -> [SqlRequest] {
+  public func requests() throws -> [SqlRequest] {
     guard let request = try work.requests().first else { throw SqlError.nothingToExplain }
-    return [SqlRequest(sql: Explanation.prefix + request.sql, values: request.values, isReadOnly: true)]
+    return [SqlRequest(sql: ExplainStatement.prefix + request.sql, values: request.values, isReadOnly: true)]
   }
 
-  func run(_ db: SqliteDatabase) throws -> QueryPlan {
+  @_disfavoredOverload
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> QueryPlan {
     // The SQL is the same as in a run: a long list is bound as one value, and a parameter counts as NULL.
     if let statement = try (work as? any StatementTrees)?.statements().first {
       return try db.plan(of: statement.explained())
     }
     guard var text = (work as? any TextWork)?.explained else { return try plan(db.answers(to: requests())) }
-    text.text = Explanation.prefix + text.text
+    text.text = ExplainStatement.prefix + text.text
     return QueryPlan(sql: work.sql, rows: try db.query(text, as: DynamicRow.self).map(\.values))
   }
 
-  func run(over transport: some SqlTransport) async throws -> QueryPlan {
+  public func run(over transport: some SqlTransport) async throws -> QueryPlan {
     plan(try await transport.answers(to: requests()))
   }
 
@@ -46,6 +48,11 @@ struct Explanation<Work: Runnable>: Runnable {
     QueryPlan(sql: work.sql, rows: answers.first?.rows ?? [])
   }
 }
+
+extension ExplainStatement: Equatable where Work: Equatable {}
+extension ExplainStatement: Hashable where Work: Hashable {}
+extension ExplainStatement: Encodable where Work: Encodable {}
+extension ExplainStatement: Decodable where Work: Decodable {}
 
 /// Index advice for executors that have a handle.
 private struct Advising<Work: Runnable>: Runnable {
@@ -71,6 +78,13 @@ private struct Advising<Work: Runnable>: Runnable {
 }
 
 extension Runnable {
+  /// Returns the statement that explains this statement, as a value.
+  ///
+  /// ```swift
+  /// let plan = try await Bicycle.byId(2).explain().run(pool)     // EXPLAIN QUERY PLAN SELECT … WHERE "id" = ?
+  /// ```
+  public func explain() -> ExplainStatement<Self> { ExplainStatement(work: self) }
+
   /// Returns the query plan, which describes how SQLite finds the rows. If the work has several statements, returns the
   /// plan of the first.
   ///
@@ -84,14 +98,14 @@ extension Runnable {
   public func explain(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) throws -> QueryPlan {
-    try db.run(Explanation(work: self), file: file, line: line)
+    try db.run(ExplainStatement(work: self), file: file, line: line)
   }
 
   /// Returns the query plan of the first statement with its values. Nothing is run or changed.
   public func explain(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> QueryPlan {
-    try await db.run(Explanation(work: self), file: file, line: line)
+    try await db.run(ExplainStatement(work: self), file: file, line: line)
   }
 
   /// Proposes indexes for tables that the statement scans completely to find some of their rows.

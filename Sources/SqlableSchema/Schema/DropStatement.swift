@@ -47,39 +47,19 @@ public struct DropStatement: Sendable, Hashable, Codable {
     drop.isLenient = true
     return drop
   }
-
-  private var statements: [String] {
-    func drop(_ kind: Kind, _ name: String) -> String {
-      "DROP \(kind.rawValue.uppercased()) \(isLenient ? "IF EXISTS " : "")main.\(name.quotedName)"
-    }
-    return (fullText.map { [drop(.table, $0)] } ?? []) + [drop(kind, name)]
-  }
 }
 
 /// The former name of ``DropStatement``.
 @available(*, deprecated, renamed: "DropStatement")
 public typealias Drop = DropStatement
 
-extension DropStatement: Runnable {
-  public var sql: String { statements[0] }
-  public var isReadOnly: Bool { false }
-
-  public func requests() throws -> [SqlRequest] {
-    guard !name.isEmpty, !name.utf8.contains(0) else {
-      throw SqlError.misuse("the name of a \(kind) to drop can't be empty or contain a NUL byte")
+extension DropStatement: DefinitionStatement {
+  public func texts(for db: SqliteDatabase?) throws -> [String] {
+    try SqlError.checkName(name, of: "\(kind) to drop")
+    func drop(_ kind: Kind, _ name: String) -> String {
+      "DROP \(kind.rawValue.uppercased()) \(isLenient ? "IF EXISTS " : "")main.\(name.quotedName)"
     }
-    return statements.map { SqlRequest(sql: $0, values: [], isReadOnly: false) }
-  }
-
-  public func run(_ db: SqliteDatabase) throws {
-    let requests = try requests()
-    try db.transaction { db in
-      for request in requests { try db.execute(SQL(verbatim: request.sql)) }
-    }
-  }
-
-  public func run(over transport: some SqlTransport) async throws {
-    _ = try await transport.answers(to: requests())
+    return (fullText.map { [drop(.table, $0)] } ?? []) + [drop(kind, name)]
   }
 }
 

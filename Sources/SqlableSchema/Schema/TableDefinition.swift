@@ -5,14 +5,15 @@ package struct TableDefinition {
 
   package init(_ table: TableInfo) { self.table = table }
 
-  /// Returns CREATE TABLE. `connection` formats numbers as literals.
+  /// Returns CREATE TABLE. `connection` formats numbers as literals that its SQLite reads exactly; nil stands for the
+  /// shortest literals.
   ///
   /// - Parameters:
   ///   - name: The table's name; nil for the model's own name.
   ///   - additions: The declarations of additional columns, and additional constraints.
   ///   - defaults: The SQL of defaults for columns without a declared default, keyed by folded name.
   package func createTable(
-    for connection: Connection, named name: String? = nil,
+    for connection: Connection?, named name: String? = nil,
     with additions: (columns: [String], constraints: [String]) = ([], []), defaults: [[UInt8]: String] = [:]
   ) throws -> String {
     var parts = try table.columns.map { column in
@@ -36,20 +37,20 @@ package struct TableDefinition {
   }
 
   /// Returns CREATE TABLE for a table without constraints except NOT NULL.
-  package func createTableWithoutConstraints(for connection: Connection) throws -> String {
+  package func createTableWithoutConstraints(for connection: Connection?) throws -> String {
     let columns = try table.columns.map {
       try definition(of: $0, for: connection, isAdded: false, hasConstraints: false)
     }
     return "CREATE TABLE \(table.name.quotedName) (\(columns.joined(separator: ", ")))"
   }
 
-  func create(_ view: View, for connection: Connection) throws -> String {
+  func create(_ view: View, for connection: Connection?) throws -> String {
     let columns = table.columns.map(\.name.quotedName).joined(separator: ", ")
-    let query = try view.sql(for: table) { try connection.literal($0, isConstant: false) }
+    let query = try view.sql(for: table) { try connection.literal($0) }
     return "CREATE VIEW \(table.name.quotedName) (\(columns)) AS \(query)"
   }
 
-  package func create(_ index: Index, for connection: Connection) throws -> String {
+  package func create(_ index: Index, for connection: Connection?) throws -> String {
     let name = index.name(in: table).quotedName
     let kind = index.isUnique ? "UNIQUE INDEX" : "INDEX"
     let terms = try index.columns.map { column in
@@ -60,21 +61,21 @@ package struct TableDefinition {
     return "CREATE \(kind) \(name) ON \(table.name.quotedName) (\(terms.joined(separator: ", ")))\(condition)"
   }
 
-  func checks(of column: Column, for connection: Connection) throws -> [String] {
+  func checks(of column: Column, for connection: Connection?) throws -> [String] {
     try column.definition.options.checks.map { try text(of: $0.expression, for: connection) }
   }
 
-  private func text(of check: Check, for connection: Connection) throws -> String {
+  private func text(of check: Check, for connection: Connection?) throws -> String {
     check.clauses.around("CHECK (\(try text(of: check.expression, for: connection)))")
   }
 
-  private func text(of expression: DeclaredExpression, for connection: Connection) throws -> String {
-    try expression.sql(for: table) { try connection.literal($0, isConstant: false) }
+  private func text(of expression: DeclaredExpression, for connection: Connection?) throws -> String {
+    try expression.sql(for: table) { try connection.literal($0) }
   }
 
   /// Returns ALTER TABLE … ADD COLUMN. Throws `.schema(.mismatch)` for a column that can't be added to a table with
   /// rows.
-  package func addColumn(_ column: Column, for connection: Connection) throws -> String {
+  package func addColumn(_ column: Column, for connection: Connection?) throws -> String {
     let options = column.definition.options
     let hasDefault = try options.defaultValue.map { try $0.constant(in: column.type) != .null } ?? false
     let reason: String? =
@@ -103,7 +104,7 @@ package struct TableDefinition {
 
   /// - Parameter isAdded: True for ALTER TABLE, which accepts only plain literals as defaults.
   private func definition(
-    of column: Column, for connection: Connection, isAdded: Bool, _ foreignDefault: String? = nil,
+    of column: Column, for connection: Connection?, isAdded: Bool, _ foreignDefault: String? = nil,
     hasConstraints: Bool = true
   ) throws -> String {
     var options = column.definition.options
@@ -156,5 +157,11 @@ package struct TableDefinition {
 
   private func list(_ columns: [IndexColumn]) -> String {
     columns.map { $0.name.quotedName + ($0.isDescending ? " DESC" : "") }.joined(separator: ", ")
+  }
+}
+
+extension Connection? {
+  fileprivate func literal(_ real: Double, isConstant: Bool = false) throws -> String {
+    try self?.literal(real, isConstant: isConstant) ?? real.literal
   }
 }

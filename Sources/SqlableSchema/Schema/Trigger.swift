@@ -118,28 +118,14 @@ public struct Trigger: Sendable, Hashable {
   }
 }
 
-extension Trigger: Runnable {
-  public var sql: String { (try? text()) ?? "" }
-  public var isReadOnly: Bool { false }
-
-  public func requests() throws -> [SqlRequest] { [SqlRequest(sql: try text(), values: [], isReadOnly: false)] }
-
-  public func run(_ db: SqliteDatabase) throws {
-    try db.running { connection in
-      try db.execute(SQL(verbatim: try create(for: connection, isLenient: isLenient)))
-    }
-  }
-
-  public func run(over transport: some SqlTransport) async throws {
-    _ = try await transport.answers(to: requests())
+extension Trigger: DefinitionStatement {
+  public func texts(for db: SqliteDatabase?) throws -> [String] {
+    guard let db else { return [try text(isLenient: isLenient) { $0.literal }] }
+    return try db.running { [try create(for: $0, isLenient: isLenient)] }
   }
 
   func create(for connection: Connection, isLenient: Bool = false) throws -> String {
     try text(isLenient: isLenient) { try connection.literal($0, isConstant: false) }
-  }
-
-  private func text() throws -> String {
-    try text(isLenient: isLenient) { $0.literal }
   }
 
   /// - Parameter real: Formats a number so that SQLite reads exactly the same number.

@@ -1,0 +1,62 @@
+import SqlableCore
+
+/// A statement that renames a table or a column, or drops a column.
+///
+/// ```swift
+/// try AlterStatement.renameTable("bike", to: "bicycle").run(db)     // ALTER TABLE main."bike" RENAME TO "bicycle"
+/// try AlterStatement.renameColumn("colour", to: "color", inTable: "bicycle").run(db)
+/// // ALTER TABLE main."bicycle" RENAME COLUMN "colour" TO "color"
+/// try AlterStatement.dropColumn("note", ofTable: "bicycle").run(db)
+/// // ALTER TABLE main."bicycle" DROP COLUMN "note"
+/// ```
+///
+/// SQLite renames the table or column in indexes, triggers and views too. Only tables in the database's own file are
+/// changed. A missing table or column throws. Dropping a column throws if a key, an index, a constraint, a trigger or a
+/// view contains the column, and `.misuse` before SQLite 3.35. For the changes that SQLite can't make, such as another
+/// type, use a ``SchemaPlan``. `Bicycle.addColumn(_:)` adds a column.
+public struct AlterStatement: Sendable, Hashable, Codable {
+  /// A change of a table.
+  public enum Change: Sendable, Hashable, Codable {
+    case renameTable(to: String)
+    case renameColumn(String, to: String)
+    case dropColumn(String)
+  }
+
+  public let table: String
+  public let change: Change
+
+  public static func renameTable(_ table: String, to name: String) -> AlterStatement {
+    AlterStatement(table: table, change: .renameTable(to: name))
+  }
+
+  public static func renameColumn(_ column: String, to name: String, inTable table: String) -> AlterStatement {
+    AlterStatement(table: table, change: .renameColumn(column, to: name))
+  }
+
+  /// Drops a column with its values.
+  public static func dropColumn(_ column: String, ofTable table: String) -> AlterStatement {
+    AlterStatement(table: table, change: .dropColumn(column))
+  }
+}
+
+extension AlterStatement: DefinitionStatement {
+  public func texts(for db: SqliteDatabase?) throws -> [String] {
+    try SqlError.checkName(table, of: "table to change")
+    let text: String
+    switch change {
+    case .renameTable(let name):
+      try SqlError.checkName(name, of: "renamed table")
+      text = "RENAME TO \(name.quotedName)"
+    case .renameColumn(let column, let name):
+      for name in [column, name] { try SqlError.checkName(name, of: "renamed column") }
+      text = "RENAME COLUMN \(column.quotedName) TO \(name.quotedName)"
+    case .dropColumn(let column):
+      try SqlError.checkName(column, of: "column to drop")
+      guard db == nil || Library.versionNumber >= 3_035_000 else {
+        throw SqlError.misuse("DROP COLUMN needs SQLite 3.35 or later; use a plan with dropping: .columns")
+      }
+      text = "DROP COLUMN \(column.quotedName)"
+    }
+    return ["ALTER TABLE main.\(table.quotedName) \(text)"]
+  }
+}
