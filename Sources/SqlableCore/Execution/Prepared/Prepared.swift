@@ -45,6 +45,11 @@ public final class Prepared<Row, Output> {
   public var sql: String { core.sql }
 }
 
+extension Prepared: CustomStringConvertible {
+  /// The SQL, with `?` for every bound value.
+  public var description: String { sql }
+}
+
 extension SqliteDatabase {
   /// Compiles a statement once, for many runs; see ``Prepared``.
   ///
