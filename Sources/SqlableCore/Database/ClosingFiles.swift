@@ -43,7 +43,7 @@ extension SqliteDatabase {
     _ closing: HandleFamily.Closing, until end: ContinuousClock.Instant, _ body: () throws -> Value
   ) throws -> Value {
     guard !isInMemory else { throw misuse("an in-memory database has no file to close") }
-    try labelling { try family.begin(closing, until: end) }
+    try labelling { try family.begin(closing, for: self, until: end) }
     defer { family.endClosing() }
     return try body()
   }
@@ -79,14 +79,16 @@ extension SqliteDatabase {
   /// Takes the handle's lock while no statement runs. If the handle is in use until `end`, returns a description of the
   /// use.
   ///
-  /// - Parameter caller: The handle whose method closes the file.
-  func waitToClose(for caller: SqliteDatabase, until end: ContinuousClock.Instant) throws -> String? {
+  /// - Parameter caller: The handle whose method closes the file or blocks the database.
+  func waitToClose(
+    for caller: SqliteDatabase, _ action: String, until end: ContinuousClock.Instant
+  ) throws -> String? {
     let name = "handle \(number)"
     while true {
       guard lock.lock(until: end) else { return "thread \(lock.holder) uses \(name)" }
       guard lock.depth == 1 else {
         lock.unlock()
-        throw SqlError.misuse("can't close the file inside a statement or transaction of its handle")
+        throw SqlError.misuse("can't \(action) inside a statement or transaction of its handle")
       }
       finishAbandoned()
       guard let connection, !connection.isLost else { return nil }
@@ -94,7 +96,7 @@ extension SqliteDatabase {
       guard isInTransaction || connection.openCursors > 0 else { return nil }
       lock.unlock()
       guard self !== caller || !isInTransaction else {
-        throw SqlError.misuse("can't close the file while the handle has an open transaction")
+        throw SqlError.misuse("can't \(action) while the handle has an open transaction")
       }
       guard ContinuousClock.now < end else {
         return isInTransaction ? "\(name) has an open transaction" : "\(name) is reading rows"

@@ -7,13 +7,22 @@ package final class HandleFamily: Sendable {
     weak var handle: SqliteDatabase?
   }
 
+  /// A call that closes the file, or a block of the database.
   package struct Closing: Sendable {
     let callSite: String
-    let thread = pthread_self()
+    /// The thread that must not use the closed file; nil for a block.
+    let thread: pthread_t?
     let begin = ContinuousClock.now
 
-    package init(callSite: String) {
-      self.callSite = callSite
+    package init(callSite: String, isBlock: Bool = false) {
+      (self.callSite, thread) = (callSite, isBlock ? nil : pthread_self())
+    }
+
+    /// The error for a call that has waited until its timeout.
+    var error: SqlError {
+      let action = thread == nil ? "blocked the database" : "kept the file closed"
+      return SqlError(
+        .busy, message: "the call at \(callSite) has \(action) for \(begin.duration(to: .now).seconds) s")
     }
   }
 
@@ -22,6 +31,8 @@ package final class HandleFamily: Sendable {
     /// The number of members at which deallocated members are removed from the list.
     var limit = 16
     var closing: Closing?
+    /// The block of the database, with the number of the handle that holds the block.
+    var block: (closing: Closing, holder: Int)?
     /// The path of the file; nil until the first use of the path or the first connection.
     var path: String?
     var key: EncryptionKey?
@@ -117,29 +128,42 @@ package final class HandleFamily: Sendable {
   /// True if this thread is inside a closure for which the file is closed, such as the closure of `withClosed`.
   var isClosedHere: Bool { state.withLock { $0.closing?.thread == pthread_self() } }
 
-  /// Registers a call that closes the file, once earlier such calls have ended. Throws `.busy` at `end`, and `.misuse`
-  /// inside such a call.
-  package func begin(_ closing: Closing, until end: ContinuousClock.Instant) throws {
+  /// Registers a call that closes the file, once earlier such calls and blocks of other handles have ended. Throws
+  /// `.busy` at `end`, and `.misuse` inside such a call.
+  package func begin(_ closing: Closing, for handle: SqliteDatabase, until end: ContinuousClock.Instant) throws {
     while true {
-      let other = state.withLock { state in
+      let other = state.withLock { state -> Closing? in
+        if let block = state.block, block.holder != handle.number { return block.closing }
         defer { state.closing = state.closing ?? closing }
         return state.closing
       }
       guard let other else { return }
-      guard other.thread != closing.thread else {
+      guard other.thread == nil || other.thread != pthread_self() else {
         throw SqlError.misuse("the file is already closed by the call at \(other.callSite)")
       }
-      guard ContinuousClock.now < end else {
-        throw SqlError(
-          .busy,
-          message:
-            "the call at \(other.callSite) has kept the file closed for \(other.begin.duration(to: .now).seconds) s")
-      }
+      guard ContinuousClock.now < end else { throw other.error }
       usleep(1_000)
     }
   }
 
   package func endClosing() { state.withLock { $0.closing = nil } }
+
+  // MARK: Blocking the database
+
+  /// The block that makes calls of this handle wait; nil without a block, and for the block's holder.
+  func block(of handle: SqliteDatabase) -> Closing? {
+    state.withLock { state in state.block.flatMap { $0.holder == handle.number ? nil : $0.closing } }
+  }
+
+  /// Makes the calls of all members but `holder` wait. Call with the locks of all members.
+  func beginBlock(_ block: Closing, by holder: SqliteDatabase) {
+    state.withLock { $0.block = (block, holder.number) }
+    for handle in members where handle !== holder { handle.connection?.isSuspended = true }
+  }
+
+  func endBlock() { state.withLock { $0.block = nil } }
+
+  func isBlocked(by handle: SqliteDatabase) -> Bool { state.withLock { $0.block?.holder == handle.number } }
 
   /// The longest time for which `lockAll` holds the locks of other handles while it waits for one handle.
   private static let patience = Duration.milliseconds(100)
@@ -149,7 +173,9 @@ package final class HandleFamily: Sendable {
   /// A thread that runs a statement might wait for another handle, whose lock this call already holds. To avoid a
   /// deadlock, this call releases all locks if a handle is in use for longer than `patience`. The next attempt takes
   /// that handle's lock first.
-  func lockAll(for caller: SqliteDatabase, until end: ContinuousClock.Instant) throws -> [SqliteDatabase] {
+  func lockAll(
+    for caller: SqliteDatabase, to action: String = "close the file", until end: ContinuousClock.Instant
+  ) throws -> [SqliteDatabase] {
     var first: SqliteDatabase?
     var held: [SqliteDatabase] = []
     var isDone = false
@@ -164,12 +190,12 @@ package final class HandleFamily: Sendable {
       }
       for handle in unlocked {
         let patience = held.isEmpty ? end : min(end, .now + HandleFamily.patience)
-        if let use = try handle.waitToClose(for: caller, until: patience) {
+        if let use = try handle.waitToClose(for: caller, action, until: patience) {
           for handle in held { handle.lock.unlock() }
           (held, first) = ([], handle)
           guard ContinuousClock.now < end else {
             throw SqlError(
-              .busy, message: "can't close the file: \(use)", label: handle.configuration.label)
+              .busy, message: "can't \(action): \(use)", label: handle.configuration.label)
           }
           break
         }

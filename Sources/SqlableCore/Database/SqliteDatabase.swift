@@ -36,8 +36,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   private let order: HandleObservation.CommitOrder
   private let forkGeneration: Int
   /// The thread to which a pool has lent the handle; 0 for no thread, and `notLent` if no pool owns the handle.
-  private let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
-  private static let notLent = pthread_t.max
+  let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
   /// True until the handle is closed. Callers can read both flags without the lock.
   private let isUsable = Atomic(true)
   /// True while `open` has a connection.
@@ -240,23 +239,6 @@ public final class SqliteDatabase: @unchecked Sendable {
     try closeByOwner()
   }
 
-  /// True if a pool owns the handle.
-  package var belongsToPool: Bool { borrower.load(ordering: .relaxed) != SqliteDatabase.notLent }
-
-  /// Marks the handle as owned by a pool and lends it to this thread.
-  package func belongToPool() { lend(to: pthread_self()) }
-
-  /// True if a pool owns the handle and has not lent it to this thread. Takes no lock, because the thread that uses the
-  /// handle might hold the lock while it waits for this thread.
-  @inline(__always)
-  var isLentElsewhere: Bool {
-    let thread = borrower.load(ordering: .relaxed)
-    return thread != SqliteDatabase.notLent && thread != pthread_self()
-  }
-
-  /// Lends a pool's handle to one thread or none. A closure that keeps the handle then can't join a later transaction.
-  package func lend(to thread: pthread_t?) { borrower.store(thread ?? 0, ordering: .relaxed) }
-
   /// Closes the connection, even if a pool owns the handle.
   package func closeByOwner() throws {
     try lockedAnyway {
@@ -334,6 +316,8 @@ public final class SqliteDatabase: @unchecked Sendable {
   @inline(never)
   private func connectLate() throws {
     do {
+      try waitForBlock()
+      guard connection == nil else { return }
       guard isOpen else { throw closed }
       guard !family.isClosedHere else { throw closedHere }
       try connect { try location.open($0, at: family.path, creates: !isChild) }
@@ -343,8 +327,18 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Registers other handles' functions. Throws if the connection is lost. Call with the lock, which an error releases.
+  /// Waits for a block's end, and registers other handles' functions. Throws if the connection is lost. Call with the
+  /// lock, which an error releases.
   private func refresh(_ connection: Connection) throws {
+    if connection.isSuspended {
+      // While the call waits, the block's holder can close the connection, and another thread can open the next one.
+      do { try waitForBlock() } catch {
+        lock.unlock()
+        throw reportedWithoutLock(error)
+      }
+      guard connection === self.connection else { return try connectLate() }
+      connection.isSuspended = false
+    }
     do {
       if let lost = connection.lost {
         connection.undoLostTransaction()
@@ -373,10 +367,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     lock.unlock()
     // Runs after unlocking: a statement that is abandoned later finds the lock free.
     finishAbandoned()
-    if let observation, observation.hasPending { deliver(observation) }
-  }
-
-  private func deliver(_ observation: HandleObservation) {
+    guard let observation, observation.hasPending else { return }
     observation.deliverPending()
     observation.deliverTraced()
   }
@@ -393,9 +384,7 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Returns the connection of a handle that `locked` has made usable.
   package func openConnection() throws -> Connection {
-    guard let connection else {
-      throw closed
-    }
+    guard let connection else { throw closed }
     return connection
   }
 }

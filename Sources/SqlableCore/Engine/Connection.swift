@@ -21,6 +21,15 @@ package final class Connection {
   package let userCode = UserCode()
   /// The version of the function registry that this connection has applied.
   @exclusivity(unchecked) var functionsVersion = 0
+  /// True while another handle blocks the database, and until the next call after the block. No registry has the
+  /// version -1, so that every call compares unequal versions and then checks for a block.
+  @exclusivity(unchecked) var isSuspended = false {
+    didSet {
+      guard isSuspended != oldValue else { return }
+      (functionsVersion, suspendedVersion) = isSuspended ? (-1, functionsVersion) : (suspendedVersion, 0)
+    }
+  }
+  private var suspendedVersion = 0
   /// The number of open levels: 0 without a transaction, 1 in a transaction, and one more for each savepoint.
   package var transactionLevel = 0
   /// The error that rolled back the whole open transaction; set until the owner ends the transaction.

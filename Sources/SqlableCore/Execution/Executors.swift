@@ -67,6 +67,20 @@ extension SqliteDatabase: SqlDatabase {
   }
 }
 
+extension DatabaseBlock: SqlDatabase {
+  public func run<Work: Runnable>(_ work: Work, file: StaticString, line: UInt) throws -> Work.Output {
+    try checkIsActive()
+    return try database.run(work, file: file, line: line)
+  }
+
+  public func withTransaction<Value>(
+    _ kind: TransactionKind, file: StaticString, line: UInt, _ body: (SqliteDatabase) throws -> Value
+  ) throws -> Value {
+    try checkIsActive()
+    return try database.transaction(kind, file: file, line: line, body)
+  }
+}
+
 extension SqliteDatabase {
   /// Runs a statement, like `work.run(db)`.
   @discardableResult

@@ -95,7 +95,7 @@ final class IndexAdvisor: AdvisingEvents {
 
   private static func advice(for sql: String, on db: SqliteDatabase) -> [String] {
     // A call that closes the file can't close this connection, so the call waits until the advice is complete.
-    guard (try? db.family.begin(.init(callSite: "index advice"), until: .now)) != nil else { return [] }
+    guard (try? db.family.begin(.init(callSite: "index advice"), for: db, until: .now)) != nil else { return [] }
     defer { db.family.endClosing() }
     guard let handle = try? db.openApart() else { return [] }
     defer { try? handle.close() }

@@ -66,12 +66,12 @@ extension SqlitePool {
 
   /// Calls `body` on a separate thread with a close barrier. Cancelling the task stops the barrier.
   func closingOnOwnThread<Value: Sendable>(
-    _ callSite: CallSite, _ body: @escaping @Sendable (FileCloseBarrier) throws -> Value
+    _ callSite: CallSite, isBlock: Bool = false, _ body: @escaping @Sendable (FileCloseBarrier) throws -> Value
   ) async throws -> Value {
     let isCancelled = LockedValue(false)
     @Sendable func cancel() { isCancelled.withLock { $0 = true } }
     return try await onOwnThread(onCancel: cancel) {
-      try body(FileCloseBarrier(callSite: callSite, isCancelled: isCancelled))
+      try body(FileCloseBarrier(callSite: callSite, isBlock: isBlock, isCancelled: isCancelled))
     }
   }
 
@@ -111,7 +111,7 @@ extension SqlitePool {
   }
 
   /// Makes later calls wait, and waits until no call runs.
-  private func begin(_ closeBarrier: FileCloseBarrier, until end: ContinuousClock.Instant) throws {
+  func begin(_ closeBarrier: FileCloseBarrier, until end: ContinuousClock.Instant) throws {
     var isDrained = try withState { state in
       try state.checkIsOpen(configuration.handles.label)
       state.closeBarrier = closeBarrier
@@ -130,13 +130,12 @@ extension SqlitePool {
       }
       endCloseBarrier()
       if isCancelled { throw CancellationError() }
-      throw SqlError(
-        .busy, message: "can't close the files: " + (running.map { "\($0)" } ?? "a handle of the pool is in use"),
-        label: configuration.handles.label)
+      let use = running.map { "\($0)" } ?? "a handle of the pool is in use"
+      throw SqlError(.busy, message: "can't \(closeBarrier.action): \(use)", label: configuration.handles.label)
     }
   }
 
-  private func endCloseBarrier() {
+  func endCloseBarrier() {
     let started = withState { state in
       defer { state.ended() }
       return state.endCloseBarrier(configuration)
@@ -158,20 +157,24 @@ extension SqlitePool {
 
   package func removeFileUser(_ token: Int) { fileUsers.withLock { $0.users[token] = nil } }
 
-  /// A call that closes the files. A class, so that each call on the pool can check cheaply for a close.
+  /// A call that closes the files, or a block. A class, so that each call on the pool can check cheaply for a close.
   final class FileCloseBarrier: Sendable {
     let callSite: CallSite
     /// True if the call's task was cancelled; nil for a call without a task.
     let isCancelled: LockedValue<Bool>?
-    let thread = pthread_self()
+    /// The thread whose calls are refused; nil for a block.
+    let thread: pthread_t?
     let begin = ContinuousClock.now
     /// Signalled when no call holds a handle.
     let drained = DispatchSemaphore(value: 0)
 
     var hasToStop: Bool { isCancelled?.withLock { $0 } == true }
 
-    init(callSite: CallSite, isCancelled: LockedValue<Bool>? = nil) {
-      (self.callSite, self.isCancelled) = (callSite, isCancelled)
+    /// The action, for errors.
+    var action: String { thread == nil ? "block the database" : "close the files" }
+
+    init(callSite: CallSite, isBlock: Bool = false, isCancelled: LockedValue<Bool>? = nil) {
+      (self.callSite, self.isCancelled, thread) = (callSite, isCancelled, isBlock ? nil : pthread_self())
     }
   }
 }

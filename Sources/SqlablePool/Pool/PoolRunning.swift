@@ -263,7 +263,7 @@ extension SqlitePool {
     }
     if let closeBarrier {
       let time = closeBarrier.begin.duration(to: .now).seconds
-      message += "; the call at \(closeBarrier.callSite) began to close the files \(time) s ago"
+      message += "; the call at \(closeBarrier.callSite) began to \(closeBarrier.action) \(time) s ago"
     }
     if !call.kind.isRead { message += otherHolder(than: withState { $0.writer.call }) }
     let error = SqlError(.timeout, message: message, label: configuration.handles.label)

@@ -26,7 +26,8 @@ extension SqlitePool {
     var readersEnd: DispatchSemaphore?
     /// The time of the next check for timeouts.
     var nextCheck: ContinuousClock.Instant?
-    /// The call that has closed the files or waits to close them. Until this call ends, other calls get no handles.
+    /// The call that closes the files or blocks the database. Until this call or its block ends, other calls get no
+    /// handles.
     var closeBarrier: FileCloseBarrier?
 
     init(writer: PooledHandle) { self.writer = writer }

@@ -57,6 +57,22 @@ import Testing
     }
   }
 
+  @Test func aBlockMakesOtherHandlesWait() throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(filepath: directory + "/bikes.sqlite", configuration: Configuration(busyTimeout: 0))
+      try db.createTables(Person.self, Bicycle.self)
+      let child = try db.createChild()
+      do {
+        let block = try db.block()
+        defer { block.end() }
+        try Bicycle(name: "Trek", color: "red").insert().run(block)
+        try db.execute("VACUUM")
+        expectError(.busy) { _ = try Bicycle.count().run(child) }
+      }
+      #expect(try Bicycle.count().run(child) == 1)
+    }
+  }
+
   @Test func closedFilesAreCopiedAndMoved() throws {
     try withDirectory { directory in
       let (path, newPath, copyPath) = (directory + "/bikes.sqlite", directory + "/new", directory + "/copy")

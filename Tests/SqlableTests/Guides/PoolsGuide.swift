@@ -79,6 +79,14 @@ import Testing
       #expect(try Bicycle.count().run(SqliteDatabase(filepath: copyPath)) == 1)
     }
     do {
+      let check = { @Sendable (bikes: [Bicycle]) async throws in #expect(bikes.count == 1) }
+      let block = try await pool.block()
+      defer { block.end() }
+      let bikes = try Bicycle.read().run(block)
+      try await check(bikes)
+      try block.transaction { db in for bike in bikes { try bike.update().run(db) } }
+    }
+    do {
       try await pool.close(within: .seconds(5))
       #expect(!pool.isOpen)
     }

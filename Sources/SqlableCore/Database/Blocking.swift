@@ -1,0 +1,99 @@
+import Glibc
+
+/// A block of a database. Until the block ends, calls on other handles of the family, or on the pool, wait.
+///
+/// ```swift
+/// let block = try await pool.block()
+/// defer { block.end() }
+/// let bikes = try Bicycle.read().run(block)
+/// try await inventory.check(bikes)                           // calls of other tasks wait meanwhile
+/// try block.transaction { db in for bike in bikes { try bike.update().run(db) } }
+/// ```
+///
+/// Statements run on the block itself or on ``database``, on any thread. A block is no transaction: each statement is
+/// committed alone.
+///
+/// Call ``end()`` when the work is done: the last reference to the block also ends the block, but the compiler can
+/// release a reference after its last use.
+public final class DatabaseBlock: Sendable {
+  /// The handle that continues during the block. A pool's handle throws `.misuse` after the end of the block.
+  public let database: SqliteDatabase
+  private let ending: LockedValue<(@Sendable () -> Void)?>
+
+  package init(of database: SqliteDatabase, _ end: @escaping @Sendable () -> Void) {
+    (self.database, ending) = (database, LockedValue(end))
+  }
+
+  deinit { end() }
+
+  /// True once the block has ended.
+  public var isEnded: Bool { ending.withLock { $0 == nil } }
+
+  /// Ends the block: the calls that wait continue. A second call does nothing.
+  ///
+  /// A pool rolls back a transaction that ``database`` has left open. Without a pool, the transaction stays open.
+  public func end() {
+    // In a forked process, the lock of a pool might belong to a thread of the parent.
+    guard !database.isForked else { return }
+    let end = ending.withLock { ending in
+      defer { ending = nil }
+      return ending
+    }
+    end?()
+  }
+
+  /// Throws if the block has ended.
+  func checkIsActive() throws {
+    guard !isEnded else { throw database.misuse("the block has ended") }
+  }
+}
+
+extension SqliteDatabase {
+  /// Blocks the database for other handles: calls on the parents and children of this handle wait until the block ends.
+  ///
+  /// ```swift
+  /// let block = try db.block()
+  /// defer { block.end() }
+  /// try db.execute("VACUUM")
+  /// ```
+  ///
+  /// `block` waits until no handle of the family runs a statement, reads rows or has a transaction open. This handle,
+  /// and the children that it creates during the block, continue on any thread. Calls on other handles wait up to their
+  /// busy timeout, and then throw `.busy` with the file and line of this call. Connections stay open, so nothing is
+  /// lost. Other processes, and unrelated handles of this process, are not blocked.
+  ///
+  /// Throws `.busy` if the family is in use for longer than `duration`; the error names the handle and its thread.
+  /// Throws `.misuse` inside a transaction of the family, if this handle already blocks the database, and for the
+  /// handle of a pool: use `block` of the pool.
+  public func block(
+    within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line
+  ) throws -> DatabaseBlock {
+    try checkFork()
+    guard !belongsToPool else { throw misuse("can't block the database with a pool's handle; use block of the pool") }
+    guard !family.isBlocked(by: self) else { throw misuse("the handle already blocks the database") }
+    let end = ContinuousClock.now + duration
+    let block = HandleFamily.Closing(callSite: "\(file):\(line)", isBlock: true)
+    return try labelling {
+      try family.begin(block, for: self, until: end)
+      defer { family.endClosing() }
+      guard isOpen else { throw closed }
+      let held = try family.lockAll(for: self, to: "block the database", until: end)
+      defer { for handle in held.reversed() { handle.lock.unlock() } }
+      family.beginBlock(block, by: self)
+      return DatabaseBlock(of: self) { [family] in family.endBlock() }
+    }
+  }
+
+  /// Waits while another handle blocks the database, up to the busy timeout. Call with the lock held, which is released
+  /// during the wait.
+  func waitForBlock() throws {
+    guard family.block(of: self) != nil else { return }
+    let end = ContinuousClock.now + .seconds(configuration.busyTimeout)
+    while let block = family.block(of: self) {
+      guard ContinuousClock.now < end else { throw block.error.labelled(configuration.label) }
+      lock.unlock()
+      usleep(1_000)
+      lock.lock()
+    }
+  }
+}
