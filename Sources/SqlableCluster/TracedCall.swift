@@ -86,11 +86,12 @@ final class TracedCall: Sendable {
     let end = ContinuousClock.now
     let all = times.parts(until: end)
     state.withLock { state in
-      let event = TraceEvent(
+      var event = TraceEvent(
         transaction: outcome, origin, waiting: all.waiting, stepping: all.stepping, committing: all.committing,
         rowsChanged: outcome == .committed ? state.changes : 0, statements: state.statements,
         error: error?.tracedOfCluster,
         end: end)
+      event.repeatsError = state.events.contains { $0.event.error == event.error }
       state.events.append(Traced(event: event, request: nil))
       (state.statements, state.changes) = (0, 0)
     }

@@ -24,6 +24,18 @@ extension SqliteCluster {
     traces.add(options, body)
   }
 
+  /// Calls `body` with every error that calls on this client throw.
+  ///
+  /// ```swift
+  /// cluster.onError(atLeast: .error) { event in alert(event.severity, event.error) }
+  /// ```
+  @discardableResult
+  public func onError(
+    atLeast severity: SqlError.Severity, _ body: @escaping @Sendable (TraceEvent) -> Void
+  ) -> TraceToken {
+    trace(TraceOptions(errorsAtLeast: severity), body)
+  }
+
   /// Ends a trace of this client.
   public func removeTrace(_ token: TraceToken) { traces.remove(token) }
 

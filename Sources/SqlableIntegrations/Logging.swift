@@ -16,7 +16,7 @@ extension SqlitePool {
   /// This method needs the package trait `Logging`. A message contains no values: its SQL is the statement's shape.
   /// Levels:
   ///
-  /// - `critical`: a damaged file or a lost handle.
+  /// - `critical`: a damaged file, a full disk or a lost handle.
   /// - `error`: an error that a retry does not fix.
   /// - `warning`: `.busy`, `.timeout`, `.unavailable`, a slow statement or transaction, and a long read.
   /// - `info`: a constraint error, and the closing of the pool.

@@ -85,6 +85,11 @@ public struct TraceEvent: Sendable, Hashable {
   /// The values of the columns that the trace requests, in the order of the SQL; empty if the trace requests none.
   public internal(set) var values: [TracedValue] = []
 
+  /// True if another event reports the same error: the event of the statement that ended the transaction.
+  package var repeatsError = false
+  /// False for an error that no call throws, such as an observer's.
+  var isThrown = true
+
   /// The time at which the statement or transaction ended.
   public let end: ContinuousClock.Instant
 
@@ -209,6 +214,7 @@ extension TraceEvent {
       rowsRead: 0, rowsChanged: isCommitted ? ended.rowsChanged : 0, rowsScanned: 0, sorts: 0, automaticIndexRows: 0,
       isCached: false, statements: ended.statements, callSite: origin.callSite, context: origin.context,
       error: run.error, plan: [], end: run.end)
+    repeatsError = true
   }
 }
 

@@ -98,7 +98,7 @@ package final class TraceHub: Sendable {
     let now = ContinuousClock.now
     return state.withLock { state in
       state.receivers.filter { receiver in
-        guard event.error != nil || event.duration >= receiver.options.slowerThan else { return false }
+        guard receiver.options.wants(event) else { return false }
         guard let interval = receiver.options.interval else { return true }
         let key = Reported(token: receiver.token, sql: event.sql, error: event.error?.kind)
         if let last = state.reported[key], now - last < interval { return false }

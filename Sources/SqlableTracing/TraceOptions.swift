@@ -1,3 +1,5 @@
+import SqlableCore
+
 /// Options of a trace: which statements and transactions are reported, and with which details.
 public struct TraceOptions: Sendable, Hashable {
   /// The minimum duration of reported events. Failures of any duration are reported. Default: zero.
@@ -19,10 +21,24 @@ public struct TraceOptions: Sendable, Hashable {
   /// discarded. Receivers can read these values: take care where the events are sent.
   public var values: [TracedColumns]
 
+  /// The minimum severity of reported errors; then events without an error are not reported. Default: nil for all
+  /// events.
+  ///
+  /// Each error is reported once: the event of a transaction does not repeat the error of its last statement. Errors
+  /// that go to ``ObservedDatabase/didFail`` are reported too.
+  public var errorsAtLeast: SqlError.Severity?
+
   public init(
-    slowerThan: Duration = .zero, interval: Duration? = nil, explains: Bool = false, values: [TracedColumns] = []
+    slowerThan: Duration = .zero, interval: Duration? = nil, explains: Bool = false, values: [TracedColumns] = [],
+    errorsAtLeast: SqlError.Severity? = nil
   ) {
     (self.slowerThan, self.interval, self.explains, self.values) = (slowerThan, interval, explains, values)
+    self.errorsAtLeast = errorsAtLeast
+  }
+
+  func wants(_ event: TraceEvent) -> Bool {
+    guard let errorsAtLeast else { return event.isThrown && (event.error != nil || event.duration >= slowerThan) }
+    return !event.repeatsError && event.severity.map { $0 >= errorsAtLeast } ?? false
   }
 
   /// Returns options that report slow statements with their plans, and each shape at most once a minute.

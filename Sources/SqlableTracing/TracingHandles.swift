@@ -57,7 +57,9 @@ extension SqliteDatabase {
 
 extension SqliteDatabase {
   /// Delivers measured statements to the traces. Call without the handle's lock.
-  func deliver(_ runs: [MeasuredRun], to traces: TraceHub) {
+  ///
+  /// - Parameter isThrown: False for an error that no call throws, which only the receivers of errors get.
+  func deliver(_ runs: [MeasuredRun], to traces: TraceHub, isThrown: Bool = true) {
     let (context, isReceiving) = (Tracing.context, Tracing.isReceiving)
     Tracing.$isReceiving.withValue(true) {
       // A trace closure that uses a pool's writer can also run queued calls of other threads. Those calls are traced.
@@ -65,7 +67,8 @@ extension SqliteDatabase {
         let origin = TraceEvent.Origin(
           label: configuration.label, handle: number, callSite: run.site?.description,
           context: run.caller.map { $0.context } ?? context)
-        let event = TraceEvent(run, StatementShape.cache.value(of: run.sql), origin)
+        var event = TraceEvent(run, StatementShape.cache.value(of: run.sql), origin)
+        event.isThrown = isThrown
         let transaction = TraceEvent(transactionEndedBy: run, origin)
         run.task.restoring {
           for hub in [traces, TraceHub.process] { hub.deliver(event, with: RunDetails(run: run, db: self)) }
@@ -109,5 +112,7 @@ extension TraceHub: TracerSource {
     StatementTracer(db, connection, self, didMeasure: didMeasure)
   }
 
-  package func report(_ error: SqlError, of db: SqliteDatabase) { db.deliver([MeasuredRun(error)], to: self) }
+  package func report(_ error: SqlError, of db: SqliteDatabase, isThrown: Bool) {
+    db.deliver([MeasuredRun(error)], to: self, isThrown: isThrown)
+  }
 }

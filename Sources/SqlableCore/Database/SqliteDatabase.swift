@@ -176,6 +176,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     } catch let error as SqlError { throw error.labelled(configuration.label) }
     if !configuration.opensLazily { do { try connect(open) } catch { throw reportedWithoutLock(error) } }
     self.family.add(self)
+    registry.willFail.withLock { $0 = { [weak self] error in self?.reportInBackground(error) } }
   }
 
   /// Opens the connection. Call with the lock held, or before any other thread can use the handle.

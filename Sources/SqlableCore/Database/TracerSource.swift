@@ -9,7 +9,9 @@ package protocol TracerSource: AnyObject, Sendable {
   func tracer(of db: SqliteDatabase, on connection: Connection, didMeasure: @escaping () -> Void) -> any RunTracer
 
   /// Reports an error that no statement caused. Call without the handle's lock.
-  func report(_ error: SqlError, of db: SqliteDatabase)
+  ///
+  /// - Parameter isThrown: True if a call throws the error. Otherwise only the receivers of errors get the error.
+  func report(_ error: SqlError, of db: SqliteDatabase, isThrown: Bool)
 }
 
 /// The number of traces in the process. In a process without a trace, a call checks only this number.
@@ -59,8 +61,14 @@ extension SqliteDatabase {
     guard TraceCount.isPositive, !error.needsNoEvent, let sqlError = error as? SqlError,
       let source = functions?.tracerSource
     else { return error }
-    source.report(sqlError, of: self)
+    source.report(sqlError, of: self, isThrown: true)
     return error.traced
+  }
+
+  /// Reports an error that no call throws, unless the event of a statement has reported the error.
+  func reportInBackground(_ error: any Error) {
+    guard TraceCount.isPositive, !error.needsNoEvent, let error = error as? SqlError else { return }
+    functions?.tracerSource?.report(error, of: self, isThrown: false)
   }
 
   /// Calls `body` without tracing its statements, which belong to the library.

@@ -2,8 +2,7 @@ extension SqlError {
   /// The severity of an error for an operator, in ascending order.
   ///
   /// ```swift
-  /// pool.trace { event in if let severity = event.severity, severity >= .error { alert("\(event)") } }
-  /// pool.didFail = { error in log((error as? SqlError)?.severity ?? .error, error) }
+  /// pool.onError(atLeast: .error) { event in alert("\(event)") }
   /// ```
   public enum Severity: Int, Sendable, Hashable, Comparable, CaseIterable {
     /// The statement was interrupted, or its handle is closed.
@@ -14,7 +13,7 @@ extension SqlError {
     case warning
     /// An error that a retry can't resolve.
     case error
-    /// The file is damaged, or the handle can't be used any longer.
+    /// The file is damaged, its disk is full, or the handle can't be used any longer.
     case critical
 
     public static func < (left: Severity, right: Severity) -> Bool { left.rawValue < right.rawValue }
@@ -23,11 +22,11 @@ extension SqlError {
   /// The severity of the error for an operator.
   public var severity: Severity {
     switch kind {
-    case .corrupt, .notADatabase, .handleLost: .critical
+    case .corrupt, .notADatabase, .full, .handleLost: .critical
     case .busy, .timeout, .unavailable: .warning
     case .constraint: .info
     case .interrupted, .closed: .debug
-    case .readOnly, .full, .io, .cannotOpen, .schema, .decoding, .encoding, .invalidStatement, .syntax, .tooBig,
+    case .readOnly, .io, .cannotOpen, .schema, .decoding, .encoding, .invalidStatement, .syntax, .tooBig,
       .notFound, .notUnique, .outOfMemory, .misuse, .wrongKey, .notAuthentic, .outcomeUnknown, .other:
       .error
     }

@@ -107,8 +107,12 @@ package final class ObserverRegistry: Sendable {
     }
   }
 
+  /// Reports each error that goes to `didFail` to the receivers of errors. Set before other threads use the registry.
+  let willFail = LockedValue<(@Sendable (any Error) -> Void)?>(nil)
+
   @inline(never)
   func fail(_ error: any Error) {
+    willFail.withLock { $0 }?(error)
     didFail?(error)
   }
 

@@ -49,18 +49,20 @@ import Testing
     }
   }
 
-  @Test func didFailReceivesTheSeverity() throws {
+  @Test func onErrorReceivesEveryErrorOfASeverity() throws {
     try withPool { pool in
-      let lines = Collected<String>()
-      let log = { @Sendable (error: SqlError) in lines.append("\(error.severity)") }
-      pool.didFail = { error in if let error = error as? SqlError, error.severity >= .error { log(error) } }
       let events = TraceLog()
-      pool.trace(.init(), events.receive)
+      pool.onError(atLeast: .warning, events.receive)
+      let log = { @Sendable (_: Any?...) in }
       expectInvalidStatement { _ = try Bicycle.read().limit(-1).run(pool) }
-      pool.didFail?(SqlError(.corrupt, message: "damaged"))
-      pool.didFail?(SqlError(.busy, message: "locked"))
-      #expect(lines.values == ["critical"])
-      #expect(events.take().compactMap(\.severity) == [.error])
+      let token = pool.onError(atLeast: .warning) { event in log(event.severity, event.error, event.callSite) }
+      pool.removeTrace(token)
+      let failed = Collected<String>()
+      pool.didFail = { error in failed.append("\(error)") }
+      pool.observe(.update, on: Bicycle.self) { _ in throw SqlError(.full, message: "no space is left") }
+      try Bicycle(id: 1, name: "Giant", color: "red").update().run(pool)
+      waitUntil { failed.values.count == 1 }
+      #expect(events.take().map(\.severity) == [.error, .critical])
     }
   }
 
