@@ -85,7 +85,7 @@ extension SqliteDatabase {
         try observation.commitUnrecorded(last)
       }
       // The restored contents have replaced the damaged pages.
-      family.corruption.clear()
+      family.forgetDamage()
       shrinkWAL(connection)
     }
   }

@@ -57,7 +57,7 @@ extension SqliteDatabase {
       try labelling { try closeWAL() }
       let (path, before) = (family.path, FileIdentity(family.path))
       // If `body` has replaced the file, the damage no longer exists.
-      defer { if FileIdentity(path) != before { family.corruption.clear() } }
+      defer { if FileIdentity(path) != before { family.forgetDamage() } }
       return try body(files(at: path))
     }
   }

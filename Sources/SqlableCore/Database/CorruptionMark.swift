@@ -10,6 +10,8 @@ package final class CorruptionMark: Sendable {
 
   private struct State: Sendable {
     var first: SqlError?
+    /// The damaged file. The path might lead to another file later.
+    var file: FileIdentity?
     var receivers: [Receiver] = []
   }
 
@@ -20,18 +22,22 @@ package final class CorruptionMark: Sendable {
   var isMarked: Bool { marked.load(ordering: .relaxed) }
 
   package var first: SqlError? { state.withLock { $0.first } }
+  var file: FileIdentity? { state.withLock { $0.file } }
 
-  /// Sets the mark if the error shows that the file is damaged.
-  func receive(_ error: SqlError) {
+  /// Sets the mark if the error shows that the file is damaged. Returns true if the mark was not set before.
+  func receive(_ error: SqlError, on file: FileIdentity?) -> Bool {
     // Code 267 is SQLITE_CORRUPT_VTAB: a full-text index does not match its table. The file itself is intact.
-    guard error.kind == .corrupt || error.kind == .notADatabase, error.extendedCode != 267 else { return }
-    let receivers = state.withLock { state -> [Receiver] in
-      guard state.first == nil else { return [] }
-      state.first = error
+    guard error.kind == .corrupt || error.kind == .notADatabase, error.extendedCode != 267 else {
+      return false
+    }
+    let receivers = state.withLock { state -> [Receiver]? in
+      guard state.first == nil else { return nil }
+      (state.first, state.file) = (error, file)
       marked.store(true, ordering: .relaxed)
       return state.receivers
     }
-    for receiver in receivers { receiver.body(error) }
+    for receiver in receivers ?? [] { receiver.body(error) }
+    return receivers != nil
   }
 
   /// Adds a receiver, and calls the receiver immediately if the mark is set. The receiver must not block.
@@ -46,7 +52,7 @@ package final class CorruptionMark: Sendable {
   /// Resets the mark. The next error notifies the receivers again.
   package func clear() {
     state.withLock { state in
-      state.first = nil
+      (state.first, state.file) = (nil, nil)
       marked.store(false, ordering: .relaxed)
     }
   }

@@ -277,7 +277,7 @@ extension SqliteDatabase {
   }
 
   /// True if two paths lead to the same file, or would lead to the same new file.
-  private static func isSameFile(_ path: String, _ other: String) -> Bool {
+  static func isSameFile(_ path: String, _ other: String) -> Bool {
     if let file = FileIdentity(path) { return file == FileIdentity(other) }
     return Location.file(path).absolutePath.isExactly(Location.file(other).absolutePath)
   }

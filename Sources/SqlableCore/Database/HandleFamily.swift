@@ -33,6 +33,10 @@ package final class HandleFamily: Sendable {
     var closing: Closing?
     /// The block of the database, with the number of the handle that holds the block.
     var block: (closing: Closing, holder: Int)?
+    /// True if the program has opened the first handle; false for the connections of pools, backups and checks.
+    var isListed = false
+    /// The pool that owns the family.
+    weak var pool: (any AnyObject & Sendable)?
     /// The path of the file; nil until the first use of the path or the first connection.
     var path: String?
     var key: EncryptionKey?
@@ -101,7 +105,9 @@ package final class HandleFamily: Sendable {
   func didOpen(_ connection: Connection) {
     guard connections.add(1, ordering: .relaxed).oldValue == 0 else { return }
     let path = connection.absolutePath
-    if !path.isEmpty { state.withLock { $0.path = path } }
+    guard !path.isEmpty else { return }
+    state.withLock { $0.path = path }
+    adoptDamage()
   }
 
   func didClose() { connections.subtract(1, ordering: .relaxed) }
@@ -109,18 +115,29 @@ package final class HandleFamily: Sendable {
   /// True while a member has a connection.
   package var isConnected: Bool { connections.load(ordering: .relaxed) > 0 }
 
-  private var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }
+  var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }
 
   /// True if another family of this process has the file open.
   var isOpenElsewhere: Bool {
     guard let file = FileIdentity(path) else { return false }
-    return HandleFamily.all.withLock { $0.compactMap(\.family) }.contains { family in
-      family !== self && family.connections.load(ordering: .relaxed) > 0 && FileIdentity(family.path) == file
-    }
+    return HandleFamily.families.contains { $0 !== self && $0.isConnected && FileIdentity($0.path) == file }
   }
 
-  static var allHandles: [SqliteDatabase] {
-    all.withLock { $0.compactMap(\.family) }.flatMap(\.members)
+  /// All families of this process, in the order of their creation.
+  package static var families: [HandleFamily] { all.withLock { $0.compactMap(\.family) } }
+
+  static var allHandles: [SqliteDatabase] { families.flatMap(\.members) }
+
+  /// True if the program has opened the family's first handle.
+  var isListed: Bool { state.withLock { $0.isListed } }
+
+  /// The pool that owns the family; nil for a family without a pool.
+  package var pool: (any AnyObject & Sendable)? { state.withLock { $0.pool } }
+
+  /// Records that the program has opened the family's first handle, or that a pool has.
+  package func list(of pool: (any AnyObject & Sendable)? = nil) {
+    state.withLock { state in (state.isListed, state.pool) = (pool == nil, pool) }
+    adoptDamage()
   }
 
   // MARK: Closing the file

@@ -83,11 +83,14 @@ public final class SqliteDatabase: @unchecked Sendable {
     try self.init(
       location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), functions: .init(),
       location.open)
+    family.list()
   }
 
   /// Opens a new database in memory, which the handle's children share, and which exists until all handles are closed.
   public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
-    try inMemory(configuration, functions: nil)
+    let db = try inMemory(configuration, functions: nil)
+    db.family.list()
+    return db
   }
 
   /// Returns an empty in-memory database with the functions and collations of this handle.
@@ -190,10 +193,10 @@ public final class SqliteDatabase: @unchecked Sendable {
       ) { [unowned self] connection, didMeasure in
         functions.tracerSource?.tracer(of: self, on: connection, didMeasure: didMeasure)
       }
-      connection.didFindDamage = family.corruption.receive
+      connection.didFindDamage = family.didFindDamage
       try functions.apply(to: connection, observation)
     } catch {
-      if let error = error as? SqlError { family.corruption.receive(error) }
+      if let error = error as? SqlError { family.didFindDamage(error) }
       throw (error as? SqlError)?.labelled(configuration.label) ?? error
     }
     connection.keep(open.kept)

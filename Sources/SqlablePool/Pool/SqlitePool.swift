@@ -80,7 +80,7 @@ public final class SqlitePool: Sendable {
     _ filepath: String, _ configuration: PoolConfiguration, memory: SharedMemoryDirectory?
   ) throws {
     try configuration.validate()
-    let root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
+    let root = try SqliteDatabase.openOther(at: filepath, configuration.handles, nil)
     self.init(root, configuration, memory: memory)
   }
 
@@ -115,6 +115,7 @@ public final class SqlitePool: Sendable {
       }
     }
     feed.pool = self
+    if !isForLiveResults { root.family.list(of: self) }
     if let totals { trace { event in totals.add(event) } }
     MemoryUsers.add(self)
   }

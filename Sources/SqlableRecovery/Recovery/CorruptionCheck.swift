@@ -120,11 +120,11 @@ extension SqlError {
 
 extension SqliteDatabase {
   /// The first error since the last repair that reported damage to the file; nil if there was none. The error can come
-  /// from any handle of this handle's family.
+  /// from any handle or pool of this process that has the file open.
   public var corruption: SqlError? { family.corruption.first }
 
   /// Calls `body` with a report of the damage, after the first `SQLITE_CORRUPT` or `SQLITE_NOTADB` error since the last
-  /// repair. The error can occur on any handle of this handle's family: a parent, a child, or a pool's handle.
+  /// repair. The error can occur on any handle or pool of this process that has the file open.
   ///
   /// ```swift
   /// db.onCorruption { report in alert(report.tables, report.indexes, report.pages) }
@@ -192,7 +192,7 @@ extension SqliteDatabase {
 
   /// Clears the recorded damage. Call this after the file was repaired or replaced. Writes are then allowed again, and
   /// the next error causes a new notification.
-  public func forgetCorruption() { family.corruption.clear() }
+  public func forgetCorruption() { family.forgetDamage() }
 }
 
 extension SqlitePool {

@@ -73,6 +73,17 @@ import Testing
     }
   }
 
+  @Test func openHandlesAreFound() throws {
+    try withDirectory { directory in
+      let path = directory + "/bikes.sqlite"
+      let db = try SqliteDatabase(filepath: path, configuration: Configuration(label: "main"))
+      let open = try SqliteDatabase.handles(at: path).first ?? SqliteDatabase(filepath: path)
+      let main = SqliteDatabase.handles(labelled: "main")
+      #expect(open === db)
+      #expect(main.contains { $0 === db })
+    }
+  }
+
   @Test func closedFilesAreCopiedAndMoved() throws {
     try withDirectory { directory in
       let (path, newPath, copyPath) = (directory + "/bikes.sqlite", directory + "/new", directory + "/copy")

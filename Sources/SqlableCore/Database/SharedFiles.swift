@@ -1,0 +1,72 @@
+// What the handle families of this process with the same file share: the lookup by path, and the file's damage.
+
+extension SqliteDatabase {
+  /// Returns the open handles of this process on the file at a path, in the order in which they were opened.
+  ///
+  /// ```swift
+  /// let db = SqliteDatabase.handles(at: path).first
+  /// ```
+  ///
+  /// Paths that lead to the same file are the same, also relative paths, symbolic links and hard links. Includes
+  /// children, and handles that open the file at their next use. Excludes the handles of pools; see
+  /// `SqlitePool.pools(at:)`. The process does not retain its handles: a handle is found while the program has a
+  /// reference to the handle. Never waits for a handle, and never opens a file.
+  public static func handles(at path: String) -> [SqliteDatabase] {
+    HandleFamily.listed.filter { $0.isAt(path) }.flatMap(\.openMembers)
+  }
+
+  /// Returns the open handles of this process with a label, in the order in which they were opened.
+  ///
+  /// ```swift
+  /// let main = SqliteDatabase.handles(labelled: "main")     // Configuration(label: "main")
+  /// ```
+  ///
+  /// Includes children and databases in memory, and excludes the handles of pools.
+  public static func handles(labelled label: String) -> [SqliteDatabase] {
+    HandleFamily.listed.flatMap(\.openMembers).filter { $0.configuration.label == label }
+  }
+}
+
+extension HandleFamily {
+  fileprivate static var listed: [HandleFamily] { families.filter(\.isListed) }
+
+  fileprivate var openMembers: [SqliteDatabase] { members.filter(\.isOpen) }
+
+  /// True if the family's file is at this path.
+  package func isAt(_ path: String) -> Bool {
+    let file = self.path
+    return !file.isEmpty && SqliteDatabase.isSameFile(path, file)
+  }
+
+  // MARK: Damage
+
+  /// True for a family of the program. The library's own connections, as of a check or a backup, share no damage.
+  private var sharesDamage: Bool { isConnected && (isListed || pool != nil) }
+
+  /// Marks the file as damaged, for all families of the program that have the file open.
+  func didFindDamage(_ error: SqlError) {
+    guard corruption.receive(error, on: FileIdentity(path)), let file = corruption.file, sharesDamage else { return }
+    for family in HandleFamily.families where family !== self && family.sharesDamage {
+      if FileIdentity(family.path) == file { _ = family.corruption.receive(error, on: file) }
+    }
+  }
+
+  /// Marks the file as damaged if another family that has the file open has found damage.
+  func adoptDamage() {
+    for family in HandleFamily.families where family !== self && family.corruption.isMarked {
+      guard sharesDamage, family.sharesDamage, let error = family.corruption.first, let file = family.corruption.file,
+        FileIdentity(path) == file
+      else { continue }
+      _ = corruption.receive(error, on: file)
+      return
+    }
+  }
+
+  /// Removes the mark from all families of this process with the same file.
+  package func forgetDamage() {
+    corruption.clear()
+    for family in HandleFamily.families where family.corruption.isMarked && family.isAt(path) {
+      family.corruption.clear()
+    }
+  }
+}
