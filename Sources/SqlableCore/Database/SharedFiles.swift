@@ -30,7 +30,10 @@ extension SqliteDatabase {
 extension HandleFamily {
   fileprivate static var listed: [HandleFamily] { families.filter(\.isListed) }
 
-  fileprivate var openMembers: [SqliteDatabase] { members.filter(\.isOpen) }
+  /// The open handles, without those that only the library uses.
+  fileprivate var openMembers: [SqliteDatabase] {
+    members.filter { $0.isOpen && (!$0.isChild || $0.isListed.load(ordering: .acquiring)) }
+  }
 
   /// True if the family's file is at this path.
   package func isAt(_ path: String) -> Bool {

@@ -41,11 +41,13 @@ public final class SqliteDatabase: @unchecked Sendable {
   private let isUsable = Atomic(true)
   /// True while `open` has a connection.
   private let hasConnection = Atomic(false)
+  /// True for a child that the program has created, and false for a child that the library uses.
+  let isListed = Atomic(false)
   let abandoned = AbandonedStatements()
 
   package let family: HandleFamily
   /// True if the handle is a child. A child must not create the file.
-  private let isChild: Bool
+  let isChild: Bool
   package let number = SqliteDatabase.newNumber()
   private static let count = Atomic(0)
 
@@ -117,9 +119,14 @@ public final class SqliteDatabase: @unchecked Sendable {
   ///
   /// Throws `.io` if the file was moved, deleted or replaced since this handle was opened. A relative path still refers
   /// to the same file after the working directory changes.
-  public func createChild() throws -> SqliteDatabase { try createChild(isReadOnly: configuration.isReadOnly) }
+  public func createChild() throws -> SqliteDatabase {
+    let child = try createChild(isReadOnly: configuration.isReadOnly)
+    child.isListed.store(true, ordering: .releasing)
+    return child
+  }
 
-  /// Opens another connection to the same database. No SQL can make a read-only connection writable.
+  /// Opens another connection to the same database, for use by the library. No SQL can make a read-only connection
+  /// writable.
   ///
   /// - Parameter attached: The paths of the databases to attach, keyed by name; nil for those of the configuration.
   package func createChild(isReadOnly: Bool, attached: [String: String]? = nil) throws -> SqliteDatabase {

@@ -109,7 +109,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   }
 
   private func open() throws -> SqliteDatabase {
-    let handle = try root.createChild()
+    let handle = try root.createChild(isReadOnly: root.configuration.isReadOnly)
     let commits = feed.ownCommits
     detector.begin(commits: commits, version: try handle.dataVersion())
     return handle

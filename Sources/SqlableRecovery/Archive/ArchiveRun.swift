@@ -59,7 +59,7 @@ final class ArchiveRun: @unchecked Sendable {
     database = pool.memory == nil ? filepath : ""
     lock = try files.lock()
     hold = try ArchiveHold(root)
-    checkpointer = try root.createChild()
+    checkpointer = try root.createChild(isReadOnly: root.configuration.isReadOnly)
     let last = try files.last()
     (number, time) = (last.number, last.time)
     clock = ArchiveClock(age: last.number == 0 ? archiveTime() : ArchiveClock.age(after: last, keep: options.keep))

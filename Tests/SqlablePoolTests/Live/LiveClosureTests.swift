@@ -140,6 +140,24 @@ struct LiveClosureTests {
     }
   }
 
+  /// The commit comes after the snapshot of the first run that reads the table.
+  @Test func aCommitToATableWhileItIsFirstReadIsNotMissed() async throws {
+    try await withWheels { pool in
+      let reads = Runs()
+      let texts = Follower(
+        pool.updates { db -> [String] in
+          guard try Member.count().filter(Member.name == "Zoe").run(db) > 0 else { return [] }
+          let texts = try db.query("SELECT text FROM note ORDER BY id", as: String.self)
+          reads.add()
+          if reads.count == 1 { try onThread { try pool.execute("INSERT INTO note VALUES (1, 'late')") } }
+          return texts
+        })
+      try await until { texts.values == [[]] }
+      try await pool.execute("UPDATE member SET name = 'Zoe' WHERE id = 1")
+      try await until { texts.latest == ["late"] }
+    }
+  }
+
   @Test func theFilterOfAnOnlyStatementIsEvaluatedForChangedRows() async throws {
     try await withWheels { pool in
       let runs = Runs()

@@ -86,6 +86,16 @@ struct LiveHandleTests {
     }
   }
 
+  @Test func theReaderOfALiveResultIsNotFoundByItsPath() async throws {
+    try await withHandle { db in
+      let child = try db.createChild()
+      let counts = Follower(Member.count().updates(in: db))
+      try await until { counts.values == [0] }
+      #expect(SqliteDatabase.handles(at: db.filepath).map(\.number) == [db.number, child.number])
+      #expect(SqlitePool.pools(at: db.filepath).isEmpty)
+    }
+  }
+
   @Test func closingTheHandleEndsItsLoops() async throws {
     try await withHandle { db in
       let counts = Follower(Member.count().updates(in: db))
