@@ -2,17 +2,18 @@
 ///
 /// ```swift
 /// let archive = pool.table(Bicycle.self, named: "archive")
-/// try await archive.insert(bikes).run(archive)                             // INSERT INTO "archive" (…) VALUES (…)
-/// let red = try await archive.read(Bicycle.color == "red").run(archive)    // SELECT … FROM "archive" WHERE "color" = ?
+/// try await archive.insert(bikes).run(archive)     // INSERT INTO "archive" (…) VALUES (…)
+/// let red = try await archive.read(Bicycle.color == "red").run(archive)
+/// // SELECT … FROM "archive" WHERE "color" = ?
 /// ```
 ///
-/// The methods return the same statements as those of the model, with the name of this table. A statement is a value: it
-/// can be changed further, and runs on the table, which passes it to the database, or on any handle, as in a transaction:
-/// `try pool.transaction { db in try archive.deleteAll().run(db) }`. For other statements of the model, use
-/// `in(archive.name)`.
+/// The methods return the same statements as those of the model, with the name of this table. A statement is a value
+/// that can be changed further. The statement runs on the table, which passes it to the database, or on any handle, as
+/// in a transaction: `try pool.transaction { db in try archive.deleteAll().run(db) }`.
+/// For other statements, use `in(archive.name)`.
 ///
-/// The table must have the columns of the model, as `createTable(Bicycle.self, named: "archive")` creates it. Never take
-/// its name from untrusted input.
+/// The table must have the columns of the model; `createTable(Bicycle.self, named: "archive")` creates such a table.
+/// Never take its name from untrusted input.
 public struct ModelTable<Model: Sqlable, Database: Sendable>: Sendable {
   /// The database in which statements run on the table.
   public let database: Database

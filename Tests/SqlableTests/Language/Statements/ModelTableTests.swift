@@ -29,9 +29,9 @@ import Testing
         (archive.count(condition), #"SELECT count(*) FROM "archive" WHERE "color" = ?"#),
         (archive.exists(), #"SELECT EXISTS (SELECT 1 FROM "archive")"#),
         (archive.exists(condition), #"SELECT EXISTS (SELECT 1 FROM "archive" WHERE "color" = ?)"#),
-        (archive.insert(trek), "INSERT INTO \"archive\" (\(columns)) VALUES (?, ?, ?, ?)"),
+        (archive.insert(trek), #"INSERT INTO "archive" ("id", "name", "color") VALUES (?, ?, ?)"#),
         (archive.insert(trek, Bicycle.name), #"INSERT INTO "archive" ("name") VALUES (?)"#),
-        (archive.insert([trek]), "INSERT INTO \"archive\" (\(columns)) VALUES (?, ?, ?, ?)"),
+        (archive.insert([trek]), #"INSERT INTO "archive" ("id", "name", "color") VALUES (?, ?, ?)"#),
         (archive.update(trek, Bicycle.color), #"UPDATE "archive" SET "color" = ? WHERE "id" = ?"#),
         (archive.updateAll(Bicycle.color.set(to: "red")), #"UPDATE "archive" SET "color" = ?"#),
         (archive.delete(trek), #"DELETE FROM "archive" WHERE "id" = ?"#),
@@ -98,7 +98,6 @@ import Testing
       }
       #expect(moved == 1)
       #expect(try await Member.count().run(pool) == 1)
-      #expect(try onThread { try former.count().run(former) } == 2)
     }
   }
 }
