@@ -68,6 +68,7 @@ extension SqliteDatabase {
   ) throws -> Value {
     guard isOpen else { throw closed }
     let held = try labelling { try family.lockAll(for: self, until: end) }
+    defer { for handle in held { handle.registry.sink?.fileWasClosed() } }
     defer { for handle in held.reversed() { handle.lock.unlock() } }
     // Close read-only handles first: SQLite deletes the WAL only if the last connection can write.
     for isReadOnly in [true, false] {

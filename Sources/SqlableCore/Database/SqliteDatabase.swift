@@ -388,9 +388,7 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   @usableFromInline
   func checkFork() throws {
-    guard !isForked else {
-      throw misuse("the handle was opened before fork(); open another in the child process")
-    }
+    guard !isForked else { throw misuse("the handle was opened before fork(); open another in the child process") }
   }
 
   /// Returns the connection of a handle that `locked` has made usable.

@@ -31,7 +31,7 @@ extension Connection {
   /// Returns the compiled statement of a query, with its values bound.
   func prepared(_ query: SelectQuery, of kind: SqlBuffer.KeyKind) throws -> (statement: PreparedStatement, hasKey: Bool)
   {
-    recorder?.note(query)
+    recorder?.note(query: query)
     return try prepared(kind) {
       if sql.isKey, sql.append(keyOfPlain: query, parameters) { return }
       try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
@@ -283,4 +283,9 @@ extension RowValues {
         }
       }
   }
+}
+
+extension StatementRecorder {
+  /// The query whose result alone was read; nil if another statement ran, or a query ran several times.
+  package var onlyQuery: SelectQuery? { runs == 1 && queries.count == 1 ? queries[0] as? SelectQuery : nil }
 }

@@ -12,6 +12,8 @@ package protocol CommitSink: AnyObject, Sendable {
   func willDetectOtherCommits()
   /// Reports that another connection has committed, or might have committed.
   func didCommitElsewhere()
+  /// Reports that the file was closed for a while. Another file can now have the same path.
+  func fileWasClosed()
   /// Reports that the handle of the sink's registry was closed.
   func didClose()
 }

@@ -3,9 +3,9 @@ import Glibc
 import SqlableCore
 import Synchronization
 
-/// A weak reference to the pool, for the feed. The feed is created before the pool and can outlive the pool.
-private struct WeakPool {
-  weak var pool: SqlitePool?
+/// A weak reference to the feed's pool. The feed is created before the pool and can outlive the pool.
+private struct WeakOwner {
+  weak var owner: (any AnyObject & Sendable)?
 }
 
 /// The link between the pool's commits and its loops: notifies loops of commits by the pool and by other processes.
@@ -69,7 +69,7 @@ package final class PoolFeed: CommitSink {
   private let loops = Atomic(0)
   private let numbers = Atomic(0)
   private let registry: ObserverRegistry
-  private let weakPool = LockedValue(WeakPool())
+  private let weakOwner = LockedValue(WeakOwner())
   /// The live results that several loops share.
   let sharedResults = LiveQueryRegistry()
   /// The in-memory tables that evaluate row filters.
@@ -89,9 +89,9 @@ package final class PoolFeed: CommitSink {
   }
 
   /// The pool that the loops read from; nil after its deinit.
-  var pool: SqlitePool? {
-    get { weakPool.withLock { $0.pool } }
-    set { weakPool.withLock { $0.pool = newValue } }
+  var owner: (any AnyObject & Sendable)? {
+    get { weakOwner.withLock { $0.owner } }
+    set { weakOwner.withLock { $0.owner = newValue } }
   }
 
   func newNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
@@ -178,8 +178,7 @@ package final class PoolFeed: CommitSink {
   /// Checks for other processes' commits and returns after the check. Does nothing without a monitor.
   func detectOtherCommits() { watched.withLock { $0.monitor }?.checkNow() }
 
-  /// Call this method after the file was closed, because another file can now have the same path.
-  func fileWasClosed() {
+  package func fileWasClosed() {
     columnsRead.withLock { $0 = [:] }
     watched.withLock { $0.monitor }?.forgetConnection()
     didCommitElsewhere()

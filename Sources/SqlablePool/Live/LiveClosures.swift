@@ -17,7 +17,7 @@ extension LocalDatabase {
   /// new run. If each run reads only the result of one equal statement of one model, the pool also evaluates the
   /// statement's filter for changed rows, as for a live result of the statement.
   ///
-  /// Reads by other handles, or of values outside of the database, are not recorded: after a change of such a value, the
+  /// Reads by other handles and of values outside of the database are not recorded. After a change of such a value, the
   /// closure runs at the next commit that concerns its recorded reads. Loops over one sequence share their runs.
   /// Sequences of separate calls don't. The sequence throws the errors of the closure, `.readOnly` for a write, and
   /// `CancellationError`.
@@ -58,7 +58,7 @@ extension LocalDatabase {
     let root = registrations.root
     if let pool = root.poolOfOwner { return pool }
     return handlePools.withLock { _ in
-      if let pool = (root.registry.sink as? PoolFeed)?.pool { return pool }
+      if let pool = (root.registry.sink as? PoolFeed)?.owner as? SqlitePool { return pool }
       return SqlitePool(root, PoolConfiguration(handles: root.configuration, readers: 1), isForLiveResults: true)
     }
   }
@@ -68,7 +68,8 @@ extension SqliteDatabase {
   /// The pool that owns the handle; nil for a handle of the program.
   fileprivate var poolOfOwner: SqlitePool? {
     guard belongsToPool else { return nil }
-    return sequence(first: registry, next: \.parent).lazy.compactMap { ($0.sink as? PoolFeed)?.pool }.first
+    return sequence(first: registry, next: \.parent).lazy.compactMap { ($0.sink as? PoolFeed)?.owner as? SqlitePool }
+      .first
   }
 }
 

@@ -99,7 +99,7 @@ public final class SqlitePool: Sendable {
         ? nil
         : configuration.pollInterval.map { interval in
           ExternalCommitMonitor(feed, root, every: interval) { [weak feed] answered in
-            feed?.pool?.haveWriterCheck(answered)
+            (feed?.owner as? SqlitePool)?.haveWriterCheck(answered)
           }
         }
     }
@@ -114,7 +114,7 @@ public final class SqlitePool: Sendable {
         self?.publishLongWrite()
       }
     }
-    feed.pool = self
+    feed.owner = self
     if !isForLiveResults { root.family.list(of: self) }
     if let totals { trace { event in totals.add(event) } }
     MemoryUsers.add(self)

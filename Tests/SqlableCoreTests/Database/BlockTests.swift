@@ -41,7 +41,7 @@ import Testing
       #expect(counted(.milliseconds(200)) == nil)
       try Bicycle(name: "two", color: "red").insert().run(block)
       try Bicycle(name: "three", color: "red").insert().run(child)
-      try onThread { try Bicycle(name: "four", color: "red").insert().run(block.database) }
+      _ = try onThread { try Bicycle(name: "four", color: "red").insert().run(block.database) }
       #expect(opened(.milliseconds(50)) == nil)
       #expect(!block.isEnded)
       block.end()

@@ -96,6 +96,21 @@ struct LiveHandleTests {
     }
   }
 
+  @Test func aLoopFollowsAFileThatWasClosedForAWhile() async throws {
+    try await withHandle { db in
+      let counts = Follower(Member.count().updates(in: db))
+      try await until { counts.values == [0] }
+      try db.withClosed { files in
+        let other = try SqliteDatabase(filepath: files.filepath)
+        try Member(id: 1, name: "").insert().run(other)
+        try other.close()
+      }
+      try await until { counts.latest == 1 }
+      try Member(id: 2, name: "").insert().run(db)
+      try await until { counts.latest == 2 }
+    }
+  }
+
   @Test func closingTheHandleEndsItsLoops() async throws {
     try await withHandle { db in
       let counts = Follower(Member.count().updates(in: db))

@@ -19,7 +19,7 @@ import Testing
     let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    let pool = try await SqlitePool(filepath: directory + "/pool.sqlite")
+    let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
     try await body(pool, directory)
     try await pool.close()
   }

@@ -2,11 +2,9 @@
 package final class StatementRecorder {
   /// The texts of the statements.
   package private(set) var texts: Set<String> = []
-  private var runs = 0
-  private var queries: [SelectQuery] = []
-
-  /// The query whose result alone was read; nil if another statement ran, or a query ran several times.
-  package var onlyQuery: SelectQuery? { runs == 1 && queries.count == 1 ? queries[0] : nil }
+  private(set) var runs = 0
+  /// The queries that the language has written, as `SelectQuery`.
+  private(set) var queries: [Any] = []
 
   func note(_ statement: TracedStatement) {
     runs += 1
@@ -19,5 +17,5 @@ package final class StatementRecorder {
     texts.insert("SELECT \(column.quotedName) FROM \(table.quotedName(inDatabase: database))")
   }
 
-  func note(_ query: SelectQuery) { queries.append(query) }
+  func note(query: Any) { queries.append(query) }
 }
