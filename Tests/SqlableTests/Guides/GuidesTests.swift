@@ -50,15 +50,15 @@ import Testing
     }
   }
 
-  @Test func everyEquivalentIsCompiled() throws {
+  @Test(arguments: ["Docs/ComingFromGRDB.md", "Docs/ComingFromWCDB.md"])
+  func everyEquivalentIsCompiled(_ guide: String) throws {
     let sources = try GuidesTests.sources().map(\.words)
     var rows = 0
-    for line in try Repository.text(of: "Docs/ComingFromGRDB.md").components(separatedBy: "\n")
-    where line.hasPrefix("| `") {
+    for line in try Repository.text(of: guide).components(separatedBy: "\n") where line.hasPrefix("| `") {
       let cells = line.components(separatedBy: "` | `")
       try #require(cells.count == 2, "\(line)")
       let code = cells[1].trimmingCharacters(in: CharacterSet(charactersIn: " `|"))
-      #expect(sources.contains { $0.contains(code) }, "no source of the guides has \(code)")
+      #expect(sources.contains { $0.contains(code) }, "\(guide): no source of the guides has \(code)")
       rows += 1
     }
     #expect(rows > 50)
