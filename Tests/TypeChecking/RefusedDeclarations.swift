@@ -29,7 +29,7 @@ func columns(db: SqliteDatabase) throws {
   _ = Column("a", .integer, Unique) // refused: argument type 'Unique.Type' does not conform to expected type 'ColumnOption'
   _ = Column("a", .integer, NotNull) // refused: argument type 'NotNull.Type' does not conform to expected type 'ColumnOption'
   _ = Column("a", .integer, Default()) // refused: missing argument for parameter #1 in call
-  _ = Column("a", .integer, Default(NoValue())) // refused: argument type 'NoValue' does not conform to expected type 'SqlValue'
+  _ = Column("a", .integer, Default(NoValue())) // refused: no exact matches in call to initializer
   _ = Column("a", .integer, ForeignKey(Person.self)) // refused among others: generic parameter 'Target' could not be inferred
   _ = Column("a", .integer, ForeignKey<NoValue>()) // refused: type 'NoValue' does not conform to protocol 'Sqlable'
   _ = Column("a", .integer, ForeignKey<Person>(onDelete: .casade)) // refused: type 'ForeignKeyAction' has no member 'casade'
@@ -40,7 +40,7 @@ func columns(db: SqliteDatabase) throws {
   _ = Car.column("a", Int) // refused: expected member name or initializer call after type name
   _ = Car.column("a") // refused among others: generic parameter 'Value' could not be inferred
   _ = Car.column("a", Date.self, as: .iso8601) // refused: type 'ColumnType' has no member 'iso8601'
-  _ = Car.column("a", Int.self, Check("a > 0"), Default(0), Default("x").value) // refused among others: 'value' is inaccessible due to 'package' protection level
+  _ = Car.column("a", Int.self, Check("a > 0"), Default(0), Default("x").source) // refused among others: 'source' is inaccessible due to 'private' protection level
   _ = Index("name") // refused: argument type 'String' does not conform to expected type 'IndexTerm'
   _ = Index(Car.name, unique) // refused: cannot find 'unique' in scope
   _ = Index(Car.name, isUnique: true) // refused: incorrect argument label in call (have '_:isUnique:', expected '_:unique:')

@@ -107,7 +107,7 @@ extension ModelTable {
     named(Statement(.update(UpdateQuery(ofRowIn: info, writing: columns)), rows: .model(row)))
   }
 
-  /// Updates columns of the rows that a filter or limit selects; see ``Sqlable/update(_:)``.
+  /// Updates columns of the rows that a filter or limit selects; see ``Sqlable/update(_:)-type.method``.
   public func update(_ assignments: Assignment...) -> Statement<Model, Int> {
     named(Statement(.update(UpdateQuery(info, assignments))))
   }
@@ -120,7 +120,7 @@ extension ModelTable {
   /// Deletes the row with the struct's primary key, and returns the number of rows deleted (0 or 1).
   public func delete(_ row: Model) -> Statement<Model, Int> { named(row.delete()) }
 
-  /// Deletes the rows that a filter or limit selects; see ``Sqlable/delete()``.
+  /// Deletes the rows that a filter or limit selects; see ``Sqlable/delete()-type.method``.
   public func delete() -> Statement<Model, Int> { named(Model.delete()) }
 
   /// Deletes the rows that match a condition: `delete().filter(condition)`.

@@ -188,6 +188,9 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
         state.knownRule = fetched.rule
         return state.latest
       }
+      // Reads again if the closure has read other columns than before: the feed lacks the commits to these columns that
+      // no subscriber needed. Before the first fetch ends, the feed has all commits.
+      if fetched.isExpectedLate, let known, known.read != fetched.rule.read { return withState { $0.takeBack() } }
       let isSame = latest != nil && fetched.contents != nil && latest?.contents == fetched.contents
       wakes.wake(
         withState { state in

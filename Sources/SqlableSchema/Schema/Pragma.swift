@@ -19,6 +19,7 @@ public struct Pragma<Value: SqlValue>: Sendable, Hashable, Codable {
 
   /// - Parameters:
   ///   - name: The pragma's name, which is quoted.
+  ///   - type: The type of the pragma's value.
   ///   - database: The name of an attached database; nil for the database's own file.
   public init(_ name: String, as type: Value.Type = Value.self, inDatabase database: String? = nil) {
     (self.name, self.database) = (name, database)
