@@ -1,4 +1,4 @@
-// What the handle families of this process with the same file share: the lookup by path, and the file's damage.
+// Lookup of open handles by path and label, and the damage of a file, which all handle families with the file share.
 
 extension SqliteDatabase {
   /// Returns the open handles of this process on the file at a path, in the order in which they were opened.

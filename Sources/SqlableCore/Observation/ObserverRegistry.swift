@@ -42,7 +42,7 @@ package final class ObserverRegistry: Sendable {
   /// The process-wide count of changes to observers.
   package static var changes: Int { changeCount.load(ordering: .acquiring) }
 
-  package let parent: ObserverRegistry?
+  let parent: ObserverRegistry?
   private let state = LockedValue(State())
   private let versionCounter = Atomic(0)
 

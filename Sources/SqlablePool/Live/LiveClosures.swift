@@ -56,20 +56,11 @@ extension LocalDatabase {
   package var livePool: SqlitePool {
     if let pool = self as? SqlitePool { return pool }
     let root = registrations.root
-    if let pool = root.poolOfOwner { return pool }
+    if let pool = root.family.pool as? SqlitePool { return pool }
     return handlePools.withLock { _ in
       if let pool = (root.registry.sink as? PoolFeed)?.owner as? SqlitePool { return pool }
       return SqlitePool(root, PoolConfiguration(handles: root.configuration, readers: 1), isForLiveResults: true)
     }
-  }
-}
-
-extension SqliteDatabase {
-  /// The pool that owns the handle; nil for a handle of the program.
-  fileprivate var poolOfOwner: SqlitePool? {
-    guard belongsToPool else { return nil }
-    return sequence(first: registry, next: \.parent).lazy.compactMap { ($0.sink as? PoolFeed)?.owner as? SqlitePool }
-      .first
   }
 }
 

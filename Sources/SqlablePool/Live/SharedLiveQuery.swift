@@ -7,8 +7,8 @@ import SqlableCore
 /// the loops' cancellation, deadlines and actors.
 ///
 /// ```text
-/// commit 7 ── may concern it ──► is the filter met? ──► fetch, begun at 9 ──► all waiting loops get one result: 7 to 9
-///         commits 8, 9 ── recorded, included in the fetch          commit 10 ── may concern it ──► …
+/// commit 7 -- may concern it --> is the filter met? --> fetch, begun at 9 --> all waiting loops get one result: 7 to 9
+///         commits 8, 9 -- recorded, included in the fetch          commit 10 -- may concern it --> …
 /// ```
 final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
   let number: Int
@@ -178,6 +178,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
   }
 
   private func read(_ fetch: State.Fetch, _ known: LiveQueryRule?) async {
+    let expected = state.withLock { $0.read }
     do {
       let run = { @Sendable [self] (db: SqliteDatabase) in try source.read(db, known, pool.feed) { expect($0, $1) } }
       let fetched =
@@ -188,9 +189,9 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
         state.knownRule = fetched.rule
         return state.latest
       }
-      // Reads again if the closure has read other columns than before: the feed lacks the commits to these columns that
-      // no subscriber needed. Before the first fetch ends, the feed has all commits.
-      if fetched.isExpectedLate, let known, known.read != fetched.rule.read { return withState { $0.takeBack() } }
+      // Reads again if the closure has read other columns than expected: the feed lacks the commits to these columns
+      // that no subscriber needed. While the columns are unknown, the feed has all commits.
+      if fetched.isExpectedLate, let expected, expected != fetched.rule.read { return withState { $0.takeBack() } }
       let isSame = latest != nil && fetched.contents != nil && latest?.contents == fetched.contents
       wakes.wake(
         withState { state in

@@ -105,7 +105,6 @@ extension SqlitePool {
       defer { endCloseBarrier() }
       for user in users { user.release() }
       for handle in withState({ $0.readers + [$0.writer] }) { handle.discard() }
-      defer { feed.fileWasClosed() }
       return try body(end)
     }
   }

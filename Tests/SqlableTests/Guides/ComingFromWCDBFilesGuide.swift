@@ -41,7 +41,7 @@ import Testing
       let token = db.trace { event in lines.append(event.sql) }
       db.trace(.slow(.milliseconds(50))) { event in print(event.sql, event.duration) }
       db.onError(atLeast: .warning) { event in errors.append(event.severity) }
-      let everywhere = SqliteDatabase.onError(atLeast: .critical) { event in print(event.severity) }
+      let everywhere = SqliteDatabase.onError(atLeast: .critical) { event in print(event) }
       _ = try Bicycle.count().run(db)
       _ = sqlError { _ = try Bicycle.read().limit(-1).run(db) }
       db.removeTrace(token)
