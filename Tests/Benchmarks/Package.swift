@@ -44,6 +44,7 @@ let package = Package(
         .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableRecovery", package: "Sqlable"),
       ]),
     .executableTarget(name: "EncryptionCost", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
+    .executableTarget(name: "Growth", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
     .executableTarget(name: "SchemaScale", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
   ],
   swiftLanguageModes: [.v6]

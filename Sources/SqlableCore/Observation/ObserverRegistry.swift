@@ -14,6 +14,13 @@ package final class ObserverRegistry: Sendable {
     package let key: DatabaseValue?
     let body: @Sendable (RowChange) throws -> Void
 
+    /// An observer that wants no row, in the place of a removed observer.
+    fileprivate static func removed(_ token: ObserverToken) -> Observer {
+      Observer(token: token, table: "", change: nil, key: nil) { _ in }
+    }
+
+    fileprivate var isRemoved: Bool { table.isEmpty }
+
     package func wants(_ row: RowChange) -> Bool {
       guard change == nil || change == row.change, row.table.isSameName(as: table) else { return false }
       return key.map { row.concernsRow($0) } ?? true
@@ -21,13 +28,49 @@ package final class ObserverRegistry: Sendable {
   }
 
   private struct State {
+    /// The observers in the order of their tokens. A removed observer keeps its place until half are removed, so that
+    /// removing many observers one by one does not move the others each time.
     var observers: [Observer] = []
+    var removedCount = 0
     var didUpdate: (@Sendable (String, Int, Change) throws -> Void)?
     /// The token of the current `didUpdate`. Setting `didUpdate` changes the token.
     var didUpdateToken = ObserverRegistry.newToken()
     var didFail: (@Sendable (any Error) -> Void)?
     var queue: DispatchQueue?
     weak var sink: (any CommitSink)?
+
+    /// The index of the first observer whose token is not less than `token`.
+    private func index(of token: ObserverToken) -> Int {
+      var (low, high) = (0, observers.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if observers[middle].token.number < token.number { low = middle + 1 } else { high = middle }
+      }
+      return low
+    }
+
+    mutating func add(_ observer: Observer) {
+      // Two threads can add their observers in another order than they took their tokens.
+      observers.insert(observer, at: index(of: observer.token))
+    }
+
+    func contains(_ token: ObserverToken) -> Bool {
+      let index = index(of: token)
+      return index < observers.count && observers[index].token == token && !observers[index].isRemoved
+    }
+
+    mutating func remove(_ token: ObserverToken) -> Observer? {
+      let index = index(of: token)
+      guard index < observers.count, observers[index].token == token, !observers[index].isRemoved else { return nil }
+      let removed = observers[index]
+      observers[index] = .removed(token)
+      removedCount += 1
+      if removedCount * 2 >= observers.count {
+        observers.removeAll(where: \.isRemoved)
+        removedCount = 0
+      }
+      return removed
+    }
   }
 
   /// All handles share one sequence, so a token that is passed to the wrong handle removes no observer.
@@ -63,7 +106,7 @@ package final class ObserverRegistry: Sendable {
   // MARK: Observers
 
   package func add(_ observer: Observer) -> ObserverToken {
-    change { $0.observers.append(observer) }
+    change { $0.add(observer) }
     return observer.token
   }
 
@@ -72,16 +115,12 @@ package final class ObserverRegistry: Sendable {
 
   func remove(_ token: ObserverToken) {
     // Released outside the lock: the deinit of an object that the observer retains can call this registry.
-    _ = change { state in
-      let removed = state.observers.filter { $0.token == token }
-      state.observers.removeAll { $0.token == token }
-      return removed
-    }
+    _ = change { $0.remove(token) }
   }
 
   @inline(never)
   private func isRegistered(_ token: ObserverToken) -> Bool {
-    state.withLock { state in state.didUpdateToken == token || state.observers.contains { $0.token == token } }
+    state.withLock { state in state.didUpdateToken == token || state.contains(token) }
   }
 
   var didUpdate: (@Sendable (String, Int, Change) throws -> Void)? {
@@ -131,7 +170,11 @@ package final class ObserverRegistry: Sendable {
 
   var interest: ObservedTables {
     let (observed, sink) = state.withLock { state in
-      (ObservedTables(all: state.didUpdate != nil, named: Set(state.observers.map(\.table))), state.sink)
+      (
+        ObservedTables(
+          all: state.didUpdate != nil, named: Set(state.observers.lazy.filter { !$0.isRemoved }.map(\.table))),
+        state.sink
+      )
     }
     guard let sink else { return observed }
     var interest = sink.interest

@@ -307,7 +307,9 @@ extension PreparedStatement {
     switch columns {
     case .unknown: expectAnyColumns()
     case .named(let table):
-      let columnIndices = readColumnNames().map { name in table.columns.firstIndex { $0.name.isSameName(as: name) } }
+      let positions = Dictionary(
+        table.columns.enumerated().map { ($1.name.foldedName, $0) }, uniquingKeysWith: { first, _ in first })
+      let columnIndices = readColumnNames().map { positions[$0.foldedName] }
       var seen: Set<Int> = []
       // One of the two columns might belong to another table. A struct with values of both tables would be saved as a
       // row that never existed.

@@ -47,10 +47,10 @@ package struct Renderer {
   }
 
   /// Returns a renderer for a join condition, which can use the tables up to the joined table.
-  func joining(_ sources: ArraySlice<SelectQuery.Source>) throws -> Renderer {
+  func joining(_ sources: ArraySlice<SelectQuery.Source>) -> Renderer {
     Renderer(
-      table: table, try Scope(Array(sources), outer: scope.outer, named: scope.named, isInText: scope.isInText),
-      defined: defined, sql: sql, parameters: parameters, baseStack: baseStack)
+      table: table, Scope(first: sources, of: scope), defined: defined, sql: sql, parameters: parameters,
+      baseStack: baseStack)
   }
 
   // MARK: Conditions

@@ -43,12 +43,20 @@ package final class Scope: Sendable {
       sources.count == 1 && sources[0].alias == nil && outer == nil
       && !(sources[0].isSearched && sources[0].table.fullText?.isExternal == true)
     isFree = false
-    for (index, source) in sources.enumerated()
-    where sources[..<index].contains(where: { $0.name.isSameName(as: source.name) }) {
+    guard sources.count > 1 else { return }
+    var names: Set<[UInt8]> = []
+    for source in sources where !names.insert(source.name.foldedName).inserted {
       throw SqlError.invalidStatement(
         "two tables of the query are named \(source.name); use an alias"
       ).at(table: source.table.name)
     }
+  }
+
+  /// Creates the scope of a join condition: the first tables of a query, whose names `whole` has compared.
+  init(first sources: ArraySlice<SelectQuery.Source>, of whole: Scope) {
+    self.sources = Array(sources)
+    (outer, named, isInText) = (whole.outer, whole.named, whole.isInText)
+    (isPlain, isFree) = (false, false)
   }
 
   /// Creates the scope of an upsert's terms, which can also use the new row.

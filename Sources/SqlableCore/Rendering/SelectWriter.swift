@@ -251,7 +251,7 @@ struct SelectWriter {
       let isLast = index + 1 == query.sources.count
       let joined =
         sql.isKey || isLast || query.sources[index].condition == nil
-        ? renderer : try renderer.joining(query.sources[...index])
+        ? renderer : renderer.joining(query.sources[...index])
       // The source is borrowed: copying it would take most of the time.
       try write(query.sources[index], renderer, joined, hidden: names)
     }

@@ -80,7 +80,8 @@ extension SelectQuery.Clauses {
     filter = try filter.map(term)
     groups = try groups.map(term)
     having = try having.map(term)
-    compounds = try compounds.map { SelectQuery.Compound(operation: $0.operation, query: try query($0.query)) }
+    compounds = AppendedList(
+      try compounds.map { SelectQuery.Compound(operation: $0.operation, query: try query($0.query)) })
     order = try order.map { OrderTerm(expression: try term($0.expression), direction: $0.direction) }
     limit = try limit?.map(term)
     offset = try offset?.map(term)

@@ -343,7 +343,7 @@ extension SelectQuery {
     package var filter: SqlExpression?
     package var groups: [SqlExpression] = []
     package var having: SqlExpression?
-    package var compounds: [Compound] = []
+    package var compounds: AppendedList<Compound> = []
     package var order: [OrderTerm] = []
     package var limit: RowCount?
     package var offset: RowCount?

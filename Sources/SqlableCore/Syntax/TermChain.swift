@@ -6,13 +6,13 @@ package struct TermChain: RandomAccessCollection, Sendable {
   private enum Form: Sendable {
     case few([SqlExpression])
     /// The first terms of a storage. Longer chains can share the storage.
-    case many(Storage, Int)
+    case many(AppendOnlyStorage<Slot>, Int)
   }
 
   private let form: Form
 
   package init(_ terms: [SqlExpression]) {
-    form = terms.count <= TermChain.maximumFew ? .few(terms) : .many(Storage(terms), terms.count)
+    form = terms.count <= TermChain.maximumFew ? .few(terms) : .many(TermChain.storage(terms), terms.count)
   }
 
   private init(_ form: Form) { self.form = form }
@@ -48,10 +48,7 @@ package struct TermChain: RandomAccessCollection, Sendable {
         })
     case .many(let storage, let count):
       let slot = Slot(term, after: storage[count - 1], count: count)
-      if storage.append(slot, at: count) { return TermChain(.many(storage, count + 1)) }
-      let copy = Storage(storage, count: count)
-      _ = copy.append(slot, at: count)
-      return TermChain(.many(copy, count + 1))
+      return TermChain(.many(storage.appending(slot, at: count), count + 1))
     }
   }
 
@@ -83,13 +80,23 @@ package struct TermChain: RandomAccessCollection, Sendable {
     }
   }
 
+  private static func storage(_ terms: [SqlExpression]) -> AppendOnlyStorage<Slot> {
+    var last: Slot?
+    return AppendOnlyStorage(
+      terms.enumerated().map { index, term in
+        let slot = Slot(term, after: last, count: index)
+        last = slot
+        return slot
+      })
+  }
+
   /// The maximum number of terms for which an array is faster.
   private static let maximumFew = 16
 }
 
 extension TermChain {
   /// A term, with the size of the chain from the first term to this term.
-  private struct Slot {
+  private struct Slot: Sendable {
     let term: SqlExpression
     let depth: Int16
     /// The heights of the incomplete parts at each level, starting with single terms; 0 for an empty part.
@@ -118,52 +125,6 @@ extension TermChain {
     private static func height(_ left: Int16, _ right: Int16) -> Int16 {
       if left == 0 || right == 0 { return Swift.max(left, right) }
       return Swift.max(left, right) &+ 1
-    }
-  }
-
-  /// The terms of one chain and of longer chains that were appended to it.
-  ///
-  /// `Sendable` is safe:
-  /// 1. A slot is initialized once and never changes. The thread that increments `used` initializes the slot while it
-  /// holds the lock.
-  /// 2. A chain reads only slots that were initialized before the chain was made.
-  private final class Storage: @unchecked Sendable {
-    private let slots: UnsafeMutablePointer<Slot>
-    private let capacity: Int
-    private let used: LockedValue<Int>
-
-    init(_ terms: [SqlExpression]) {
-      capacity = terms.count * 2
-      slots = .allocate(capacity: capacity)
-      for (index, term) in terms.enumerated() {
-        (slots + index).initialize(to: Slot(term, after: index > 0 ? slots[index - 1] : nil, count: index))
-      }
-      used = LockedValue(terms.count)
-    }
-
-    /// Copies the first slots of another storage, and doubles the capacity.
-    init(_ other: Storage, count: Int) {
-      capacity = count * 2
-      slots = .allocate(capacity: capacity)
-      slots.initialize(from: other.slots, count: count)
-      used = LockedValue(count)
-    }
-
-    deinit {
-      slots.deinitialize(count: used.withLock { $0 })
-      slots.deallocate()
-    }
-
-    subscript(index: Int) -> Slot { slots[index] }
-
-    /// Appends a slot. Returns false if another chain occupies the index, or if the storage is full.
-    func append(_ slot: Slot, at index: Int) -> Bool {
-      used.withLock { used in
-        guard used == index, index < capacity else { return false }
-        (slots + index).initialize(to: slot)
-        used += 1
-        return true
-      }
     }
   }
 }

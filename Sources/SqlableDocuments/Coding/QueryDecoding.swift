@@ -42,7 +42,7 @@ extension DocumentDecoder {
     query.clauses.filter = try part(fields, .where) { try term($0, scope) }
     query.clauses.groups = try part(fields, .groupBy) { try terms($0, "the terms of a group", scope) } ?? []
     query.clauses.having = try part(fields, .having) { try term($0, scope) }
-    query.clauses.compounds = try part(fields, .compounds) { try compounds($0, outer) } ?? []
+    query.clauses.compounds = AppendedList(try part(fields, .compounds) { try compounds($0, outer) } ?? [])
     let orderScope = try scope.forOrder(of: query.clauses)
     query.clauses.order = try part(fields, .orderBy) { try order($0, orderScope) } ?? []
     query.clauses.limit = try part(fields, .limit) { try rowCount($0, "a limit") }

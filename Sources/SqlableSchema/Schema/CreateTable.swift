@@ -69,8 +69,10 @@ extension SqliteDatabase {
     try schema.check()
     return try transaction { db in
       let tables = Schema.ordered(schema.tables)
-      try db.running { connection in try db.checkDrift(of: tables, in: schema, on: connection) }
-      var changes = try tables.map { table in try db.running { try db.create(table, on: $0) } }
+      // The schema is read once: reading it for each table would take quadratic time.
+      let rows = try db.running { try $0.schemaRows() }
+      try db.running { connection in try db.checkDrift(of: tables, in: schema, on: connection, rows) }
+      var changes = try tables.map { table in try db.running { try db.create(table, on: $0, rows) } }
       for (index, table) in tables.enumerated() { try db.createTriggers(of: table, in: schema, &changes[index]) }
       return changes
     }
@@ -92,13 +94,17 @@ extension SqliteDatabase {
   private func createTable(_ table: TableInfo) throws -> SchemaChange {
     try running { connection in
       try writing(on: connection, atomically: false) {
-        try checkDrift(of: [table], in: Schema([]), on: connection)
-        return try create(table, on: connection)
+        let rows = try connection.schemaRows()
+        try checkDrift(of: [table], in: Schema([]), on: connection, rows)
+        return try create(table, on: connection, rows)
       }
     }
   }
 
-  private func create(_ table: TableInfo, on connection: Connection) throws -> SchemaChange {
+  /// - Parameter rows: The rows of the schema before any table was created, by the folded name of their table.
+  private func create(
+    _ table: TableInfo, on connection: Connection, _ rows: [[UInt8]: [SchemaRow]]
+  ) throws -> SchemaChange {
     var change = SchemaChange(table: table.name)
     guard !table.name.isSameName(as: ValueListModule.name) else {
       throw SqlError.misuse("the name \(ValueListModule.name) is reserved; give the table another name")
@@ -109,7 +115,7 @@ extension SqliteDatabase {
       return change
     }
     if let view = table.view { return try create(view, of: table, on: connection) }
-    let existing = try connection.schema(of: [table.name.foldedName])
+    let existing = try DatabaseSchema(rows[table.name.foldedName] ?? [])
     if let existing = existing[table: table.name] {
       for column in table.columns where existing[column: column.name] == nil {
         try execute(SQL(verbatim: TableDefinition(table).addColumn(column, for: connection)))
@@ -122,6 +128,7 @@ extension SqliteDatabase {
     }
     for index in table.indexes {
       let name = index.name(in: table)
+      if existing[table: table.name]?.indexes.contains(where: { $0.name.isSameName(as: name) }) == true { continue }
       // Index names are built from table and column names, and can collide: order_item(id) and order(item_id).
       let matches = try query(
         """

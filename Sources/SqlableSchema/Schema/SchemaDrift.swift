@@ -2,10 +2,14 @@ import SqlableCore
 
 extension SqliteDatabase {
   /// Throws `.schema(.mismatch)` if an existing table differs from its model in a way that `createTable` can't mend.
-  func checkDrift(of tables: [TableInfo], in schema: Schema, on connection: Connection) throws {
+  ///
+  /// - Parameter rows: The rows of the database's schema by the folded name of their table.
+  func checkDrift(
+    of tables: [TableInfo], in schema: Schema, on connection: Connection, _ rows: [[UInt8]: [SchemaRow]]
+  ) throws {
     var drift: [SchemaDrift] = []
     for table in tables where table.fullText?.isExternal != false {
-      let existing = try connection.schema(of: [table.name.foldedName])
+      let existing = try DatabaseSchema(rows[table.name.foldedName] ?? [])
       drift += try existing.drift(from: table, with: schema.triggers(of: table, for: connection), connection)
     }
     guard let first = drift.first else { return }

@@ -36,23 +36,29 @@ extension SqlExpression {
 
 /// An unfinished ``Case`` with typed results; `else` or `end` completes it.
 public struct CaseBuilder<Value: SqlValue>: Sendable, Hashable {
-  let terms: [SqlExpression]
+  let terms: AppendedList<SqlExpression>
+
+  private func adding(_ more: [SqlExpression]) -> CaseBuilder {
+    var terms = terms
+    terms += more
+    return CaseBuilder(terms: terms)
+  }
 
   private func term(_ value: Value) -> SqlExpression { terms[1].value(value) }
 
   private func ended<Result>(_ last: [SqlExpression] = []) -> TypedExpression<Result> {
-    TypedExpression(expression: .choice(terms + last))
+    TypedExpression(expression: .choice(Array(terms) + last))
   }
 
   /// `WHEN a THEN ?`
   public func when(_ condition: some SqlCondition, then value: Value) -> CaseBuilder {
-    CaseBuilder(terms: terms + [condition.expression, term(value)])
+    adding([condition.expression, term(value)])
   }
 
   /// `WHEN a THEN "b"`
   public func when<Term: TypedTerm>(_ condition: some SqlCondition, then term: Term) -> CaseBuilder
   where Term.Value == Value {
-    CaseBuilder(terms: terms + [condition.expression, term.expression])
+    adding([condition.expression, term.expression])
   }
 
   /// `ELSE ? END`
@@ -76,20 +82,26 @@ public typealias Choice<Value: SqlValue> = CaseBuilder<Value>
 
 /// An unfinished ``Case`` with untyped results; `else` or `end` completes it.
 public struct UntypedChoice: Sendable, Hashable {
-  let terms: [SqlExpression]
+  let terms: AppendedList<SqlExpression>
+
+  private func adding(_ more: [SqlExpression]) -> UntypedChoice {
+    var terms = terms
+    terms += more
+    return UntypedChoice(terms: terms)
+  }
 
   private func ended(_ last: [SqlExpression] = []) -> SqlExpression {
-    .choice(terms + last)
+    .choice(Array(terms) + last)
   }
 
   /// `WHEN a THEN ?`
   public func when(_ condition: some SqlCondition, then value: any SqlValue) -> UntypedChoice {
-    UntypedChoice(terms: terms + [condition.expression, terms[1].value(value)])
+    adding([condition.expression, terms[1].value(value)])
   }
 
   /// `WHEN a THEN "b"`
   public func when(_ condition: some SqlCondition, then term: some SqlTerm) -> UntypedChoice {
-    UntypedChoice(terms: terms + [condition.expression, term.expression])
+    adding([condition.expression, term.expression])
   }
 
   /// `ELSE ? END`

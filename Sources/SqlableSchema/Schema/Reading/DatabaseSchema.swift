@@ -143,7 +143,16 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
   }
 
   /// Returns the table with a name, compared by SQLite's rules; nil if no table has this name.
-  public subscript(table name: String) -> Table? { tables.first { $0.name.isSameName(as: name) } }
+  public subscript(table name: String) -> Table? {
+    // Tables that were read from a database are sorted, so most are found without a search of all.
+    var (low, high) = (0, tables.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if tables[middle].name < name { low = middle + 1 } else { high = middle }
+    }
+    if low < tables.count, tables[low].name.isSameName(as: name) { return tables[low] }
+    return tables.first { $0.name.isSameName(as: name) }
+  }
 }
 
 extension DatabaseSchema.Table {

@@ -69,6 +69,13 @@ extension SqliteDatabase {
 }
 
 extension Connection {
+  /// Returns the rows of the schema by the folded name of their table.
+  func schemaRows() throws -> [[UInt8]: [SchemaRow]] {
+    Dictionary(
+      grouping: try rows(SchemaReading().sql).map { SchemaRow(type: $0[0], name: $0[1], table: $0[2], sql: $0[3]) },
+      by: \.table.foldedName)
+  }
+
   /// - Parameter names: The folded names of tables; nil for all tables.
   func schema(of names: Set<[UInt8]>? = nil) throws -> DatabaseSchema {
     let rows = try self.rows(SchemaReading().sql).filter { names?.contains($0[2].foldedName) != false }
