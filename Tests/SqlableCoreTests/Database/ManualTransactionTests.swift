@@ -193,25 +193,12 @@ import Testing
 
   // MARK: During a statement
 
-  /// A model that ends a transaction while it is written or read.
-  private struct Meddler: Sqlable {
-    static let tableName = "person"
-    static let id = Column("id", .integer, PrimaryKey())
-    static let name = Column("name", .text)
-    static let tableLayout = [id, name]
-    @TaskLocal static var end: @Sendable () throws -> Void = {}
+  @TaskLocal private static var end: @Sendable () throws -> Void = {}
+  private static let meddler = HookedPerson(id: 7, name: "meddler") { _ in try end() }
 
-    func valueForColumn(_ column: Column) -> SqlValue? { nil }
-
-    func write(to row: inout RowWriter) throws {
-      row.set(Meddler.id, 7)
-      row.set(Meddler.name, "meddler")
-      try Meddler.end()
-    }
-
-    init() {}
-
-    init(row: ReadRow) throws { try Meddler.end() }
+  /// Runs a statement whose model calls `end` while it is written or read.
+  private func meddling(by end: @escaping @Sendable () throws -> Void, _ statement: () throws -> Void) throws {
+    try Self.$end.withValue(end) { try HookedPerson.$whileRead.withValue({ _ in try end() }, operation: statement) }
   }
 
   @Test(.needs(35, "RETURNING")) func aModelCannotEndTheTransactionDuringItsStatement() throws {
@@ -226,23 +213,24 @@ import Testing
         { try db.execute("COMMIT") },
         { try db.execute("ROLLBACK") },
       ]
+      let meddler = Self.meddler
       let statements: [(String, (SqliteDatabase) throws -> Void)] = [
-        ("insert", { try Meddler().insert().run($0) }),
-        ("save", { try Meddler().save().run($0) }),
-        ("update", { try Meddler().update().run($0) }),
-        ("delete", { try Meddler().delete().run($0) }),
-        ("batch", { try Meddler.insert([Meddler(), Meddler()]).run($0) }),
-        ("read", { _ = try Meddler.read().run($0) }),
-        ("first", { _ = try Meddler.read().first().run($0) }),
-        ("query", { _ = try $0.query("SELECT * FROM person", as: Meddler.self) }),
-        ("rows", { try $0.query("INSERT INTO person VALUES (8, 'x') RETURNING id") { _ in try Meddler.end() } }),
+        ("insert", { try meddler.insert().run($0) }),
+        ("save", { try meddler.save().run($0) }),
+        ("update", { try meddler.update().run($0) }),
+        ("delete", { try meddler.delete().run($0) }),
+        ("batch", { try HookedPerson.insert([meddler, meddler]).run($0) }),
+        ("read", { _ = try HookedPerson.read().run($0) }),
+        ("first", { _ = try HookedPerson.read().first().run($0) }),
+        ("query", { _ = try $0.query("SELECT * FROM person", as: HookedPerson.self) }),
+        ("rows", { try $0.query("INSERT INTO person VALUES (8, 'x') RETURNING id") { _ in try Self.end() } }),
       ]
       for (name, statement) in statements {
         for end in ends {
           for level in 1...2 {
             for _ in 1...level { try db.beginTransaction() }
             try add("Ann", db)
-            expectMisuse("\(name)") { try Meddler.$end.withValue(end) { try statement(db) } }
+            expectMisuse("\(name)") { try meddling(by: end) { try statement(db) } }
             #expect(db.transactionLevel == level, "\(name)")
             #expect(try names(db) == ["Ann"], "\(name)")
             try db.rollbackTransaction(1)
@@ -250,7 +238,7 @@ import Testing
         }
       }
       try db.transaction { db in
-        expectMisuse { _ = try Meddler.$end.withValue(ends[1]) { try Meddler().insert().run(db) } }
+        expectMisuse { try meddling(by: ends[1]) { try meddler.insert().run(db) } }
       }
       #expect(log.take() == [])
       try add("Bob", db)
@@ -270,7 +258,7 @@ import Testing
         try Person(id: 2, name: "undone").insert().run(db)
         try db.rollbackTransaction()
       }
-      _ = try Meddler.$end.withValue(own) { try Meddler().insert().run(db) }
+      try meddling(by: own) { try Self.meddler.insert().run(db) }
       try db.commitTransaction()
       #expect(try names(db) == ["kept", "meddler"])
     }

@@ -10,22 +10,15 @@ extension StatementCacheTests {
   /// A statement that is left on a row pins the WAL, and a checkpoint is busy.
   @Test func noStatementStaysOpenAfterAnyEnd() throws {
     struct Stop: Error {}
-    struct Picky: Sqlable {
-      static let tableName = "person"
-      static let id = Column("id", .integer, PrimaryKey(autoincrement: true))
-      static let tableLayout = [id]
-      init(row: ReadRow) throws {
-        guard try row.get(Picky.id) != 3 else { throw Stop() }
-      }
-    }
+    let stopAtThree: @Sendable (ReadRow) throws -> Void = { if try $0.get(HookedPerson.id) == 3 { throw Stop() } }
     try withDatabase(.init(busyTimeout: 0)) { db in
       try people(db)
       let other = try db.createChild()
       let ends: [(String, (SqliteDatabase) throws -> Void)] = [
         ("stop", { db in try Person.read().forEach(db) { _ in .stop } }),
         ("throwing closure", { db in try Person.read().forEach(db) { _ in throw Stop() } }),
-        ("throwing init", { db in _ = try Picky.read().run(db) }),
-        ("throwing init in a loop", { db in try Picky.read().forEach(db) { _ in } }),
+        ("throwing init", { db in _ = try HookedPerson.read().run(db) }),
+        ("throwing init in a loop", { db in try HookedPerson.read().forEach(db) { _ in } }),
         ("first", { db in _ = try Person.read().first().run(db) }),
         ("exists", { db in _ = try Person.exists().run(db) }),
         ("raw closure", { db in _ = try db.query("SELECT * FROM person") { _ in throw Stop() } }),
@@ -44,7 +37,7 @@ extension StatementCacheTests {
         ("execute", { db in try db.execute("SELECT abs(-9223372036854775807 - 1) FROM person") }),
       ]
       for (name, end) in ends {
-        try? end(db)
+        try? HookedPerson.$whileRead.withValue(stopAtThree) { try end(db) }
         try Person(id: nil, name: "more").insert().run(other)
         let row = try other.query("PRAGMA wal_checkpoint(TRUNCATE)") { row in
           try (0..<3).map { try row.get(at: $0, as: Int.self) }

@@ -300,48 +300,37 @@ import Testing
     }
   }
 
+  private enum Parent: TableDeclaration {
+    static let name = "parent"
+    static let (id, key) = (Column("id", .integer, PrimaryKey()), Column("key", .text))
+    static let columns = [id, key]
+  }
+
+  private enum Child: TableDeclaration {
+    static let name = "child"
+    static let (id, key) = (Column("id", .integer, PrimaryKey()), Column("key", .nullable(.text)))
+    // A TEXT foreign key that references an INTEGER column. SQLite compares both as integers.
+    static let parent = Column("parent", .nullable(.text))
+    static let columns = [id, parent, key]
+  }
+
   @Test func includedRowsMatchKeysByBytesAndStorageClass() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Parent.self)
-      try db.createTable(Child.self)
+      try db.createTable(Entry<Parent>.self)
+      try db.createTable(Entry<Child>.self)
       for (id, key) in [(1, "e\u{301}"), (2, "é"), (3, ""), (4, "a"), (5, "A "), (6, "1")] {
         try db.execute("INSERT INTO parent VALUES (\(id), \(key))")
         try db.execute("INSERT INTO child VALUES (\(id * 10), \(String(id)), \(key)), (\(id * 10 + 1), NULL, NULL)")
       }
-      let byText = try Parent.read().orderBy(Parent.id).including(
-        Child.read().orderBy(Child.id), by: Child.key, of: Parent.key
+      let byText = try Entry<Parent>.read().orderBy(Parent.id).including(
+        Entry<Child>.read().orderBy(Child.id), by: Child.key, of: Parent.key
       ).run(db)
-      #expect(byText.map { $0.1.map(\.id) } == [[10], [20], [30], [40], [50], [60]])
+      #expect(byText.map { $0.1.map { $0.values[0] } } == [[10], [20], [30], [40], [50], [60]])
       let error = expectMisuse {
-        _ = try Parent.read().including(Child.read(), by: Child.parent, of: Parent.id).run(db)
+        _ = try Entry<Parent>.read().including(Entry<Child>.read(), by: Child.parent, of: Parent.id).run(db)
       }
       #expect(error?.column == "parent")
       #expect(error?.message.contains("a foreign key of type TEXT that references a column of type INTEGER") == true)
-    }
-  }
-
-  private struct Parent: Sqlable {
-    static let id = Column("id", .integer, PrimaryKey())
-    static let key = Column("key", .text)
-    static let tableLayout = [id, key]
-    let id: Int
-    init(row: ReadRow) throws {
-      id = try row.get(Parent.id)
-      row.skip(Parent.key)
-    }
-  }
-
-  private struct Child: Sqlable {
-    static let id = Column("id", .integer, PrimaryKey())
-    // A TEXT foreign key that references an INTEGER column. SQLite compares both as integers.
-    static let parent = Column("parent", .nullable(.text))
-    static let key = Column("key", .nullable(.text))
-    static let tableLayout = [id, parent, key]
-    let id: Int
-    init(row: ReadRow) throws {
-      id = try row.get(Child.id)
-      row.skip(Child.parent)
-      row.skip(Child.key)
     }
   }
 

@@ -6,40 +6,12 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// A model whose columns are set or left out.
-private struct Part: Sqlable, Equatable {
-  var id: Int?
-  var code: String
-  var size: Int?
-  var parent: Int?
-
+private enum Part: TableDeclaration {
+  static let name = "part"
   static let id = Column("id", .integer, PrimaryKey())
-  static let code = Column("code", .text)
-  static let size = Column("size", .nullable(.integer), Default(7))
-  static let parent = Column("parent", .nullable(.integer))
-  static let tableName = "part"
-  static let tableLayout = [id, code, size, parent]
-
-  init(id: Int?, code: String, size: Int?, parent: Int?) {
-    (self.id, self.code, self.size, self.parent) = (id, code, size, parent)
-  }
-
-  func valueForColumn(_ column: Column) -> SqlValue? {
-    switch column {
-    case Part.id: return id
-    case Part.code: return code
-    case Part.size: return size
-    case Part.parent: return parent ?? Null()
-    case _: return nil
-    }
-  }
-
-  init(row: ReadRow) throws {
-    id = try row.get(Part.id)
-    code = try row.get(Part.code)
-    size = try row.get(Part.size)
-    parent = try row.get(Part.parent)
-  }
+  static let columns = [
+    id, Column("code", .text), Column("size", .nullable(.integer), Default(7)), Column("parent", .nullable(.integer)),
+  ]
 }
 
 /// Batches in which several rows share a statement: `INSERT INTO "part" (…) VALUES (?, ?), (?, ?), …`.
@@ -48,25 +20,25 @@ private struct Part: Sqlable, Equatable {
     "CREATE TABLE part (id INTEGER PRIMARY KEY, code TEXT, size INTEGER DEFAULT 7, parent INTEGER)"
 
   /// The statements that a batch runs, without its transaction.
-  private func statements(_ db: SqliteDatabase, _ parts: [Part]) throws -> [TraceEvent] {
+  private func statements(_ db: SqliteDatabase, _ parts: [Entry<Part>]) throws -> [TraceEvent] {
     let events = Mutex<[TraceEvent]>([])
     let token = db.trace { event in events.withLock { $0.append(event) } }
     defer { db.removeTrace(token) }
-    try Part.insert(parts).run(db)
+    try Entry<Part>.insert(parts).run(db)
     return events.withLock { $0 }.filter { $0.kind == .write }
   }
 
   @Test func aLargeBatchTakesFewStatements() throws {
     try withDatabase { db in
       try db.execute(RowGroupTests.table)
-      let parts = (1...1_000).map { Part(id: nil, code: "\($0)", size: 1, parent: nil) }
+      let parts = (1...1_000).map { Entry<Part>(nil, .text("\($0)"), 1, .null) }
       let large = try statements(db, parts)
       #expect(large.count == 62 + 8)
       #expect(large.reduce(0) { $0 + $1.rowsChanged } == 1_000)
       #expect(large[0].sql == #"INSERT INTO "part" ("code", "size", "parent") VALUES (?…)…"#)
       #expect(try statements(db, Array(parts.prefix(255))).count == 255)
-      #expect(try Part.insert(parts).run(db) == Array(1_256...2_255))
-      #expect(try Part.read().filter(Part.id > 1_255).run(db).map(\.code) == parts.map(\.code))
+      #expect(try Entry<Part>.insert(parts).run(db) == Array(1_256...2_255))
+      #expect(try Entry<Part>.read().filter(Part.id > 1_255).run(db).map { $0.values[1] } == parts.map { $0.values[1] })
     }
   }
 
@@ -83,7 +55,7 @@ private struct Part: Sqlable, Equatable {
   func tablesWithSpecialRulesGetTheirRowsOneByOne(_ sql: String) throws {
     try withDatabase { db in
       try db.execute(sql)
-      let parts = (1...300).map { (id: Int) in Part(id: id, code: "\(id)", size: 1, parent: nil) }
+      let parts = (1...300).map { (id: Int64) in Entry<Part>(.integer(id), .text("\(id)"), 1, .null) }
       #expect(try statements(db, parts).count == 300)
     }
   }
@@ -109,18 +81,19 @@ private struct Part: Sqlable, Equatable {
       try withDatabase { batch in
         let single = try SqliteDatabase.inMemory()
         for db in [batch, single] { try db.execute(table) }
-        for round in 0..<3 {
+        for round in 0..<3 as Range<Int64> {
           let runs = Bool.random(using: &random)
-          var next = 10_000 * (round + 1)
-          let parts = (0..<Int.random(in: 250...700, using: &random)).map { place -> Part in
-            next += Int.random(in: 1...3, using: &random)
+          var next: Int64 = 10_000 * (round + 1)
+          let parts = (0..<Int.random(in: 250...700, using: &random)).map { place -> Entry<Part> in
+            next += Int64.random(in: 1...3, using: &random)
             let hasId = runs ? place / 40 % 2 == 0 : Int.random(in: 0..<30, using: &random) == 0
             let isBroken = Int.random(in: 0..<600, using: &random) == 0
-            return Part(
-              id: hasId ? (isBroken ? 10_000 * (round + 1) : next) : nil,
-              code: isBroken
-                ? "same" : "\(round) \(place)" + String(repeating: "x", count: place % 97 == 0 ? 3_000 : 5),
-              size: Int.random(in: 0..<8, using: &random) == 0 ? nil : (isBroken ? 97 : 5), parent: nil)
+            let text = "\(round) \(place)" + String(repeating: "x", count: place % 97 == 0 ? 3_000 : 5)
+            return Entry<Part>(
+              hasId ? .integer(isBroken ? 10_000 * (round + 1) : next) : nil,
+              isBroken ? "same" : .text(text),
+              Int.random(in: 0..<8, using: &random) == 0 ? nil : (isBroken ? 97 : 5),
+              .null)
           }
           var (ids, error): ([Int], SqlError?) = ([], nil)
           do {
@@ -135,7 +108,7 @@ private struct Part: Sqlable, Equatable {
             }
           } catch {}
           do {
-            #expect(try Part.insert(parts).run(batch) == ids)
+            #expect(try Entry<Part>.insert(parts).run(batch) == ids)
             #expect(error == nil)
           } catch let failed as SqlError {
             #expect(failed.kind == error?.kind)
@@ -152,8 +125,8 @@ private struct Part: Sqlable, Equatable {
     try withDatabase { db in
       try db.execute(RowGroupTests.table)
       let seen = Mutex<[Int]>([])
-      db.observe(.insert, on: Part.self) { id in seen.withLock { $0.append(id) } }
-      try Part.insert((1...500).map { Part(id: nil, code: "\($0)", size: 1, parent: nil) }).run(db)
+      db.observe(.insert, on: Entry<Part>.self) { id in seen.withLock { $0.append(id) } }
+      try Entry<Part>.insert((1...500).map { Entry<Part>(nil, .text("\($0)"), 1, .null) }).run(db)
       #expect(seen.withLock { $0.sorted() } == Array(1...500))
     }
   }
@@ -162,8 +135,8 @@ private struct Part: Sqlable, Equatable {
   @Test func idsAreCorrectWhileTheLargestIdIsInUse() throws {
     try withDatabase { db in
       try db.execute(RowGroupTests.table)
-      try Part(id: .max, code: "last", size: nil, parent: nil).insert().run(db)
-      let ids = try Part.insert((0..<300).map { Part(id: nil, code: "\($0)", size: 1, parent: nil) }).run(db)
+      try Entry<Part>(.integer(.max), "last", nil, .null).insert().run(db)
+      let ids = try Entry<Part>.insert((0..<300).map { Entry<Part>(nil, .text("\($0)"), 1, .null) }).run(db)
       let codes = try db.query("SELECT id, code FROM part", as: Int.self, String.self)
       let byId = Dictionary(uniqueKeysWithValues: codes.map { ($0.0, $0.1) })
       #expect(ids.enumerated().allSatisfy { byId[$1] == "\($0)" })

@@ -10,7 +10,7 @@ import Testing
 /// Functions of the program and the handles that call them.
 @Suite struct FunctionHandleTests {
   @Test func aFunctionMayReadOnTheHandleThatCallsIt() throws {
-    try withLegs { db in
+    try withSamples { db in
       try db.register(
         ScalarFunction("strict") { (number: Int) in
           guard number < 3 else { throw Refusal(number: number) }
@@ -19,30 +19,30 @@ import Testing
       try db.register(
         ScalarFunction("looked") { [weak db] (id: Int) in
           guard let db else { return -1 }
-          return try db.query("SELECT strict(id) FROM leg WHERE id = \(id)", as: Int.self).first ?? 0
+          return try db.query("SELECT strict(id) FROM sample WHERE id = \(id)", as: Int.self).first ?? 0
         })
       try db.register(
         ScalarFunction("forgiving") { [weak db] (id: Int) in
           guard let db else { return -1 }
           do { return try db.query("SELECT strict(\(id))", as: Int.self)[0] } catch { return -id }
         })
-      #expect(try db.query("SELECT looked(id) FROM leg WHERE id < 3 ORDER BY id", as: Int.self) == [1, 2])
-      #expect(throws: Refusal(number: 3)) { try db.query("SELECT looked(id) FROM leg", as: Int.self) }
-      #expect(try db.query("SELECT forgiving(id) FROM leg ORDER BY id", as: Int.self) == [1, 2, -3])
-      #expect(sqlError { _ = try db.query("SELECT forgiving(id), nosuch(id) FROM leg", as: Int.self) } != nil)
-      try db.execute("UPDATE leg SET first = looked(id) WHERE id < 3")
-      #expect(try FlightLeg.read().orderBy(FlightLeg.id).run(db).map(\.first) == [1, 2, 7])
+      #expect(try db.query("SELECT looked(id) FROM sample WHERE id < 3 ORDER BY id", as: Int.self) == [1, 2])
+      #expect(throws: Refusal(number: 3)) { try db.query("SELECT looked(id) FROM sample", as: Int.self) }
+      #expect(try db.query("SELECT forgiving(id) FROM sample ORDER BY id", as: Int.self) == [1, 2, -3])
+      #expect(sqlError { _ = try db.query("SELECT forgiving(id), nosuch(id) FROM sample", as: Int.self) } != nil)
+      try db.execute("UPDATE sample SET real = looked(id) WHERE id < 3")
+      #expect(try Sample.read().orderBy(Sample.id).run(db).map(\.real) == [1, 2, 7])
     }
   }
 
   @Test(.needs(35, "RETURNING")) func aFunctionMayNotWriteOnTheHandleThatCallsIt() throws {
-    try withLegs { db in
+    try withSamples { db in
       let attempts: [@Sendable (SqliteDatabase) throws -> Void] = [
-        { db in try FlightLeg.deleteAll().run(db) },
-        { db in try FlightLeg(9, 9, 9).insert().run(db) },
-        { db in try FlightLeg.insert([FlightLeg(8, 9, 9), FlightLeg(9, 9, 9)]).run(db) },
-        { db in try db.execute("DELETE FROM leg") },
-        { db in _ = try db.query("DELETE FROM leg RETURNING id", as: Int.self) },
+        { db in try Sample.deleteAll().run(db) },
+        { db in try Sample(id: 9).insert().run(db) },
+        { db in try Sample.insert([Sample(id: 8), Sample(id: 9)]).run(db) },
+        { db in try db.execute("DELETE FROM sample") },
+        { db in _ = try db.query("DELETE FROM sample RETURNING id", as: Int.self) },
         { db in try db.transaction { _ in } },
         { db in try db.beginTransaction() },
         { db in try db.commitTransaction() },
@@ -57,31 +57,31 @@ import Testing
             if let db { try attempt(db) }
             return id
           })
-        expectMisuse("attempt \(index)") { _ = try db.query("SELECT meddle(id) FROM leg", as: Int.self) }
+        expectMisuse("attempt \(index)") { _ = try db.query("SELECT meddle(id) FROM sample", as: Int.self) }
         try db.beginTransaction()
-        expectMisuse("attempt \(index)") { try db.execute("UPDATE leg SET first = meddle(id)") }
+        expectMisuse("attempt \(index)") { try db.execute("UPDATE sample SET real = meddle(id)") }
         #expect(db.transactionLevel == 1)
         try db.commitTransaction()
       }
-      #expect(try FlightLeg.read().orderBy(FlightLeg.id).run(db).map(\.first) == [10, 10, 7])
+      #expect(try Sample.read().orderBy(Sample.id).run(db).map(\.real) == [10, 10, 7])
     }
   }
 
   @Test func registeringAgainReplacesFunctionsOfCompiledStatements() throws {
-    try withLegs { db in
+    try withSamples { db in
       func register(_ factor: Int) throws {
         try db.register(ScalarFunction("scaled") { (number: Int) in number * factor })
       }
       try register(1)
       try db.register(ScalarFunction("SCALED") { (number: Int, factor: Int) in number * factor })
-      let scaled = SQL("SELECT scaled(id) FROM leg ORDER BY id")
+      let scaled = SQL("SELECT scaled(id) FROM sample ORDER BY id")
       #expect(try db.query(scaled, as: Int.self) == [1, 2, 3])
       try register(10)
       #expect(try db.query(scaled, as: Int.self) == [10, 20, 30])
       // A function with another number of arguments is a different function.
-      #expect(try db.query("SELECT scaled(id, 5) FROM leg ORDER BY id", as: Int.self) == [5, 10, 15])
+      #expect(try db.query("SELECT scaled(id, 5) FROM sample ORDER BY id", as: Int.self) == [5, 10, 15])
       var seen: [Int] = []
-      try FlightLeg.read().orderBy(FlightLeg.id).forEach(db) { leg in
+      try Sample.read().orderBy(Sample.id).forEach(db) { leg in
         expectMisuse { try register(100) }
         try db.register(ScalarFunction("another\(leg.id)") { 1 })
         seen += try db.query("SELECT scaled(\(leg.id))", as: Int.self)
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func allHandlesOfADatabaseHaveTheFunctions() throws {
-    try withLegs { db in
+    try withSamples { db in
       let before = try db.createChild()
       let other = try SqliteDatabase(filepath: db.filepath)
       try db.register(ScalarFunction("version") { 1 })
@@ -112,7 +112,7 @@ import Testing
       #expect(missing?.kind == .misuse(message))
       // A registration on a child reaches the others. A handle that reads rows gets the function after the read.
       var seen: [Int] = []
-      try FlightLeg.read().limit(1).forEach(after) { _ in
+      try Sample.read().limit(1).forEach(after) { _ in
         seen += try after.query("SELECT version()", as: Int.self)
         try grandchild.register(ScalarFunction("version") { 2 })
         seen += try after.query("SELECT version()", as: Int.self)
@@ -127,11 +127,11 @@ import Testing
   }
 
   @Test func aPreparedStatementCallsTheNewestFunction() throws {
-    try withLegs { db in
+    try withSamples { db in
       try db.register(ScalarFunction("gap") { (_: Double, _: Double?) in 1.0 as Double? })
       let child = try db.createChild()
       let prepared = try child.prepare(
-        FlightLeg.count().filter(gap(FlightLeg.first, FlightLeg.second) == Parameter<Double?>("gap")))
+        Sample.count().filter(gap(Sample.real, Sample.weight) == Parameter<Double?>("gap")))
       #expect(try prepared.run(["gap": 1]) == 3)
       try db.register(gap)
       #expect(try prepared.run(["gap": 1]) == 0)
@@ -181,7 +181,7 @@ import Testing
   }
 
   @Test func functionsRunOnFourThreads() throws {
-    try withLegs((1...1_000).map { FlightLeg($0, Double($0), Double($0 * 3)) }) { db in
+    try withSamples((1...1_000).map { Sample(id: $0, real: Double($0), weight: Double($0 * 3)) }) { db in
       let results = Mutex<[Int]>([])
       let children = try (0..<4).map { _ in try db.createChild() }
       onThreads(4) { index in
@@ -189,7 +189,7 @@ import Testing
           try children[index].register(gap)
           for round in 1...5 {
             try children[index].register(ScalarFunction("own\(index)") { round })
-            let far = try FlightLeg.read().filter(gap(FlightLeg.first, FlightLeg.second) > 1_000).run(children[index])
+            let far = try Sample.read().filter(gap(Sample.real, Sample.weight) > 1_000).run(children[index])
             let own = try children[index].query(SQL(verbatim: "SELECT own\(index)()"), as: Int.self)
             results.withLock { $0 += [far.count, own[0] - round] }
           }

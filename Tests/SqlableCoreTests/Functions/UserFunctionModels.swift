@@ -7,51 +7,6 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// A model with two readings in a row.
-struct FlightLeg: Sqlable, Equatable {
-  var id: Int
-  var first: Double
-  var second: Double?
-  var note: String
-  static let tableName = "leg"
-  static let id = column("id", Int.self, PrimaryKey())
-  static let first = column("first", Double.self)
-  static let second = column("second", Double?.self)
-  static let note = column("note", String.self)
-  static let tableLayout = [id.column, first.column, second.column, note.column]
-
-  init(_ id: Int, _ first: Double, _ second: Double?, _ note: String = "") {
-    (self.id, self.first, self.second, self.note) = (id, first, second, note)
-  }
-
-  init(row: ReadRow) throws {
-    id = try row.get(FlightLeg.id)
-    first = try row.get(FlightLeg.first)
-    second = try row.get(FlightLeg.second)
-    note = try row.get(FlightLeg.note)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(FlightLeg.id, id)
-    row.set(FlightLeg.first, first)
-    row.set(FlightLeg.second, second)
-    row.set(FlightLeg.note, note)
-  }
-}
-
-/// A model with a date in milliseconds.
-struct Fare: SqlCodable {
-  var id: Int
-  var paidAt: Date
-  static let id = column("id", Int.self, PrimaryKey())
-  static let paidAt = column("paid_at", Date.self, as: .date(.unixMilliseconds))
-  static let tableLayout = [id.column, paidAt.column]
-  enum CodingKeys: String, CodingKey {
-    case id
-    case paidAt = "paid_at"
-  }
-}
-
 struct Refusal: Error, Equatable {
   let number: Int
 }
@@ -66,13 +21,15 @@ let lastDate = AggregateFunction("last_date", initial: Date.distantPast) { (last
   $0
 }
 
-func withLegs(
-  _ legs: [FlightLeg] = [FlightLeg(1, 10, 50), FlightLeg(2, 10, 15), FlightLeg(3, 7, nil)],
+func withSamples(
+  _ samples: [Sample] = [
+    Sample(id: 1, real: 10, weight: 50), Sample(id: 2, real: 10, weight: 15), Sample(id: 3, real: 7),
+  ],
   _ body: (SqliteDatabase) throws -> Void
 ) throws {
   try withDatabase { db in
-    try db.createTable(FlightLeg.self)
-    try FlightLeg.insert(legs).run(db)
+    try db.createTable(Sample.self)
+    try Sample.insert(samples).run(db)
     try body(db)
   }
 }

@@ -12,32 +12,31 @@ import Testing
     try withDatabase { db in
       try db.register(secondsOf)
       try db.register(lastDate)
-      try db.createTable(Fare.self)
-      try Fare(id: 1, paidAt: Date(timeIntervalSince1970: 1)).insert().run(db)
-      let typed = expectInvalidStatement { _ = try Fare.select(secondsOf(Fare.paidAt)).run(db) }
-      let untyped = expectInvalidStatement { _ = try Fare.select(secondsOf(Fare.paidAt.column)).run(db) }
-      let aggregate = expectInvalidStatement { _ = try Fare.select(lastDate(Fare.paidAt)).run(db) }
+      try db.createTable(Stay.self)
+      try Stay(id: 1, at: Date(timeIntervalSince1970: 1)).insert().run(db)
+      let typed = expectInvalidStatement { _ = try Stay.select(secondsOf(Stay.milliseconds)).run(db) }
+      let untyped = expectInvalidStatement { _ = try Stay.select(secondsOf(Stay.milliseconds.column)).run(db) }
+      let aggregate = expectInvalidStatement { _ = try Stay.select(lastDate(Stay.milliseconds)).run(db) }
       #expect(typed?.message == "function seconds_of would read milliseconds as seconds; use seconds(since:)")
-      #expect(untyped?.column == "paid_at")
+      #expect(untyped?.column == "milliseconds")
       #expect(aggregate?.message == "function last_date would read milliseconds as seconds; use seconds(since:)")
     }
   }
 
   @Test func aCallIsATermOfItsType() throws {
-    try withLegs { db in
+    try withSamples { db in
       try db.register(gap)
-      let far = FlightLeg.read().filter(gap(FlightLeg.first, FlightLeg.second) > 30)
+      let far = Sample.select(Sample.id).filter(gap(Sample.real, Sample.weight) > 30)
+      #expect(far.sql == #"SELECT "id" FROM "sample" WHERE "gap"("real", "weight") > ?"#)
+      #expect(try far.run(db) == [1])
       #expect(
-        far.sql == #"SELECT "id", "first", "second", "note" FROM "leg" WHERE "gap"("first", "second") > ?"#)
-      #expect(try far.run(db) == [FlightLeg(1, 10, 50)])
-      #expect(
-        try FlightLeg.read().orderBy(gap(FlightLeg.first, FlightLeg.second), .desc).run(db).map(\.id) == [1, 2, 3])
-      let pairs = FlightLeg.select(FlightLeg.id, gap(FlightLeg.first, FlightLeg.second)).orderBy(FlightLeg.id)
+        try Sample.read().orderBy(gap(Sample.real, Sample.weight), .desc).run(db).map(\.id) == [1, 2, 3])
+      let pairs = Sample.select(Sample.id, gap(Sample.real, Sample.weight)).orderBy(Sample.id)
       #expect(try pairs.run(db).map(\.1) == [40, 5, nil])
       // The function works in raw SQL and with untyped columns.
-      #expect(try db.query("SELECT GAP(first, second) FROM leg ORDER BY id", as: Double?.self) == [40, 5, nil])
-      #expect(try FlightLeg.count().filter(gap(FlightLeg.first.column, FlightLeg.second.column) == 5).run(db) == 1)
-      expectInvalidStatement { _ = try FlightLeg.count().filter(gap(FlightLeg.first.column) == 5).run(db) }
+      #expect(try db.query("SELECT GAP(real, weight) FROM sample ORDER BY id", as: Double?.self) == [40, 5, nil])
+      #expect(try Sample.count().filter(gap(Sample.real.column, Sample.weight.column) == 5).run(db) == 1)
+      expectInvalidStatement { _ = try Sample.count().filter(gap(Sample.real.column) == 5).run(db) }
     }
   }
 
@@ -70,12 +69,12 @@ import Testing
   }
 
   @Test func aWrongArgumentIsNamedWithoutItsValue() throws {
-    try withLegs([FlightLeg(1, 1, 1, "secret")]) { db in
+    try withSamples([Sample(id: 1, text: "secret", real: 1, weight: 1)]) { db in
       try db.register(ScalarFunction("twice") { (_: Int, value: Int) in value * 2 })
-      let wrong = sqlError { _ = try db.query("SELECT twice(1, note) FROM leg", as: Int.self) }
+      let wrong = sqlError { _ = try db.query("SELECT twice(1, text) FROM sample", as: Int.self) }
       #expect(wrong?.kind == .decoding(.init(expected: "INTEGER", found: "TEXT")))
       #expect(wrong?.message == "argument 2 of function twice takes INTEGER, but was given TEXT")
-      #expect(wrong?.sql == "SELECT twice(1, note) FROM leg")
+      #expect(wrong?.sql == "SELECT twice(1, text) FROM sample")
       let null = sqlError { _ = try db.query("SELECT twice(NULL, 1)", as: Int.self) }
       #expect(null?.message == "argument 1 of function twice takes INTEGER, but was given NULL")
       try db.register(ScalarFunction("text") { (value: String) in value })
@@ -85,35 +84,35 @@ import Testing
       let result = sqlError { _ = try db.query("SELECT vague()", as: Double.self) }
       #expect(result?.message == "function vague returned a value that SQLite can't store")
       try db.transaction { db -> Void in
-        let error = sqlError { try db.execute("UPDATE leg SET first = twice(1, note)") }
+        let error = sqlError { try db.execute("UPDATE sample SET real = twice(1, text)") }
         #expect(error?.transaction == .untouched)
-        let leg = try FlightLeg.byId(1).run(db)
-        #expect(leg == FlightLeg(1, 1, 1, "secret"))
+        let sample = try Sample.byId(1).run(db)
+        #expect(sample == Sample(id: 1, text: "secret", real: 1, weight: 1))
       }
       for error in [wrong, null, invalid, result] { #expect(error?.description.contains("secret") == false) }
     }
   }
 
   @Test func aFunctionsErrorIsRethrownAndItsStatementUndone() throws {
-    try withLegs { db in
+    try withSamples { db in
       try db.register(
         ScalarFunction("strict") { (number: Int) in
           guard number < 3 else { throw Refusal(number: number) }
           return number
         })
-      #expect(throws: Refusal(number: 3)) { try db.execute("UPDATE leg SET first = strict(id)") }
-      #expect(try FlightLeg.read().orderBy(FlightLeg.id).run(db).map(\.first) == [10, 10, 7])
-      #expect(throws: Refusal(number: 3)) { try db.query("SELECT strict(id) FROM leg", as: Int.self) }
+      #expect(throws: Refusal(number: 3)) { try db.execute("UPDATE sample SET real = strict(id)") }
+      #expect(try Sample.read().orderBy(Sample.id).run(db).map(\.real) == [10, 10, 7])
+      #expect(throws: Refusal(number: 3)) { try db.query("SELECT strict(id) FROM sample", as: Int.self) }
       #expect(throws: Refusal(number: 7)) {
         try db.transaction { db -> Void in
-          try FlightLeg.deleteAll().run(db)
+          try Sample.deleteAll().run(db)
           _ = try db.query("SELECT strict(7)", as: Int.self)
         }
       }
-      #expect(try FlightLeg.count().run(db) == 3)
+      #expect(try Sample.count().run(db) == 3)
       // The error does not outlive its statement.
       #expect(sqlError { try db.execute("SELECT strict('x')") }?.message.contains("argument 1") == true)
-      #expect(sqlError { try db.execute("INSERT INTO leg SELECT * FROM leg") }?.kind == .constraint(.primaryKey))
+      #expect(sqlError { try db.execute("INSERT INTO sample SELECT * FROM sample") }?.kind == .constraint(.primaryKey))
     }
   }
 
@@ -138,7 +137,7 @@ import Testing
   }
 
   @Test func invalidNamesAreRefused() throws {
-    try withLegs { db in
+    try withSamples { db in
       for name in ["", "a\0b", String(repeating: "a", count: 256)] {
         expectMisuse { try db.register(ScalarFunction(name) { 1 }) }
         expectMisuse { try db.register(Collation(name) { $0.compare($1) }) }
@@ -146,7 +145,7 @@ import Testing
       for name in [String(repeating: "a", count: 255), "a \"quoted\" näme; --"] {
         let function = ScalarFunction(name) { (number: Int) in number }
         try db.register(function)
-        #expect(try FlightLeg.select(function(FlightLeg.id)).limit(1).run(db) == [1])
+        #expect(try Sample.select(function(Sample.id)).limit(1).run(db) == [1])
       }
       for name in ["BINARY", "nocase", "RTrim"] { expectMisuse { try db.register(Collation(name) { $0.compare($1) }) } }
     }

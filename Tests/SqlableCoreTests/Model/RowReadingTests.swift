@@ -5,29 +5,20 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// A model that keeps the row that it is read from, which is misuse.
-private struct Keeper: Sqlable {
-  let row: KeptRow
-  static let id = Column("id", .integer, PrimaryKey())
-  static let name = Column("name", .text)
-  static let tableName = "person"
-  static let tableLayout = [id, name]
-  init(row: ReadRow) throws {
-    self.row = KeptRow(row)
-    for column in Keeper.tableLayout { row.skip(column) }
-  }
-}
-
-/// A box that carries a row out of the call in which the row is valid.
-private final class KeptRow: @unchecked Sendable {
-  let row: ReadRow
-  init(_ row: ReadRow) { self.row = row }
+/// A box that carries rows out of the calls in which they are valid, which is misuse.
+private final class KeptRows: @unchecked Sendable {
+  var rows: [ReadRow] = []
 }
 
 @Suite struct RowReadingTests {
+  /// Reads people and keeps their rows.
+  private func keeping<Result>(_ kept: KeptRows, _ read: () throws -> Result) throws -> Result {
+    try HookedPerson.$whileRead.withValue({ kept.rows.append($0) }, operation: read)
+  }
+
   private func expectStale(_ row: ReadRow, sourceLocation: SourceLocation = #_sourceLocation) {
     let reads: [() throws -> Void] = [
-      { _ = try row.get(Keeper.name) as String }, { _ = try row.get(Keeper.id) as Int },
+      { _ = try row.get(HookedPerson.name) as String }, { _ = try row.get(HookedPerson.id) as Int },
       { _ = try row.get(at: 0) as Int }, { _ = try row.get("name") as String }, { _ = try row.columnNames },
       { _ = try row.get(Bicycle.color) as String },
     ]
@@ -35,33 +26,34 @@ private final class KeptRow: @unchecked Sendable {
   }
 
   @Test func aKeptRowThrowsInsteadOfReadingAnother() throws {
-    var kept: [ReadRow] = []
+    let kept = KeptRows()
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person.insert((1...20).map { Person(id: nil, name: "person \($0)") }).run(db)
-      kept += try Keeper.read().run(db).map(\.row.row)
-      try Keeper.read().forEach(db) { keeper in
-        for row in kept { expectStale(row) }
-        let current: Int = try keeper.row.row.get(Keeper.id)
-        // Another run of the same statement must not affect this row.
-        let others = try Keeper.read().run(db)
-        expectStale(others[0].row.row)
-        #expect(try keeper.row.row.get(Keeper.id) == current)
-        kept.append(keeper.row.row)
+      _ = try keeping(kept) { try HookedPerson.read().run(db) }
+      try keeping(kept) {
+        try HookedPerson.read().forEach(db) { person in
+          for row in kept.rows.dropLast() { expectStale(row) }
+          // Another run of the same statement must not affect this row.
+          let others = KeptRows()
+          _ = try keeping(others) { try HookedPerson.read().run(db) }
+          expectStale(others.rows[0])
+          #expect(try kept.rows.last?.get(HookedPerson.id) == person.id)
+        }
       }
-      try db.query("SELECT id, name FROM person") { kept.append($0) }
-      #expect(kept.count == 60)
-      for row in kept { expectStale(row) }
+      try db.query("SELECT id, name FROM person") { kept.rows.append($0) }
+      #expect(kept.rows.count == 60)
+      for row in kept.rows { expectStale(row) }
       try db.releaseMemory()
-      for row in kept { expectStale(row) }
+      for row in kept.rows { expectStale(row) }
       try db.close()
     }
-    for row in kept { expectStale(row) }
+    for row in kept.rows { expectStale(row) }
     // A new database reuses the memory of the kept rows' statements.
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person(id: nil, name: "x").insert().run(db)
-      try Keeper.read().forEach(db) { _ in for row in kept { expectStale(row) } }
+      try Person.read().forEach(db) { _ in for row in kept.rows { expectStale(row) } }
     }
   }
 

@@ -28,41 +28,37 @@ private actor Counting: SqlTransport {
 
   // MARK: Models in tuples
 
-  private struct Note: SqlCodable, Equatable {
-    var id: Int
-    var title: String
-    var body: String
-    static let id = column("id", Int.self, PrimaryKey())
-    static let title = column("title", String.self)
-    static let body = column("body", String.self)
-    static let tableLayout = [id.column, title.column, body.column]
-  }
-
   @Test func modelsInTuplesReadTheirColumnsByName() async throws {
     let db = try SqliteDatabase.inMemory()
     // The table has another order than the model.
-    try db.execute("CREATE TABLE note (body TEXT NOT NULL, id INTEGER PRIMARY KEY, title TEXT NOT NULL)")
-    let note = Note(id: 3, title: "the title", body: "the body")
-    try note.insert().run(db)
-    let rows = try db.query("SELECT 7, note.*, 8 FROM note", as: Int.self, Note.self, Int.self)
+    try db.execute(
+      "CREATE TABLE boat (launched_at TEXT, isSailing, owner_id INTEGER, id INTEGER PRIMARY KEY, name TEXT)")
+    let boat = Boat(id: 3, name: "Fram", ownerID: 2, isSailing: true, launchedAt: Date(timeIntervalSince1970: 0))
+    try boat.insert().run(db)
+    let rows = try db.query("SELECT 7, boat.*, 8 FROM boat", as: Int.self, Boat.self, Int.self)
     #expect(rows.map(\.0) == [7])
-    #expect(rows.map(\.1) == [note])
+    #expect(rows.map(\.1) == [boat])
     #expect(rows.map(\.2) == [8])
-    let pairs = try db.query("SELECT a.*, b.* FROM note a LEFT JOIN note b ON b.id > 3", as: Note.self, Note?.self)
-    #expect(pairs.map(\.0) == [note])
+    let pairs = try db.query("SELECT a.*, b.* FROM boat a LEFT JOIN boat b ON b.id > 3", as: Boat.self, Boat?.self)
+    #expect(pairs.map(\.0) == [boat])
     #expect(pairs.map(\.1) == [nil])
     let prepared = try db.prepare(
-      "SELECT note.*, 8 FROM note WHERE id = \(Parameter<Int>("id"))", as: Note.self, Int.self)
-    #expect(try prepared.run(3).map(\.0) == [note])
-    let remote = try await Counting(db).query("SELECT 7, note.* FROM note", as: Int.self, Note.self)
-    #expect(remote.map(\.1) == [note])
-    let others = try db.query("SELECT 7, id AS a, title AS b, body AS c FROM note", as: Int.self, Note.self)
-    #expect(others.map(\.1) == [note])
-    let mixed = expectMisuse { _ = try db.query("SELECT 7, id, body, title AS x FROM note", as: Int.self, Note.self) }
+      "SELECT boat.*, 8 FROM boat WHERE id = \(Parameter<Int>("id"))", as: Boat.self, Int.self)
+    #expect(try prepared.run(3).map(\.0) == [boat])
+    let remote = try await Counting(db).query("SELECT 7, boat.* FROM boat", as: Int.self, Boat.self)
+    #expect(remote.map(\.1) == [boat])
+    let others = try db.query(
+      "SELECT 7, id AS a, name AS b, owner_id AS c, isSailing AS d, launched_at AS e FROM boat", as: Int.self, Boat.self
+    )
+    #expect(others.map(\.1) == [boat])
+    let mixed = expectMisuse {
+      _ = try db.query(
+        "SELECT 7, id, owner_id, name AS x, isSailing, launched_at FROM boat", as: Int.self, Boat.self)
+    }
     #expect(
       mixed?.message == """
-        the result has column body where note.title is read; select the columns of the model in the order of its layout, \
-        or all by their names
+        the result has column owner_id where boat.name is read; select the columns of the model in the order of its \
+        layout, or all by their names
         """)
   }
 

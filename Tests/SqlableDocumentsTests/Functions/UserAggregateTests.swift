@@ -148,22 +148,18 @@ private struct Refusal: Error, Equatable {
   }
 
   @Test func aColumnMayHaveTheProgramsCollation() throws {
-    struct Word: Sqlable {
+    enum Word: TableDeclaration {
       static let folded = Collation("folded") { $0.lowercased().compare($1.lowercased()) }
       static let text = Column("text", .text, PrimaryKey(), folded)
-      static let tableLayout = [text]
-      let value: String
-      init(_ value: String) { self.value = value }
-      init(row: ReadRow) throws { value = try row.get(Word.text) }
-      func valueForColumn(_ column: Column) -> SqlValue? { value }
+      static let columns = [text]
     }
     try withDatabase { db in
       try db.register(Word.folded)
-      try db.createTable(Word.self)
-      try Word.insert([Word("Ärger"), Word("b\0c")]).run(db)
-      expectError(.constraint(.primaryKey)) { try Word("ärger").insert().run(db) }
-      #expect(try Word.count().filter(Word.text == "ÄRGER").run(db) == 1)
-      #expect(try Word.count().filter(Word.text == "B\0C").run(db) == 1)
+      try db.createTable(Entry<Word>.self)
+      try Entry<Word>.insert([Entry<Word>("Ärger"), Entry<Word>("b\0c")]).run(db)
+      expectError(.constraint(.primaryKey)) { try Entry<Word>("ärger").insert().run(db) }
+      #expect(try Entry<Word>.count().filter(Word.text == "ÄRGER").run(db) == 1)
+      #expect(try Entry<Word>.count().filter(Word.text == "B\0C").run(db) == 1)
       let sql = try db.query("SELECT sql FROM sqlite_schema WHERE type = 'table'", as: String.self)
       #expect(sql[0].contains(#"COLLATE "folded""#))
     }

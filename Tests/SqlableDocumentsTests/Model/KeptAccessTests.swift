@@ -21,45 +21,6 @@ private struct LateValue: SqlValue, @unchecked Sendable {
   static func read(from cell: ReadCell) -> LateValue { LateValue(cell: cell) }
 }
 
-private struct LateRow: Sqlable {
-  let name: Kept<ReadCell>
-  static let id = Column("id", .integer, PrimaryKey())
-  static let nameColumn = Column("name", .text)
-  static let tableName = "person"
-  static let tableLayout = [id, nameColumn]
-
-  init(row: ReadRow) throws {
-    name = Kept()
-    row.skip(LateRow.id)
-    name.value = try (row.get(LateRow.nameColumn) as LateValue).cell
-  }
-}
-
-/// A row whose `write(to:)` runs a closure before it returns.
-private struct Interrupted: Sqlable {
-  let id: Int
-  let name: String
-  let between: @Sendable (inout RowWriter) throws -> Void
-  static let idColumn = Column("id", .integer, PrimaryKey())
-  static let nameColumn = Column("name", .text)
-  static let tableName = "person"
-  static let tableLayout = [idColumn, nameColumn]
-
-  init(id: Int, name: String, between: @escaping @Sendable (inout RowWriter) throws -> Void = { _ in }) {
-    self.id = id
-    self.name = name
-    self.between = between
-  }
-
-  init(row: ReadRow) throws { throw SqlError(.other, message: "never read") }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Interrupted.idColumn, id)
-    row.set(Interrupted.nameColumn, name)
-    try between(&row)
-  }
-}
-
 /// A text that is set while another statement runs.
 private struct NestedText: SqlValue {
   let db: SqliteDatabase?
@@ -105,16 +66,21 @@ private struct NestedText: SqlValue {
   // MARK: Reading
 
   @Test func aKeptCellThrowsInsteadOfReadingAnotherRow() throws {
-    var kept: [ReadCell?] = []
+    let cells = Kept<[ReadCell?]>()
+    let keep: @Sendable (ReadRow) throws -> Void = { row in
+      cells.value = (cells.value ?? []) + [try (row.get(HookedPerson.name) as LateValue).cell]
+    }
     try withPeople { db in
-      try LateRow.read().forEach(db) { row in
-        for cell in kept { try expectStale(cell) }
-        #expect(try row.name.value?.text().prefix(6) == "secret")
-        kept.append(row.name.value)
+      try HookedPerson.$whileRead.withValue(keep) {
+        try HookedPerson.read().forEach(db) { _ in
+          let cells = cells.value ?? []
+          for cell in cells.dropLast() { try expectStale(cell) }
+          #expect(try cells.last??.text().prefix(6) == "secret")
+        }
+        _ = try HookedPerson.read().run(db)
+        _ = try HookedPerson.read().filter(HookedPerson.id == 2).first().run(db)
       }
-      kept += try LateRow.read().run(db).map(\.name.value)
-      kept.append(try LateRow.read().filter(LateRow.id == 2).first().run(db)?.name.value)
-      kept += try db.query("SELECT name FROM person", as: LateValue.self).map(\.cell)
+      let kept = try (cells.value ?? []) + db.query("SELECT name FROM person", as: LateValue.self).map(\.cell)
       #expect(kept.count == 10)
       for cell in kept { try expectStale(cell) }
       try db.releaseMemory()
@@ -123,7 +89,7 @@ private struct NestedText: SqlValue {
       for cell in kept { try expectStale(cell) }
     }
     try withPeople { db in
-      try LateRow.read().forEach(db) { _ in for cell in kept { try expectStale(cell) } }
+      try Person.read().forEach(db) { _ in for cell in cells.value ?? [] { try expectStale(cell) } }
     }
   }
 
@@ -132,24 +98,27 @@ private struct NestedText: SqlValue {
   @Test func aKeptWriterChangesNoOtherRow() throws {
     try withPeople { db in
       let kept = Kept<RowWriter>()
-      func rows(_ second: @escaping @Sendable (inout RowWriter) throws -> Void) -> [Interrupted] {
-        [Interrupted(id: 11, name: "one") { kept.value = $0 }, Interrupted(id: 12, name: "two", between: second)]
+      func rows(_ second: @escaping @Sendable (inout RowWriter) throws -> Void) -> [HookedPerson] {
+        [
+          HookedPerson(id: 11, name: "one") { kept.value = $0 },
+          HookedPerson(id: 12, name: "two", whileWritten: second),
+        ]
       }
       let uses: [@Sendable (inout RowWriter) throws -> Void] = [
-        { _ in kept.value?.set(Interrupted.nameColumn, "kept") }, { _ in kept.value?.set(Interrupted.idColumn, 99) },
-        { _ in kept.value?.set(Interrupted.nameColumn, nil as String?) },
-        { _ in kept.value?.set(Interrupted.nameColumn, nil as String?) },
-        { _ in try db.query("SELECT 1") { _ in kept.value?.set(Interrupted.nameColumn, "kept") } },
+        { _ in kept.value?.set(HookedPerson.name, "kept") }, { _ in kept.value?.set(HookedPerson.id, 99) },
+        { _ in kept.value?.set(HookedPerson.name, nil as String?) },
+        { _ in kept.value?.set(HookedPerson.name, nil as String?) },
+        { _ in try db.query("SELECT 1") { _ in kept.value?.set(HookedPerson.name, "kept") } },
       ]
       for use in uses {
-        let error = expectMisuse { try Interrupted.insert(rows(use)).run(db) }
+        let error = expectMisuse { try HookedPerson.insert(rows(use)).run(db) }
         #expect(error?.table == "person")
         #expect(try Person.count().run(db) == 3)
       }
       // While no row is written, a kept writer has no effect.
-      try Interrupted.insert(rows { _ in }).run(db)
-      kept.value?.set(Interrupted.nameColumn, "kept")
-      try Interrupted(id: 13, name: "three").insert().run(db)
+      try HookedPerson.insert(rows { _ in }).run(db)
+      kept.value?.set(HookedPerson.name, "kept")
+      try HookedPerson(id: 13, name: "three").insert().run(db)
       #expect(try names(db).suffix(3) == ["one", "two", "three"])
     }
   }
@@ -158,18 +127,18 @@ private struct NestedText: SqlValue {
   @Test func settingAValueInsideAnotherStatementIsMisuse() throws {
     try withPeople { db in
       let long = String(repeating: "n", count: 100)
-      let row = Interrupted(id: 7, name: "seven") { row in
-        try db.query("SELECT \(long)") { _ in row.set(Interrupted.nameColumn, "from inside") }
+      let row = HookedPerson(id: 7, name: "seven") { row in
+        try db.query("SELECT \(long)") { _ in row.set(HookedPerson.name, "from inside") }
         _ = try db.query("SELECT \(String(repeating: "Z", count: 400))", as: String.self)
       }
       expectMisuse { try row.insert().run(db) }
       expectMisuse { try row.update().run(db) }
       expectMisuse { try row.save().run(db) }
       #expect(try Person.count().run(db) == 3)
-      let before = Interrupted(id: 8, name: "eight") { row in
+      let before = HookedPerson(id: 8, name: "eight") { row in
         let name = try db.query("SELECT name || 'x' FROM person WHERE id = \(1)", as: String.self)[0]
         try Person(id: 20, name: "inserted in between").insert().run(db)
-        row.set(Interrupted.nameColumn, String(name.suffix(3)))
+        row.set(HookedPerson.name, String(name.suffix(3)))
       }
       try before.insert().run(db)
       #expect(try names(db).suffix(2) == ["etx", "inserted in "])
@@ -185,14 +154,14 @@ private struct NestedText: SqlValue {
       let inner = Person.read().filter(Person.name == "x").orderBy(Person.id)
       let decoded = try JSONDecoder().decode(Statement<Person, [Person]>.self, from: JSONEncoder().encode(inner))
       for statement in [inner, inner, decoded, decoded, inner.limit(2)] {
-        let row = Interrupted(id: 9, name: "orig") { row in
-          try statement.forEach(db) { _ in row.set(Interrupted.nameColumn, "from inside") }
-          row.set(Interrupted.nameColumn, String(repeating: "Z", count: 100_000))
+        let row = HookedPerson(id: 9, name: "orig") { row in
+          try statement.forEach(db) { _ in row.set(HookedPerson.name, "from inside") }
+          row.set(HookedPerson.name, String(repeating: "Z", count: 100_000))
         }
         expectMisuse { try row.insert().run(db) }
         expectMisuse { try row.save().run(db) }
         expectMisuse { try row.update().run(db) }
-        expectMisuse { try Interrupted.insert([row]).run(db) }
+        expectMisuse { try HookedPerson.insert([row]).run(db) }
         #expect(try Person.count().run(db) == 3)
       }
     }
@@ -212,13 +181,13 @@ private struct NestedText: SqlValue {
   @Test func settingACellInsideAnotherStatementOrLaterIsRefused() throws {
     try withPeople { db in
       let text = NestedText(db: db)
-      let row = Interrupted(id: 9, name: "nine") { $0.set(Interrupted.nameColumn, text) }
+      let row = HookedPerson(id: 9, name: "nine") { $0.set(HookedPerson.name, text) }
       expectMisuse { try row.insert().run(db) }
       #expect(try Person.count().run(db) == 3)
       text.keeper.value?.set("later")
       text.keeper.value?.set(Data([1]))
       try text.keeper.value?.set(.text("later"))
-      try Interrupted(id: 9, name: "nine").insert().run(db)
+      try HookedPerson(id: 9, name: "nine").insert().run(db)
       #expect(try names(db).last == "nine")
     }
   }

@@ -31,24 +31,28 @@ import Testing
 
   @Test func aListOfAHundredThousandValuesWorks() throws {
     try withDatabase { db in
-      try db.createTable(Everything.self)
+      try db.createTable(Sample.self)
       let uuids = (0..<200).map { _ in UUID() }
-      try Everything.insert((0..<200).map { Everything(id: $0 * 1000, uuid: uuids[$0]) }).run(db)
+      try Sample.insert(
+        (0..<200).map { (row: Int) in
+          Sample(id: row * 1000, text: "text \(row * 1000)", real: Double(row) * 1000 + 0.5, uuid: uuids[row])
+        }
+      ).run(db)
       let count = 100_000
-      let integers = Everything.read().filter(Everything.id.in(0..<count)).orderBy(Everything.id)
+      let integers = Sample.read().filter(Sample.id.column.in(0..<count)).orderBy(Sample.id)
       #expect(integers.sql.hasSuffix(#"WHERE "id" IN (SELECT value FROM sqlable_values(?)) ORDER BY "id""#))
       let expected = (0..<100).map { $0 * 1000 }
       #expect(try integers.run(db).map(\.id) == expected)
       #expect(try integers.explain(db).description.contains("SEARCH"))
-      #expect(try Everything.count().filter(Everything.text.in((0..<count).map { "text \($0)" })).run(db) == 100)
-      #expect(try Everything.count().filter(Everything.real.in((0..<count).map { Double($0) + 0.5 })).run(db) == 100)
+      #expect(try Sample.count().filter(Sample.text.column.in((0..<count).map { "text \($0)" })).run(db) == 100)
+      #expect(try Sample.count().filter(Sample.real.column.in((0..<count).map { Double($0) + 0.5 })).run(db) == 100)
       let others = (0..<count - 50).map { _ in UUID() }
-      #expect(try Everything.count().filter(Everything.uuid.in(others + uuids[..<50])).run(db) == 50)
-      #expect(try Everything.count().filter(Everything.uuid.notIn(others + uuids[..<50])).run(db) == 150)
-      #expect(try Everything.delete(Everything.id.in(0..<count)).limit(30).run(db) == 30)
+      #expect(try Sample.count().filter(Sample.uuid.in(others + uuids[..<50])).run(db) == 50)
+      #expect(try Sample.count().filter(Sample.uuid.notIn(others + uuids[..<50])).run(db) == 150)
+      #expect(try Sample.delete(Sample.id.column.in(0..<count)).limit(30).run(db) == 30)
       // With NULL in the list, NOT IN is NULL for a value that is not found.
-      #expect(try Everything.count().filter(Everything.id.notIn((0..<count).map(Int?.some) + [nil])).run(db) == 0)
-      #expect(try Everything.count().filter(Everything.id.notIn(0..<count)).run(db) == 100)
+      #expect(try Sample.count().filter(Sample.id.column.notIn((0..<count).map(Int?.some) + [nil])).run(db) == 0)
+      #expect(try Sample.count().filter(Sample.id.column.notIn(0..<count)).run(db) == 100)
     }
   }
 
@@ -120,29 +124,5 @@ import Testing
     #expect(written)
     let deeper = (0..<100).reduce(Person.id.expression) { term, _ in term + 1 }
     #expect(Person.count().filter(deeper).sql == "-- an expression is more than 100 terms deep")
-  }
-}
-
-/// A model with a column of every storage class.
-private struct Everything: Sqlable {
-  static let id = Column("id", .integer, PrimaryKey())
-  static let text = Column("text", .text)
-  static let real = Column("real", .real)
-  static let uuid = column("uuid", UUID.self)
-  static let tableLayout = [id, text, real, uuid.column]
-  let id: Int
-  let uuidValue: UUID
-
-  init(id: Int, uuid: UUID) { (self.id, uuidValue) = (id, uuid) }
-  init(row: ReadRow) throws {
-    self.init(id: try row.get(Self.id), uuid: try row.get(Self.uuid))
-    row.skip(Self.text)
-    row.skip(Self.real)
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(Self.id, id)
-    row.set(Self.text, "text \(id)")
-    row.set(Self.real, Double(id) + 0.5)
-    row.set(Self.uuid, uuidValue)
   }
 }

@@ -25,23 +25,6 @@ struct BlindSpotTests {
     }
   }
 
-  struct Numbered: Sqlable, Equatable {
-    var rowid: Int
-    var name: String
-    static let rowid = column("rowid", Int.self, PrimaryKey())
-    static let name = column("name", String.self)
-    static let tableLayout = [rowid.column, name.column]
-
-    init(row: ReadRow) throws {
-      rowid = try row.get(Numbered.rowid)
-      name = try row.get(Numbered.name)
-    }
-    func write(to row: inout RowWriter) throws {
-      row.set(Numbered.rowid, rowid)
-      row.set(Numbered.name, name)
-    }
-  }
-
   private func withSQL(_ sql: String, _ body: (SqlitePool) async throws -> Void) async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: .init(pollInterval: nil))
@@ -109,13 +92,20 @@ struct BlindSpotTests {
   }
 
   @Test func rowidFilterFollowsItsRows() async throws {
+    enum Numbered: TableDeclaration {
+      static let name = "numbered"
+      static let rowid = Column("rowid", .integer, PrimaryKey())
+      static let columns = [rowid, Column("name", .text)]
+    }
     try await withSQL(
       "CREATE TABLE numbered (name TEXT); INSERT INTO numbered VALUES ('a'), ('b'), ('c'), ('d'), ('e')"
     ) { pool in
       try await rows(
-        Numbered.read().filter(Numbered.rowid == 5), pool, "UPDATE numbered SET name = 'x' WHERE rowid = 5")
-      try await rows(Numbered.read().filter(Numbered.rowid == 7), pool, "INSERT INTO numbered VALUES ('f'), ('g')")
-      try await rows(Numbered.read().filter(Numbered.rowid > 3), pool, "DELETE FROM numbered WHERE rowid = 4")
+        Entry<Numbered>.read().filter(Numbered.rowid == 5), pool, "UPDATE numbered SET name = 'x' WHERE rowid = 5")
+      try await rows(
+        Entry<Numbered>.read().filter(Numbered.rowid == 7), pool, "INSERT INTO numbered VALUES ('f'), ('g')")
+      try await rows(
+        Entry<Numbered>.read().filter(Numbered.rowid > 3), pool, "DELETE FROM numbered WHERE rowid = 4")
     }
   }
 
@@ -172,59 +162,35 @@ struct BlindSpotTests {
   }
 
   @Test func fullTextShadowTablesAreFollowed() async throws {
-    struct Content: Sqlable, Equatable {
-      var id: Int
-      var body: String
-      static let id = column("id", Int.self, PrimaryKey())
-      static let body = column("c0", String.self)
-      static let tableName = "docs_content"
-      static let tableLayout = [id.column, body.column]
-      init(row: ReadRow) throws {
-        id = try row.get(Content.id)
-        body = try row.get(Content.body)
-      }
-      func write(to row: inout RowWriter) throws {
-        row.set(Content.id, id)
-        row.set(Content.body, body)
-      }
+    enum Content: TableDeclaration {
+      static let name = "docs_content"
+      static let id = Column("id", .integer, PrimaryKey())
+      static let columns = [id, Column("c0", .text)]
     }
     try await withSQL("CREATE VIRTUAL TABLE docs USING fts5(body);") { pool in
-      try await rows(Content.read().orderBy(Content.id), pool, "INSERT INTO docs VALUES ('x')")
+      try await rows(Entry<Content>.read().orderBy(Content.id), pool, "INSERT INTO docs VALUES ('x')")
     }
   }
 
   @Test func sqliteSequenceTableIsFollowed() async throws {
-    struct Sequence: Sqlable, Equatable {
-      var name: String
-      var seq: Int
-      static let name = column("name", String.self, PrimaryKey())
-      static let seq = column("seq", Int.self)
-      static let tableName = "sqlite_sequence"
-      static let tableLayout = [name.column, seq.column]
-      init(row: ReadRow) throws {
-        name = try row.get(Sequence.name)
-        seq = try row.get(Sequence.seq)
-      }
-      func write(to row: inout RowWriter) throws {}
+    enum Sequence: TableDeclaration {
+      static let name = "sqlite_sequence"
+      static let columns = [Column("name", .text, PrimaryKey()), Column("seq", .integer)]
     }
     try await withSQL("CREATE TABLE auto (id INTEGER PRIMARY KEY AUTOINCREMENT, x); INSERT INTO auto (x) VALUES (1)") {
       pool in
-      try await rows(Sequence.read(), pool, "INSERT INTO auto (x) VALUES (1)")
+      try await rows(Entry<Sequence>.read(), pool, "INSERT INTO auto (x) VALUES (1)")
     }
   }
 
   /// Commits to a full-text table record no rows, so each of them may have changed the result.
   @Test func fullTextTableIsFollowedThroughManyCommits() async throws {
-    struct Document: Sqlable, Equatable {
-      var body: String
-      static let body = column("body", String.self)
-      static let tableName = "docs"
-      static let tableLayout = [body.column]
-      init(row: ReadRow) throws { body = try row.get(Document.body) }
-      func write(to row: inout RowWriter) throws { row.set(Document.body, body) }
+    enum Document: TableDeclaration {
+      static let name = "docs"
+      static let columns = [Column("body", .text)]
     }
     try await withSQL("CREATE VIRTUAL TABLE docs USING fts5(body);") { pool in
-      let follower = Follower(Document.count().updates(in: pool))
+      let follower = Follower(Entry<Document>.count().updates(in: pool))
       for count in 0...4 {
         #expect(try await follower.latest { $0 == count } == count)
         try await pool.withWriter { db in try db.execute("INSERT INTO docs VALUES ('x')") }

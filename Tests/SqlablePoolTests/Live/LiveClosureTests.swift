@@ -19,18 +19,11 @@ struct LiveClosureTests {
     func add() { value.withLock { $0 += 1 } }
   }
 
-  private struct Wheel: Sqlable {
-    static let id = column("id", Int.self, PrimaryKey())
-    static let picture = column("picture", [UInt8].self)
-    static let tableLayout = [id.column, picture.column]
-    let id: Int
-    let picture: [UInt8]
-
-    init(row: ReadRow) throws { (id, picture) = (try row.get(Wheel.id), try row.get(Wheel.picture)) }
-    func write(to row: inout RowWriter) throws {
-      row.set(Wheel.id, id)
-      row.set(Wheel.picture, picture)
-    }
+  private enum Wheel: TableDeclaration {
+    static let name = "wheel"
+    static let id = Column("id", .integer, PrimaryKey())
+    static let picture = Entry<Wheel>.column("picture", [UInt8].self)
+    static let columns = [id, picture.column]
   }
 
   /// A pool with two members and tables of wheels and notes.
@@ -204,7 +197,7 @@ struct LiveClosureTests {
       let byPrepared = Follower(
         pool.updates { db in try db.prepare(Member.count().filter(Member.id > Parameter("id"))).run(["id": 1]) })
       let byBlob = Follower(
-        pool.updates { db in try db.readBlob(Wheel.picture, of: Wheel.byId(1)) { try $0.read(1, at: 0) } })
+        pool.updates { db in try db.readBlob(Wheel.picture, of: Entry<Wheel>.byId(1)) { try $0.read(1, at: 0) } })
       let byUnion = Follower(
         pool.updates { db in
           try db.query("SELECT size FROM wheel UNION SELECT length(text) FROM note ORDER BY 1", as: Int.self)

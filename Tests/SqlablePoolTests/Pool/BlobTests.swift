@@ -7,14 +7,6 @@ import Testing
 
 @testable import SqlableTestSupport
 
-private struct Plate: SqlCodable {
-  var id: Int
-  var image: Data
-  static let id = column("id", Int.self, PrimaryKey())
-  static let image = column("image", Data.self)
-  static let tableLayout = [id.column, image.column]
-}
-
 /// Blobs that a handle reads and writes in parts.
 @Suite struct BlobTests {
   /// Opens a file with one photo of six bytes.
@@ -153,11 +145,11 @@ private struct Plate: SqlCodable {
       #expect(try db.readBlob(Portrait.hash, of: photo) { $0.count } == 1)
       try db.execute("CREATE TABLE stamp (name TEXT, size AS (length(image)), image BLOB, hash BLOB)")
       try db.execute("INSERT INTO stamp (name, image) VALUES ('anna', x'01')")
-      try db.createTable(Card.self)
-      try Card(id: 1, image: Data([1])).insert().run(db)
+      try db.createTable(Entry<Card>.self)
+      try Entry<Card>(1, .blob(Data([1]))).insert().run(db)
       let generated = sqlError { try db.readBlob(Portrait.image, of: photo.in("stamp")) { _ in } }
       #expect(generated?.message == "SQLite can't open a blob of table stamp, which has generated columns")
-      let keyed = sqlError { try db.readBlob(Card.image, of: Card.byId(1)) { _ in } }
+      let keyed = sqlError { try db.readBlob(Card.image, of: Entry<Card>.byId(1)) { _ in } }
       #expect(keyed?.message == "a view or a table without rowid has no blobs that can be opened in parts")
     }
   }
@@ -170,7 +162,7 @@ private struct Plate: SqlCodable {
         CREATE TABLE plate (id INT PRIMARY KEY, image BLOB);
         INSERT INTO plate VALUES (2, x'22'), (1, x'11')
         """)
-      let plate = Plate.byId(1)
+      let plate = Entry<Plate>.byId(1)
       #expect(try db.readBlob(Plate.image, of: plate) { try $0.read(1, at: 0) } == [0x11])
       try db.writeBlob(Plate.image, of: plate) { blob in try blob.write([0x33] as [UInt8], at: 0) }
       let images = try db.query("SELECT image FROM plate ORDER BY id", as: Data.self)
@@ -234,19 +226,15 @@ private struct Plate: SqlCodable {
   }
 }
 
-private struct Card: Sqlable {
-  let id: Int
-  let image: Data
-  static let tableName = "card"
-  static let id = column("id", Int.self, PrimaryKey())
-  static let image = column("image", Data.self)
-  static let tableLayout = [id.column, image.column]
-  static let tableOptions: [TableOption] = [.withoutRowid]
+private enum Plate: TableDeclaration {
+  static let name = "plate"
+  static let image = Entry<Plate>.column("image", Data.self)
+  static let columns = [Column("id", .integer, PrimaryKey()), image.column]
+}
 
-  init(id: Int, image: Data) { (self.id, self.image) = (id, image) }
-  init(row: ReadRow) throws { self.init(id: try row.get(Card.id), image: try row.get(Card.image)) }
-  func write(to row: inout RowWriter) throws {
-    row.set(Card.id, id)
-    row.set(Card.image, image)
-  }
+private enum Card: TableDeclaration {
+  static let name = "card"
+  static let image = Entry<Card>.column("image", Data.self)
+  static let columns = [Column("id", .integer, PrimaryKey()), image.column]
+  static let options: [TableOption] = [.withoutRowid]
 }

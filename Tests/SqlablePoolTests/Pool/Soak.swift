@@ -12,26 +12,6 @@ import SqlableSchema
 struct Soak: Sendable {
   static let counters = 16
 
-  struct Counter: Sqlable {
-    let id: Int
-    let value: Int
-    static let id = column("id", Int.self, PrimaryKey())
-    static let value = column("value", Int.self)
-    static let tableLayout = [id.column, value.column]
-
-    init(id: Int, value: Int) { (self.id, self.value) = (id, value) }
-
-    init(row: ReadRow) throws {
-      id = try row.get(Counter.id)
-      value = try row.get(Counter.value)
-    }
-
-    func write(to row: inout RowWriter) throws {
-      row.set(Counter.id, id)
-      row.set(Counter.value, value)
-    }
-  }
-
   struct Entry: Sqlable {
     let id: Int?
     let writer: Int
@@ -119,9 +99,9 @@ struct Soak: Sendable {
 
   static func createTables(_ pool: SqlitePool) throws {
     try pool.transaction { db in
-      try db.createTable(Counter.self)
+      try db.createTable(Sample.self)
       try db.createTable(Entry.self)
-      for id in 0..<Soak.counters { try Counter(id: id, value: 0).insert().run(db) }
+      for id in 0..<Soak.counters { try Sample(id: id).insert().run(db) }
     }
   }
 
@@ -152,8 +132,8 @@ struct Soak: Sendable {
       let (counter, number) = (Int.random(in: 0..<Soak.counters), sequence)
       let begin = Soak.nanoseconds
       let work: @Sendable (SqliteDatabase) throws -> Int = { db in
-        let value = (try Counter.byId(counter).run(db)?.value ?? -1) + 1
-        try Counter.update(Counter.value.set(to: value)).filter(Counter.id == counter).run(db)
+        let value = (try Sample.byId(counter).run(db)?.number ?? -1) + 1
+        try Sample.update(Sample.number.set(to: value)).filter(Sample.id == counter).run(db)
         try Entry(writer: writer, sequence: number, counter: counter, value: value).insert().run(db)
         return value
       }
@@ -199,7 +179,7 @@ struct Soak: Sendable {
       let known = acknowledged.withLock { $0 }
       do {
         let (counters, count) = try await pool.read { db in
-          (try Counter.read().orderBy(Counter.id).run(db).map(\.value), try Entry.count().run(db))
+          (try Sample.read().orderBy(Sample.id).run(db).map(\.number), try Entry.count().run(db))
         }
         if counters.reduce(0, +) != count { say(.wrong("a read of two moments: \(counters), \(count)")) }
         for (value, known) in zip(counters, known) where value < known {

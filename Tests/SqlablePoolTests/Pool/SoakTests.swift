@@ -49,7 +49,7 @@ struct SoakTests {
       }
       #expect(isEnded)
       let entries = try await Soak.Entry.read().orderBy(Soak.Entry.id).run(pool)
-      let counters = try await Soak.Counter.read().orderBy(Soak.Counter.id).run(pool).map(\.value)
+      let counters = try await Sample.read().orderBy(Sample.id).run(pool).map(\.number)
       try check(reports.values, entries, counters)
       let ok = try await pool.read { db in try db.query("PRAGMA integrity_check", as: String.self) }
       #expect(ok == ["ok"])

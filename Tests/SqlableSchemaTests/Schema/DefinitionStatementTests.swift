@@ -28,12 +28,10 @@ import Testing
     static let at = Column("at", .date, Default(.now))
     static let columns = [Item.id, at]
   }
-  private struct Prices: Sqlable {
-    static let price = Column("price", .real)
-    static let tableLayout = [price]
-    static let tableOptions: [TableOption] = [.view(View(Entry<Item>.select(Item.price)))]
-    init(row: ReadRow) throws {}
-    func valueForColumn(_ column: Column) -> SqlValue? { nil }
+  private enum Prices: TableDeclaration {
+    static let name = "prices"
+    static let columns = [Column("price", .real)]
+    static let options: [TableOption] = [.view(View(Entry<Item>.select(Item.price)))]
   }
 
   @Test func aModelCreatesItsTableAndIndexes() throws {
@@ -100,7 +98,7 @@ import Testing
   @Test func viewsIndexesAndFullTextAreCreated() throws {
     try withDatabase { db in
       try Entry<Item>.createTable().run(db)
-      let view = Prices.createTable().ifNotExists()
+      let view = Entry<Prices>.createTable().ifNotExists()
       #expect(view.sql == #"CREATE VIEW IF NOT EXISTS "prices" ("price") AS SELECT "price" FROM "item""#)
       for _ in 0..<2 { try view.run(db) }
       let index = Entry<Item>.createIndex(Index(Item.note))

@@ -75,7 +75,7 @@ private func withMemos(_ body: (SqliteDatabase) throws -> Void) throws {
       #expect(try Memo.search(.words("swift")).run(db) == [])
       #expect(try Memo(2, "replaced").insert().replaceOnConflict().run(db) == 2)
       #expect(try Memo.search(.words("correct")).run(db) == [])
-      let partial = expectInvalidStatement { _ = try Plain(rowid: 1).save().run(db) }
+      let partial = expectInvalidStatement { _ = try Entry<Plain>(1, "x").save().run(db) }
       #expect(partial?.column == "b")
       // A duplicate key throws the same error as in an ordinary table.
       let taken = expectError(.constraint(.primaryKey)) { _ = try Memo(30, "secret").insert().run(db) }
@@ -199,27 +199,6 @@ private func withMemos(_ body: (SqliteDatabase) throws -> Void) throws {
   }
 }
 
-private struct Plain: Sqlable {
-  var rowid: Int
-  static let rowid = column("rowid", Int.self, PrimaryKey())
-  static let a = column("a", String?.self)
-  static let b = column("b", String?.self)
-  static let tableLayout = [rowid.column, a.column, b.column]
-  static let tableOptions: [TableOption] = [.fullText()]
-
-  init(rowid: Int) { self.rowid = rowid }
-  init(row: ReadRow) throws {
-    rowid = try row.get(Plain.rowid)
-    row.skip(Plain.a)
-    row.skip(Plain.b)
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(Plain.rowid, rowid)
-    row.set(Plain.a, "x")
-    row.skip(Plain.b)
-  }
-}
-
 private enum Loose: TableDeclaration {
   static let columns = [
     Column("text", .text), Column("at", .nullable(.date(.unixSeconds)), Unindexed()),
@@ -272,4 +251,12 @@ private enum NothingIndexed: FullTextDeclaration {
 private enum NulTokenizer: FullTextDeclaration {
   static let columns = [Column("a", .text)]
   static let options: [TableOption] = [.fullText(tokenizer: .unicode61(tokenCharacters: "\0"))]
+}
+
+private enum Plain: TableDeclaration {
+  static let name = "plain"
+  static let columns = [
+    Column("rowid", .integer, PrimaryKey()), Column("a", .nullable(.text)), Column("b", .nullable(.text)),
+  ]
+  static let options: [TableOption] = [.fullText()]
 }

@@ -1,5 +1,6 @@
 import SqlableCore
 
+/// A plain row: an integer key and a text.
 struct Member: Sqlable, Equatable {
   var id: Int
   var name: String

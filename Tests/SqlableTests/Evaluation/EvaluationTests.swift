@@ -102,27 +102,17 @@ import Testing
   }
 
   @Test func aMissingValueOfANotNullColumnThrows() throws {
-    struct Strict: Sqlable {
-      static let id = Column("id", .integer, PrimaryKey())
-      static let name = Column("name", .text)
-      static let kind = Column("kind", .text, Default("plain"))
-      static let tableLayout = [id, name, kind]
-      var name: String?
-      var kind = ""
-      init(name: String?) { self.name = name }
-      init(row: ReadRow) throws {
-        name = try row.get(Strict.name)
-        kind = try row.get(Strict.kind)
-        row.skip(Strict.id)
-      }
-      func write(to row: inout RowWriter) throws {
-        row.skip(Strict.id)
-        row.set(Strict.name, name)
-        row.skip(Strict.kind)
-      }
+    enum Strict: TableDeclaration {
+      static let name = "strict"
+      static let columns = [
+        Column("id", .integer, PrimaryKey()), Column("name", .text), Column("kind", .text, Default("plain")),
+      ]
     }
-    #expect(try Strict.read().evaluate(over: [Strict(name: "a")]).map(\.kind) == ["plain"])
-    let error = expectError(.constraint(.notNull)) { _ = try Strict.read().evaluate(over: [Strict(name: nil)]) }
+    let whole = try Entry<Strict>.read().evaluate(over: [Entry<Strict>(nil, "a")])
+    #expect(whole.map { $0.values[2] } == ["plain"])
+    let error = expectError(.constraint(.notNull)) {
+      _ = try Entry<Strict>.read().evaluate(over: [Entry<Strict>(nil, nil)])
+    }
     #expect(error?.message == "NOT NULL constraint failed: strict.name")
     #expect(error?.column == "name")
   }
@@ -133,18 +123,9 @@ import Testing
     #expect(try Bicycle.read().evaluate(over: [bike, bike]) == [bike, bike])
   }
 
-  private struct Computed: Sqlable {
-    static let number = Column("number", .integer)
-    static let twice = Column("twice", .integer, Generated("number * 2"))
-    static let tableLayout = [number, twice]
-    let (number, twice): (Int, Int)
-    init(_ number: Int) { (self.number, twice) = (number, 0) }
-    init(row: ReadRow) throws { (number, twice) = (try row.get(Computed.number), try row.get(Computed.twice)) }
-    func write(to row: inout RowWriter) throws { row.set(Computed.number, number) }
-  }
-
   @Test func generatedColumnsAreComputed() throws {
-    #expect(try Computed.read().evaluate(over: [Computed(4), Computed(5)]).map(\.twice) == [8, 10])
+    let seats = [Seat(row: 4, letter: "a"), Seat(row: 5, letter: "b")]
+    #expect(try Seat.read().evaluate(over: seats).map(\.label) == ["4a", "5b"])
   }
 
   // MARK: Queries of tables

@@ -36,45 +36,6 @@ extension LongJotting: SqlCodable {
   static let tableLayout = [rowid.column, text.column, level.column, more.column]
 }
 
-private struct Wrong: Codable {
-  var a: Int
-}
-
-extension Wrong: SqlCodable {
-  static let a = column("a", Int.self, RowId())
-  static let tableLayout = [a.column]
-}
-
-private struct Referring: Codable {
-  var note: Int
-}
-
-extension Referring: SqlCodable {
-  static let note = column("note", Int.self, ForeignKey<Jotting>())
-  static let tableLayout = [note.column]
-}
-
-private struct OfText: Codable {
-  var rowid: String
-}
-
-extension OfText: SqlCodable {
-  static let rowid = column("rowid", String.self, RowId())
-  static let tableLayout = [rowid.column]
-}
-
-private struct Indexed: Codable {
-  var rowid: Int
-  var text: String
-}
-
-extension Indexed: SqlCodable {
-  static let rowid = column("rowid", Int.self, RowId())
-  static let text = column("text", String.self)
-  static let tableLayout = [rowid.column, text.column]
-  static let tableIndexes = [Index(text, rowid)]
-}
-
 /// Models of tables without a declared key.
 @Suite struct RowIdTests {
   private func withJottings(_ body: (SqliteDatabase) throws -> Void) throws {
@@ -205,16 +166,37 @@ extension Indexed: SqlCodable {
     #expect(results == [["a"], ["b"]])
   }
 
+  private enum Wrong: TableDeclaration {
+    static let name = "wrong"
+    static let columns = [Column("a", .integer, RowId())]
+  }
+
+  private enum OfText: TableDeclaration {
+    static let columns = [Column("rowid", .text, RowId())]
+  }
+
+  private enum Indexed: TableDeclaration {
+    static let (rowid, text) = (Column("rowid", .integer, RowId()), Column("text", .text))
+    static let columns = [rowid, text]
+    static let indexes = [Index(text, rowid)]
+  }
+
+  private enum Referring: TableDeclaration {
+    static let columns = [Column("note", .integer, ForeignKey<Jotting>())]
+  }
+
   @Test func contradictoryModelsThrow() throws {
     try withDatabase { db in
-      let wrong = expectMisuse { _ = try Wrong.read().run(db) }
+      let wrong = expectMisuse { _ = try Entry<Wrong>.read().run(db) }
       #expect(
-        wrong?.message == "the model Wrong of table wrong has an invalid column a: RowId() needs an integer column "
-          + "named rowid, _rowid_ or oid, in a table with rowids")
-      expectMisuse { _ = try OfText.read().run(db) }
-      expectMisuse { try db.createTable(OfText.self) }
-      expectMisuse { try db.createTable(Indexed.self) }
-      let reference = expectMisuse { try db.createTable(Referring.self) }
+        wrong?.message == """
+          the model Entry<Wrong> of table wrong has an invalid column a: RowId() needs an integer column named rowid, \
+          _rowid_ or oid, in a table with rowids
+          """)
+      expectMisuse { _ = try Entry<OfText>.read().run(db) }
+      expectMisuse { try db.createTable(Entry<OfText>.self) }
+      expectMisuse { try db.createTable(Entry<Indexed>.self) }
+      let reference = expectMisuse { try db.createTable(Entry<Referring>.self) }
       #expect(reference?.message.hasSuffix("to the rowid of table jotting, which SQLite can't reference") == true)
     }
   }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct PeerQuestionsGuide {
   static let guide = "Docs/PeerQuestions.md"
   /// The test files in the order of the guide's sections.
-  static let files = ["Reading", "Filters", "Orders", "Joins", "Associations", "Inserts", "DatesAndJSON"]
+  static let files = ["Reading", "Filters", "Orders", "Joins", "Subqueries", "Associations", "Inserts", "DatesAndJSON"]
 
   @Test func guideTableListsTheQuestionsOfTheTests() throws {
     let asked = try PeerQuestionsGuide.files.flatMap { file in

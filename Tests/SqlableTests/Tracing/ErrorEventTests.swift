@@ -54,18 +54,18 @@ import Testing
 
   @Test func anErrorBeforeAStatementHasASeparateEvent() throws {
     try withTraced { db, log in
-      try db.createTable(Mood.self)
+      try db.createTable(Sample.self)
       _ = log.take()
-      expectSqlError { try Mood(id: 1, level: .nan).insert().run(db) }
+      expectSqlError { try Sample(id: 1, real: .nan).insert().run(db) }
       var events = log.take()
       guard case .encoding = events.first?.error?.kind else { return expectOne(events) }
       #expect(events.count == 1)
-      #expect(events[0].error?.table == "mood")
+      #expect(events[0].error?.table == "sample")
       #expect(events[0].label == "main")
       #expect(events[0].kind == .other)
-      #expect(events[0].table == "mood")
+      #expect(events[0].table == "sample")
       #expect(events[0].operation == "CALL")
-      #expect(events[0].description.contains("call mood in "))
+      #expect(events[0].description.contains("call sample in "))
       expectInvalidStatement { _ = try Bicycle.read().limit(-1).run(db) }
       events = log.take()
       expectOne(events)
@@ -213,21 +213,4 @@ private struct Lenient: Sqlable {
 
   init(row: ReadRow) throws { name = (try? row.get(Lenient.name)) ?? "?" }
   func write(to row: inout RowWriter) throws { row.set(Lenient.name, name) }
-}
-
-private struct Mood: Sqlable {
-  let id: Int
-  let level: Double
-
-  static let tableName = "mood"
-  static let id = column("id", Int.self, PrimaryKey())
-  static let level = column("level", Double.self)
-  static let tableLayout = [id.column, level.column]
-
-  init(id: Int, level: Double) { (self.id, self.level) = (id, level) }
-  init(row: ReadRow) throws { (id, level) = (try row.get(Mood.id), try row.get(Mood.level)) }
-  func write(to row: inout RowWriter) throws {
-    row.set(Mood.id, id)
-    row.set(Mood.level, level)
-  }
 }

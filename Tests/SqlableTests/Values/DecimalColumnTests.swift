@@ -126,7 +126,7 @@ func decimal(_ text: String) -> Decimal { Decimal(string: text)! }
 
   @Test func aScaleOutOfRangeIsMisuse() throws {
     try withDatabase { db in
-      let error = expectMisuse { try db.createTable(Overscaled.self) }
+      let error = expectMisuse { try db.createTable(Entry<Overscaled>.self) }
       #expect(
         error?.message.contains("the scale of a decimal must be from 0 to 18, not 19") == true,
         "\(error?.message ?? "")")
@@ -186,13 +186,6 @@ extension Loose: Sqlable {
   init(row: ReadRow) throws { price = try row.get(Loose.price) }
 }
 
-private struct Overscaled {
-  var price: Decimal
-}
-
-extension Overscaled: Sqlable {
-  static let price = column("price", Decimal.self, as: .decimal(scale: 19))
-  static let tableLayout = [price.column]
-  func write(to row: inout RowWriter) throws { row.set(Overscaled.price, price) }
-  init(row: ReadRow) throws { price = try row.get(Overscaled.price) }
+private enum Overscaled: TableDeclaration {
+  static let columns = [Column("price", .decimal(scale: 19))]
 }

@@ -24,12 +24,11 @@ extension Shift: Sqlable {
 }
 
 /// The same table in the form of ISO 8601.
-private struct ISOShift: Sqlable {
-  static let tableName = "shift"
-  static let at = column("at", Date.self, as: .date(.iso8601), PrimaryKey())
-  static let end = column("end", Date?.self, as: .date(.iso8601AssumingUTC))
-  static let tableLayout = [at.column, end.column]
-  init(row: ReadRow) throws {}
+private enum ISOShift: TableDeclaration {
+  static let name = "shift"
+  static let at = Entry<ISOShift>.column("at", Date.self, as: .date(.iso8601), PrimaryKey())
+  static let end = Entry<ISOShift>.column("end", Date?.self, as: .date(.iso8601AssumingUTC))
+  static let columns = [at.column, end.column]
 }
 
 /// Dates in the form `2013-01-01 06:00:00.000`, as GRDB and SQLite's functions write them.
@@ -132,13 +131,13 @@ private struct ISOShift: Sqlable {
 
   @Test func otherFormsAreRefused() throws {
     try withShifts { db in
-      let iso = Alias(ISOShift.self, "iso")
+      let iso = Alias(Entry<ISOShift>.self, "iso")
       for condition in [Shift.at == iso[ISOShift.at], Shift.end == iso[ISOShift.end]] {
         let error = expectInvalidStatement { _ = try Shift.join(iso, on: condition).run(db) }
         #expect(error?.message == "dates in different storage formats are mixed")
       }
-      expectInvalidStatement { _ = try Shift.select(Shift.at).union(ISOShift.select(ISOShift.at)).run(db) }
-      let copy = Shift.insert(Shift.at, from: ISOShift.select(ISOShift.at))
+      expectInvalidStatement { _ = try Shift.select(Shift.at).union(Entry<ISOShift>.select(ISOShift.at)).run(db) }
+      let copy = Shift.insert(Shift.at, from: Entry<ISOShift>.select(ISOShift.at))
       #expect(
         sqlError { try copy.run(db) }?.message
           == "column at takes TEXT (date as sqliteText), but was given TEXT (date as iso8601)")

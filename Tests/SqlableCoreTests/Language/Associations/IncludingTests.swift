@@ -66,23 +66,21 @@ import Testing
 
   @Test func keysMatchAsSQLiteComparesThem() throws {
     try withDatabase { db in
-      try db.createTable(Country.self)
-      try db.createTable(City.self)
+      try db.createTable(OrderTag.self)
+      try db.createTable(Label.self)
       // Swift treats the precomposed and the decomposed é as equal. SQLite does not.
-      let codes = ["se", "DK", "\u{E9}", "e\u{301}", ""]
-      try Country.insert(codes.map(Country.init)).run(db)
-      try City.insert([
-        City(name: "Lund", code: "SE"),
-        City(name: "Aarhus", code: "dk"),
-        City(name: "one", code: "\u{E9}"),
-        City(name: "two", code: "e\u{301}"),
-        City(name: "nowhere", code: nil),
+      try OrderTag.insert(["", "DK", "e\u{301}", "se", "\u{E9}"].map(OrderTag.init)).run(db)
+      try Label.insert([
+        Label(id: 1, text: "SE"),
+        Label(id: 2, text: "dk"),
+        Label(id: 3, text: "\u{E9}"),
+        Label(id: 4, text: "e\u{301}"),
+        Label(id: 5, text: nil),
       ]).run(db)
-      let rows = try Country.read().orderBy(Country.place).including(City.code, of: Country.code).run(db)
-      #expect(rows.map { $0.1.map(\.name) } == [["Lund"], ["Aarhus"], ["one"], ["two"], []])
-      let byPlace = Country.read().orderBy(Country.place)
-        .including(City.read(), by: City.place, of: Country.place)
-      #expect(try byPlace.run(db).map { $0.1.map(\.name) } == [[], [], [], [], []])
+      let rows = try OrderTag.read().orderBy(OrderTag.name).including(Label.text, of: OrderTag.name).run(db)
+      #expect(rows.map { $0.1.map(\.id) } == [[], [2], [4], [1], [3]])
+      let byNumber = Label.read().including(Label.read(), by: Label.number, of: Label.number)
+      #expect(try byNumber.run(db).map { $0.1.map(\.id) } == [[], [], [], [], []])
     }
   }
 
@@ -171,42 +169,5 @@ private struct Errand: Sqlable {
     row.set(Errand.workerId, workerId)
     row.set(Errand.code, code)
     row.set(Errand.before, before)
-  }
-}
-
-private struct Country: Sqlable {
-  static let code = column("code", String.self, PrimaryKey())
-  static let place = column("place", Int?.self)
-  static let tableLayout = [code.column, place.column]
-  let code: String
-
-  init(code: String) { self.code = code }
-  init(row: ReadRow) throws {
-    self.init(code: try row.get(Country.code))
-    row.skip(Country.place)
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(Country.code, code)
-    row.skip(Country.place)
-  }
-}
-
-private struct City: Sqlable {
-  static let name = column("name", String.self)
-  static let code = column("code", String?.self, Collate.nocase)
-  static let place = column("place", Int?.self)
-  static let tableLayout = [name.column, code.column, place.column]
-  let name: String
-  let code: String?
-
-  init(name: String, code: String?) { (self.name, self.code) = (name, code) }
-  init(row: ReadRow) throws {
-    self.init(name: try row.get(City.name), code: try row.get(City.code))
-    row.skip(City.place)
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(City.name, name)
-    row.set(City.code, code)
-    row.skip(City.place)
   }
 }

@@ -3,26 +3,14 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// A row of a recursive query: a worker and its depth in the tree.
-private struct Level: Sqlable, Equatable {
-  let id: Int
-  let depth: Int
-  static let id = column("id", Int.self, PrimaryKey())
-  static let depth = column("depth", Int.self)
-  static let tableLayout = [id.column, depth.column]
-
-  init(id: Int, depth: Int) {
-    self.id = id
-    self.depth = depth
-  }
-
-  init(row: ReadRow) throws {
-    id = try row.get(Level.id)
-    depth = try row.get(Level.depth)
-  }
-}
-
 @Suite struct CommonTableTests {
+  /// The rows of a recursive query: a worker and its depth in the tree.
+  private enum Level: TableDeclaration {
+    static let id = Entry<Level>.column("id", Int.self, PrimaryKey())
+    static let depth = Entry<Level>.column("depth", Int.self)
+    static let columns = [id.column, depth.column]
+  }
+
   @Test func aRecursiveQueryWalksATree() throws {
     try withCompany { db in
       let team = Alias(Worker.self, "team") { team in
@@ -51,14 +39,14 @@ private struct Level: Sqlable, Equatable {
 
   @Test func theModelOfAQueryNeedsNoTable() throws {
     try withCompany { db in
-      let levels = Alias(Level.self, "levels") { levels in
+      let levels = Alias(Entry<Level>.self, "levels") { levels in
         Worker.select(Worker.id, TypedExpression(0)).filter(Worker.bossId.isNull)
           .unionAll(
             Worker.read().joining(levels, on: Worker.bossId == levels[Level.id])
               .select(Worker.id, levels[Level.depth] + 1))
       }
       let rows = try levels.read().orderBy(levels[Level.id]).run(db)
-      #expect(rows == [1, 2, 3, 4].map { Level(id: $0, depth: [0, 1, 1, 2][$0 - 1]) })
+      #expect(rows.map(\.values) == [[1, 0], [2, 1], [3, 1], [4, 2]])
       let deepest = try levels.read().select(levels[Level.depth].max()).first(db)
       #expect(deepest == 2)
     }
@@ -66,12 +54,12 @@ private struct Level: Sqlable, Equatable {
 
   @Test func aQueryOfTheWrongColumnsIsRefused() throws {
     try withCompany { db in
-      let wrong = Alias(Level.self, "wrong") { _ in Worker.read() }
+      let wrong = Alias(Entry<Level>.self, "wrong") { _ in Worker.read() }
       let error = sqlError { _ = try wrong.read().run(db) }
       #expect(error?.message == "query wrong has 4 columns, but its model has 2")
       let (one, two) = (
-        Alias(Level.self, "same") { _ in Worker.select(Worker.id, Worker.id) },
-        Alias(Level.self, "SAME") { _ in Worker.select(Worker.id, TypedExpression(1)) }
+        Alias(Entry<Level>.self, "same") { _ in Worker.select(Worker.id, Worker.id) },
+        Alias(Entry<Level>.self, "SAME") { _ in Worker.select(Worker.id, TypedExpression(1)) }
       )
       let double = sqlError { _ = try one.read().join(two, on: one[Level.id] == two[Level.id]).run(db) }
       #expect(double?.message == "two queries are named SAME", "\(String(describing: double))")

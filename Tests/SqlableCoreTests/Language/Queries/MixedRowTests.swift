@@ -5,20 +5,6 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// A struct that reads its columns in reverse order.
-private struct Backwards: Sqlable {
-  let first: Int
-  let last: Int
-  static let first = column("first", Int.self)
-  static let last = column("last", Int.self)
-  static let tableLayout = [first.column, last.column]
-
-  init(row: ReadRow) throws {
-    last = try row.get(Backwards.last)
-    first = try row.get(Backwards.first)
-  }
-}
-
 /// A worker that reads its columns by name.
 private struct Named: Sqlable {
   let id: Int
@@ -178,12 +164,11 @@ private struct Named: Sqlable {
   }
 
   @Test func aSelfJoinedModelReadsItsColumnsInAnyOrder() throws {
-    try withDatabase { db in
-      try db.createTable(Backwards.self)
-      try db.execute("INSERT INTO backwards VALUES (1, 2), (3, 4)")
-      let other = Alias(Backwards.self, "other")
-      let pairs = try Backwards.join(other, on: Backwards.first < other[Backwards.first]).run(db)
-      #expect(pairs.map { [$0.0.first, $0.0.last, $0.1.first, $0.1.last] } == [[1, 2, 3, 4]])
+    try withCompany { db in
+      let boss = Alias(Worker.self, "boss")
+      let pairs = try Worker.join(boss, on: boss[Worker.id] == Worker.bossId).orderBy(Worker.id).run(db)
+      #expect(pairs.map(\.0) == Array(Worker.all[1...]))
+      #expect(pairs.map(\.1) == [Worker.all[0], Worker.all[0], Worker.all[1]])
     }
   }
 

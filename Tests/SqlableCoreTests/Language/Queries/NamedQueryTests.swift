@@ -77,15 +77,15 @@ import Testing
 
   @Test func datesKeepTheFormOfTheirColumn() throws {
     try withDatabase { db in
-      try db.createTable(Meeting.self)
+      try db.createTable(Stay.self)
       let days = (0..<3).map { Date(timeIntervalSince1970: 1_700_000_000 + Double($0) * 86_400) }
-      for (index, day) in days.enumerated() { try Meeting(id: index, at: day).insert().run(db) }
-      let last = Meeting.select(Meeting.id, Meeting.at, Meeting.at.max().over()).named("last")
+      for (index, day) in days.enumerated() { try Stay(id: index, at: day).insert().run(db) }
+      let last = Stay.select(Stay.id, Stay.iso, Stay.iso.max().over()).named("last")
       let (id, at, latest) = last.columns
       let rows = try last.read().filter(at >= days[1] && latest > days[0]).orderBy(id).run(db)
       #expect(rows.map(\.1) == [days[1], days[2]])
       #expect(rows.map(\.2) == [days[2], days[2]])
-      #expect(try db.query("SELECT typeof(at) FROM meeting LIMIT 1", as: String.self) == ["text"])
+      #expect(try db.query("SELECT typeof(iso) FROM stay LIMIT 1", as: String.self) == ["text"])
     }
   }
 
@@ -122,20 +122,5 @@ import Testing
       let always = Person.count().filter(exists(Bicycle.select(Bicycle.id.max()).filter(Bicycle.id < 0)))
       #expect(try always.run(db) == 3)
     }
-  }
-}
-
-private struct Meeting: Sqlable {
-  static let id = column("id", Int.self, PrimaryKey())
-  static let at = column("at", Date.self, as: .date(.iso8601))
-  static let tableLayout = [id.column, at.column]
-  let id: Int
-  let at: Date
-
-  init(id: Int, at: Date) { (self.id, self.at) = (id, at) }
-  init(row: ReadRow) throws { self.init(id: try row.get(Meeting.id), at: try row.get(Meeting.at)) }
-  func write(to row: inout RowWriter) throws {
-    row.set(Meeting.id, id)
-    row.set(Meeting.at, at)
   }
 }

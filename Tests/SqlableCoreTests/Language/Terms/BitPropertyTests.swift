@@ -51,19 +51,19 @@ import Testing
 
   @Test func aResultOutsideASmallTypesRangeThrows() throws {
     try withDatabase { db throws in
-      try db.createTable(Flagged.self)
-      try Flagged(flags: 0x81, wide: 1).insert().run(db)
-      #expect(try Flagged.select(Flagged.flags.bitAnd(0x80)).run(db) == [0x80])
-      #expect(try Flagged.select(Flagged.flags.shiftedRight(7)).run(db) == [1])
-      #expect(try Flagged.select(Flagged.flags.inverted().bitAnd(0xFF)).run(db) == [0x7E])
-      for term in [Flagged.flags.shiftedLeft(1), Flagged.flags.inverted()] {
-        let error = sqlError { _ = try Flagged.select(term).run(db) }
+      try db.createTable(Crate.self)
+      try Crate(count: 0x81, volume: 1).insert().run(db)
+      #expect(try Crate.select(Crate.count.bitAnd(0x80)).run(db) == [0x80])
+      #expect(try Crate.select(Crate.count.shiftedRight(7)).run(db) == [1])
+      #expect(try Crate.select(Crate.count.inverted().bitAnd(0xFF)).run(db) == [0x7E])
+      for term in [Crate.count.shiftedLeft(1), Crate.count.inverted()] {
+        let error = sqlError { _ = try Crate.select(term).run(db) }
         guard case .decoding = error?.kind else {
           Issue.record("\(String(describing: error))")
           continue
         }
       }
-      let tooWide = sqlError { _ = try Flagged.select(Flagged.wide.bitOr(UInt64.max)).run(db) }
+      let tooWide = sqlError { _ = try Crate.select(Crate.volume.bitOr(UInt64.max)).run(db) }
       guard case .encoding = tooWide?.kind else {
         Issue.record("\(String(describing: tooWide))")
         return
@@ -86,21 +86,5 @@ import Testing
         #expect(error?.message == "\(operation) takes numbers, but was given TEXT")
       }
     }
-  }
-}
-
-/// A model with integers that are not 64 bits signed.
-private struct Flagged: Sqlable {
-  static let flags = column("flags", UInt8.self)
-  static let wide = column("wide", UInt64.self)
-  static let tableLayout = [flags.column, wide.column]
-  var flags: UInt8
-  var wide: UInt64
-
-  init(flags: UInt8, wide: UInt64) { (self.flags, self.wide) = (flags, wide) }
-  init(row: ReadRow) throws { self.init(flags: try row.get(Self.flags), wide: try row.get(Self.wide)) }
-  func write(to row: inout RowWriter) throws {
-    row.set(Self.flags, flags)
-    row.set(Self.wide, wide)
   }
 }

@@ -76,33 +76,3 @@ import Testing
     }
   }
 }
-
-private struct Crate: Sqlable {
-  var count: UInt8
-  var spare: Int8?
-  var stock: Int16
-  var weight: Float
-
-  static let tableName = "crate"
-  static let count = column("count", UInt8.self)
-  static let spare = column("spare", Int8?.self)
-  static let stock = column("stock", Int16.self)
-  static let weight = column("weight", Float.self)
-  static let tableLayout = [count.column, spare.column, stock.column, weight.column]
-
-  init(count: UInt8, spare: Int8?, stock: Int16, weight: Float) {
-    (self.count, self.spare, self.stock, self.weight) = (count, spare, stock, weight)
-  }
-
-  init(row: ReadRow) throws {
-    (count, spare) = (try row.get(Crate.count), try row.get(Crate.spare))
-    (stock, weight) = (try row.get(Crate.stock), try row.get(Crate.weight))
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Crate.count, count)
-    row.set(Crate.spare, spare)
-    row.set(Crate.stock, stock)
-    row.set(Crate.weight, weight)
-  }
-}

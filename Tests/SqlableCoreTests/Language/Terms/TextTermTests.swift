@@ -13,16 +13,16 @@ import Testing
   ]
 
   /// Calls `body` with random rows of three texts, the first of which may be NULL.
-  private func withTexts(_ body: (SqliteDatabase, [Texts]) throws -> Void) throws {
+  private func withTexts(_ body: (SqliteDatabase, [Sample]) throws -> Void) throws {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     let rows = (0..<times(400)).map { (id: Int) in
-      Texts(
+      Sample(
         id: id, text: random.chance(20) ? nil : random.pick(Self.texts) + random.pick(Self.texts),
         part: random.pick(Self.texts), other: random.pick(Self.texts))
     }
     try withDatabase { db in
-      try db.createTable(Texts.self)
-      try Texts.insert(rows).run(db)
+      try db.createTable(Sample.self)
+      try Sample.insert(rows).run(db)
       try body(db, rows)
     }
   }
@@ -35,34 +35,34 @@ import Testing
 
   @Test func everyOccurrenceOfAnotherTextIsReplaced() throws {
     try withTexts { db, rows throws in
-      let query = Texts.select(Texts.text.replace(Texts.part, with: Texts.other)).orderBy(Texts.id)
-      #expect(query.sql == #"SELECT replace("text", "part", "other") FROM "texts" ORDER BY "id""#)
+      let query = Sample.select(Sample.text.replace(Sample.part, with: Sample.other)).orderBy(Sample.id)
+      #expect(query.sql == #"SELECT replace("text", "part", "other") FROM "sample" ORDER BY "id""#)
       let expected = rows.map { row in row.text.map { replacing($0, row.part, row.other) } }
       #expect(try query.run(db) == expected)
       for row in rows.prefix(40) {
-        let fixed = Texts.select(Texts.text.replace(row.part, with: row.other)).orderBy(Texts.id)
+        let fixed = Sample.select(Sample.text.replace(row.part, with: row.other)).orderBy(Sample.id)
         #expect(try fixed.run(db) == rows.map { $0.text.map { replacing($0, row.part, row.other) } })
       }
       // A computed text is a valid argument too.
-      let lower = Texts.select(Texts.part.replace(Texts.part.lowercase(), with: Texts.other.concatenated("!")))
+      let lower = Sample.select(Sample.part.replace(Sample.part.lowercase(), with: Sample.other.concatenated("!")))
       let lowered = rows.map { replacing($0.part, ascii($0.part), $0.other + "!") }
-      #expect(try lower.orderBy(Texts.id).run(db) == lowered)
+      #expect(try lower.orderBy(Sample.id).run(db) == lowered)
     }
   }
 
   @Test func instrFindsThePositionOfAnotherText() throws {
     try withTexts { db, rows throws in
-      let query = Texts.select(Texts.text.instr(Texts.part), Texts.part.instr(Texts.other)).orderBy(Texts.id)
-      #expect(query.sql == #"SELECT instr("text", "part"), instr("part", "other") FROM "texts" ORDER BY "id""#)
+      let query = Sample.select(Sample.text.instr(Sample.part), Sample.part.instr(Sample.other)).orderBy(Sample.id)
+      #expect(query.sql == #"SELECT instr("text", "part"), instr("part", "other") FROM "sample" ORDER BY "id""#)
       let found = try query.run(db)
       #expect(found.map(\.0) == rows.map { row in row.text.map { place(of: row.part, in: $0) } })
       #expect(found.map(\.1) == rows.map { place(of: $0.other, in: $0.part) })
-      let untyped = try Texts.select(Texts.part.column.instr(Texts.text.column)).orderBy(Texts.id).run(db)
+      let untyped = try Sample.select(Sample.part.column.instr(Sample.text.column)).orderBy(Sample.id).run(db)
       #expect(
         try untyped.map { try $0.get(at: 0, as: Int?.self) }
           == rows.map { row in row.text.map { place(of: $0, in: row.part) } })
       for row in rows.prefix(40) {
-        let fixed = try Texts.select(Texts.part.instr(row.other)).orderBy(Texts.id).run(db)
+        let fixed = try Sample.select(Sample.part.instr(row.other)).orderBy(Sample.id).run(db)
         #expect(fixed == rows.map { place(of: row.other, in: $0.part) })
       }
     }
@@ -70,18 +70,18 @@ import Testing
 
   @Test(.needs(40, "group_concat of texts with NUL bytes")) func groupConcatJoinsDistinctTexts() throws {
     try withTexts { db, rows throws in
-      let query = Texts.select(
-        Texts.part,
-        Texts.text.groupConcat(distinct: true),
-        Texts.other.groupConcat(distinct: true, where: Texts.id < 50),
-        Texts.text.groupConcat(distinct: false),
-        Texts.id.groupConcat(distinct: true)
-      ).groupBy(Texts.part).orderBy(Texts.part)
+      let query = Sample.select(
+        Sample.part,
+        Sample.text.groupConcat(distinct: true),
+        Sample.other.groupConcat(distinct: true, where: Sample.id < 50),
+        Sample.text.groupConcat(distinct: false),
+        Sample.id.groupConcat(distinct: true)
+      ).groupBy(Sample.part).orderBy(Sample.part)
       #expect(
         query.sql == #"""
           SELECT "part", group_concat(DISTINCT "text"), group_concat(DISTINCT "other") FILTER (WHERE "id" < ?), \#
           group_concat("text"), group_concat(DISTINCT "id") \#
-          FROM "texts" GROUP BY "part" ORDER BY "part"
+          FROM "sample" GROUP BY "part" ORDER BY "part"
           """#)
       let groups = Dictionary(grouping: rows, by: { Array($0.part.utf8) })
       let found = try query.run(db)
@@ -93,16 +93,16 @@ import Testing
         #expect(parts(row.3) == all(group.compactMap(\.text)))
         #expect(parts(row.4) == distinct(group.map { "\($0.id)" }))
       }
-      let untyped = try Texts.select(Texts.text.column.groupConcat(distinct: true)).run(db)
+      let untyped = try Sample.select(Sample.text.column.groupConcat(distinct: true)).run(db)
       #expect(parts(try untyped[0].get(at: 0, as: String?.self)) == distinct(rows.compactMap(\.text)))
-      #expect(try Texts.select(Texts.part.groupConcat(distinct: true)).filter(Texts.id < 0).run(db) == [nil])
-      #expect(try Texts.select(Texts.text.groupConcat(distinct: true)).filter(Texts.text.isNull).run(db) == [nil])
+      #expect(try Sample.select(Sample.part.groupConcat(distinct: true)).filter(Sample.id < 0).run(db) == [nil])
+      #expect(try Sample.select(Sample.text.groupConcat(distinct: true)).filter(Sample.text.isNull).run(db) == [nil])
     }
   }
 
   @Test func aWindowRefusesDistinctAggregates() throws {
     try withTexts { db, _ throws in
-      let error = sqlError { _ = try Texts.select(Texts.text.groupConcat(distinct: true).over()).run(db) }
+      let error = sqlError { _ = try Sample.select(Sample.text.groupConcat(distinct: true).over()).run(db) }
       let says = "DISTINCT is not supported for window functions"
       #expect(error?.message.contains(says) == true, "\(String(describing: error))")
     }
@@ -147,34 +147,5 @@ import Testing
   /// Splits a text at commas, which no test text contains.
   private func parts(_ text: String?) -> [[UInt8]]? {
     text.map { $0.utf8.split(separator: 0x2C, omittingEmptySubsequences: false).map(Array.init).sorted(by: precedes) }
-  }
-}
-
-private struct Texts: Sqlable {
-  let id: Int
-  var text: String?
-  var part: String
-  var other: String
-  static let id = column("id", Int.self, PrimaryKey())
-  static let text = column("text", String?.self)
-  static let part = column("part", String.self)
-  static let other = column("other", String.self)
-  static let tableLayout = [id.column, text.column, part.column, other.column]
-
-  init(id: Int, text: String?, part: String, other: String) {
-    (self.id, self.text, self.part, self.other) = (id, text, part, other)
-  }
-
-  init(row: ReadRow) throws {
-    self.init(
-      id: try row.get(Self.id), text: try row.get(Self.text), part: try row.get(Self.part),
-      other: try row.get(Self.other))
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Self.id, id)
-    row.set(Self.text, text)
-    row.set(Self.part, part)
-    row.set(Self.other, other)
   }
 }

@@ -235,10 +235,12 @@ import Testing
     var id: Int
     var text: String?
     var date: Date
+    var list: [Int]
     static let id = column("id", Int.self, PrimaryKey())
     static let text = column("text", String?.self)
     static let date = column("date", Date.self)
-    static let tableLayout = [id.column, text.column, date.column]
+    static let list = column("list", [Int].self)
+    static let tableLayout = [id.column, text.column, date.column, list.column]
   }
 
   @Test func threadsReadAndWriteOneModelConcurrently() throws {
@@ -246,7 +248,7 @@ import Testing
       onThreads(6) { thread in
         let wrong = Result {
           let date = Date(timeIntervalSince1970: Double(thread))
-          let rows = (1...40).map { Fresh(id: $0, text: $0 % 3 == 0 ? nil : "\(thread) \($0)", date: date) }
+          let rows = (1...40).map { Fresh(id: $0, text: $0 % 3 == 0 ? nil : "\(thread)", date: date, list: [$0]) }
           var wrong = 0
           for round in 1...5 {
             // Later handles recycle the memory of earlier ones.

@@ -6,30 +6,6 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// A model with a date in whole seconds. A comparison converts such a date to another form than a write.
-private struct Visit: Sqlable, Equatable {
-  let id: Int
-  let at: Date
-  static let id = column("id", Int.self, PrimaryKey())
-  static let at = column("at", Date.self, as: .date(.unixSeconds))
-  static let tableLayout = [id.column, at.column]
-
-  init(id: Int, at: Date) {
-    self.id = id
-    self.at = at
-  }
-
-  init(row: ReadRow) throws {
-    id = try row.get(Visit.id)
-    at = try row.get(Visit.at)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Visit.id, id)
-    row.set(Visit.at, at)
-  }
-}
-
 /// A value whose code uses the handle while it is bound.
 private struct Busy: SqlValue {
   static let columnType = ColumnType.text
@@ -138,19 +114,21 @@ private struct Busy: SqlValue {
   /// A parameter that is compared with columns of different forms takes the form of each column.
   @Test func aValueIsConvertedForEachColumnOfItsParameter() throws {
     try withDatabase { db in
-      try db.createTable(Visit.self)
+      try db.createTable(Stay.self)
       let second = Date(timeIntervalSince1970: 100)
-      try Visit.insert([Visit(id: 1, at: second), Visit(id: 2, at: second.addingTimeInterval(1))]).run(db)
-      let after = try db.prepare(Visit.read().filter(Visit.at > Parameter("at")))
+      try Stay.insert([Stay(id: 1, at: second), Stay(id: 2, at: second.addingTimeInterval(1))]).run(db)
+      let after = try db.prepare(Stay.read().filter(Stay.seconds > Parameter("at")))
       for seconds in [99.5, 100, 100.5, 101] {
         let at = Date(timeIntervalSince1970: seconds)
-        #expect(try after.run(at) == Visit.read().filter(Visit.at > at).run(db))
+        #expect(try after.run(at) == Stay.read().filter(Stay.seconds > at).run(db))
       }
-      let move = try db.prepare(Visit.update(Visit.at.set(to: Parameter("at"))).filter(Visit.at < Parameter("at")))
+      let move = try db.prepare(
+        Stay.update(Stay.seconds.set(to: Parameter("at"))).filter(Stay.seconds < Parameter("at")))
       #expect(try move.run(Date(timeIntervalSince1970: 101)) == 1)
       let error = sqlError { try move.run(Date(timeIntervalSince1970: 101.5)) }
-      #expect(error?.column == "at")
-      #expect(try Visit.read().run(db).map(\.at.timeIntervalSince1970) == [101, 101])
+      #expect(error?.column == "seconds")
+      let stored = try Stay.select(Stay.seconds).run(db)
+      #expect(stored.map(\.timeIntervalSince1970) == [101, 101])
     }
   }
 

@@ -152,21 +152,21 @@ import Testing
   /// A table may be its own join table.
   @Test func theJoinTableMayBeTheParentTable() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Tag.self)
-      try db.createTable(Part.self)
-      try Tag.insert([Tag(id: 1), Tag(id: 2)]).run(db)
-      let parts = [(1, nil, nil), (2, 1, 1), (3, 1, 2), (4, 2, 2)]
-      try Part.insert(parts.map { Part(id: $0, whole: $1, tag: $2) }).run(db)
-      let count = Part.tags.count()
-      let greatest = Part.tags.aggregate(Part.id.max())
-      let rows = try Part.read().orderBy(Part.id).including(count, greatest).run(db)
-      let selected = try Part.select(count, greatest).orderBy(Part.id).run(db)
+      try db.createTable(Member.self)
+      try db.createTable(Entry<Part>.self)
+      try Member.insert([Member(id: 1, name: "a"), Member(id: 2, name: "b")]).run(db)
+      try Entry<Part>.insert([Entry<Part>(1), Entry<Part>(2, 1, 1), Entry<Part>(3, 1, 2), Entry<Part>(4, 2, 2)])
+        .run(db)
+      let count = Part.makers.count()
+      let greatest = Part.makers.aggregate(Part.id.max())
+      let rows = try Entry<Part>.read().orderBy(Part.id).including(count, greatest).run(db)
+      let selected = try Entry<Part>.select(count, greatest).orderBy(Part.id).run(db)
       #expect(rows.map(\.1) == [2, 1, 0, 0])
       #expect(selected.map(\.0) == [2, 1, 0, 0])
       #expect(rows.map(\.2) == [3, 4, nil, nil])
       #expect(selected.map(\.1) == [3, 4, nil, nil])
-      let other = Alias(Part.self, "other")
-      #expect(try other.read().filter(count > 1).run(db).map(\.id) == [1])
+      let other = Alias(Entry<Part>.self, "other")
+      #expect(try other.read().filter(count > 1).run(db).map { $0.values[0] } == [1])
     }
   }
 
@@ -249,23 +249,25 @@ import Testing
   /// Dates and decimals keep the storage format of their column.
   @Test func aggregatedDatesAndDecimalsKeepTheirColumnFormat() throws {
     try withDatabase { db in
-      try db.createTable(Buyer.self)
-      try db.createTable(Purchase.self)
-      try Buyer.insert([Buyer(id: 1), Buyer(id: 2)]).run(db)
+      let lots = Member.toMany(Lot.self, by: Lot.buyer, of: Member.id)
+      let (spent, last) = (lots.aggregate(Lot.price.sum()), lots.aggregate(Lot.soldAt.max()))
+      try db.createTable(Member.self)
+      try db.createTable(Lot.self)
+      try Member.insert([Member(id: 1, name: "a"), Member(id: 2, name: "b")]).run(db)
       let day = Date(timeIntervalSince1970: 86_400)
-      try Purchase.insert([
-        Purchase(id: 1, buyer: 1, price: 2.5, at: day),
-        Purchase(id: 2, buyer: 1, price: 0.25, at: day + 60),
+      try Lot.insert([
+        Lot(id: 1, price: 2.5, soldAt: day, buyer: 1),
+        Lot(id: 2, price: 0.25, soldAt: day + 60, buyer: 1),
       ]).run(db)
-      let rows = try Buyer.read().orderBy(Buyer.id).including(Buyer.spent, Buyer.last).run(db)
+      let rows = try Member.read().orderBy(Member.id).including(spent, last).run(db)
       #expect(rows.map(\.1) == [2.75, nil])
       #expect(rows.map(\.2) == [day + 60, nil])
-      let selected = try Buyer.select(Buyer.spent, Buyer.last).orderBy(Buyer.id).run(db)
+      let selected = try Member.select(spent, last).orderBy(Member.id).run(db)
       #expect(selected.map(\.0) == [2.75, nil])
       #expect(selected.map(\.1) == [day + 60, nil])
-      #expect(try Buyer.read().filter(Buyer.last > day).run(db).map(\.id) == [1])
-      #expect(try Buyer.read().filter(Buyer.spent == 2.75).run(db).map(\.id) == [1])
-      #expect(try Buyer.read().filter(Buyer.spent > 2.75).run(db).isEmpty)
+      #expect(try Member.read().filter(last > day).run(db).map(\.id) == [1])
+      #expect(try Member.read().filter(spent == 2.75).run(db).map(\.id) == [1])
+      #expect(try Member.read().filter(spent > 2.75).run(db).isEmpty)
     }
   }
 
@@ -299,71 +301,13 @@ import Testing
     }
   }
 
-  private struct Tag: Sqlable {
-    static let id = column("id", Int.self, PrimaryKey())
-    static let tableLayout = [id.column]
-    var id: Int
-    init(id: Int) { self.id = id }
-    init(row: ReadRow) throws { id = try row.get(Tag.id) }
-    func write(to row: inout RowWriter) throws { row.set(Tag.id, id) }
-  }
-
-  /// A part that belongs to a larger part and has a tag.
-  private struct Part: Sqlable {
-    static let id = column("id", Int.self, PrimaryKey())
-    static let whole = column("whole", Int?.self, ForeignKey<Part>())
-    static let tag = column("tag", Int?.self, ForeignKey<Tag>())
-    static let tableLayout = [id.column, whole.column, tag.column]
-    static let tags = toMany(Tag.self, through: Part.self, from: whole, to: tag)
-    var id: Int
-    var whole: Int?
-    var tag: Int?
-    init(id: Int, whole: Int?, tag: Int?) { (self.id, self.whole, self.tag) = (id, whole, tag) }
-    init(row: ReadRow) throws {
-      self.init(id: try row.get(Part.id), whole: try row.get(Part.whole), tag: try row.get(Part.tag))
-    }
-    func write(to row: inout RowWriter) throws {
-      row.set(Part.id, id)
-      row.set(Part.whole, whole)
-      row.set(Part.tag, tag)
-    }
-  }
-
-  private struct Buyer: Sqlable {
-    static let id = column("id", Int.self, PrimaryKey())
-    static let purchases = toMany(Purchase.self, by: Purchase.buyer)
-    static let spent = purchases.aggregate(Purchase.price.sum())
-    static let last = purchases.aggregate(Purchase.at.max())
-    static let tableLayout = [id.column]
-    var id: Int
-    init(id: Int) { self.id = id }
-    init(row: ReadRow) throws { id = try row.get(Buyer.id) }
-    func write(to row: inout RowWriter) throws { row.set(Buyer.id, id) }
-  }
-
-  private struct Purchase: Sqlable {
-    static let id = column("id", Int.self, PrimaryKey())
-    static let buyer = column("buyer", Int.self, ForeignKey<Buyer>())
-    static let price = column("price", Decimal.self, as: .decimal(scale: 2))
-    static let at = column("at", Date.self, as: .date(.iso8601))
-    static let tableLayout = [id.column, buyer.column, price.column, at.column]
-    var id: Int
-    var buyer: Int
-    var price: Decimal
-    var at: Date
-    init(id: Int, buyer: Int, price: Decimal, at: Date) {
-      (self.id, self.buyer, self.price, self.at) = (id, buyer, price, at)
-    }
-    init(row: ReadRow) throws {
-      self.init(
-        id: try row.get(Purchase.id), buyer: try row.get(Purchase.buyer), price: try row.get(Purchase.price),
-        at: try row.get(Purchase.at))
-    }
-    func write(to row: inout RowWriter) throws {
-      row.set(Purchase.id, id)
-      row.set(Purchase.buyer, buyer)
-      row.set(Purchase.price, price)
-      row.set(Purchase.at, at)
-    }
+  /// A part of a whole, whose rows also link wholes to their makers.
+  private enum Part: TableDeclaration {
+    static let name = "part"
+    static let id = Entry<Part>.column("id", Int.self, PrimaryKey())
+    static let whole = Entry<Part>.column("whole", Int?.self, ForeignKey<Entry<Part>>())
+    static let maker = Entry<Part>.column("maker", Int?.self, ForeignKey<Member>())
+    static let columns = [id.column, whole.column, maker.column]
+    static let makers = Entry<Part>.toMany(Member.self, through: Entry<Part>.self, from: whole, to: maker)
   }
 }

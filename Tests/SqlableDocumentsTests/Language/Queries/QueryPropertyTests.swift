@@ -47,7 +47,7 @@ import Testing
           for way in ways { #expect(way.map(\.values) == rows, note) }
           let document = try select.json()
           let decoded = try Select<DynamicRow>(
-            json: document, rules: StatementRules(models: world.tables + [QueryPair.self]))
+            json: document, rules: StatementRules(models: world.tables + [Entry<QueryPair>.self]))
           #expect(decoded == select, note)
           #expect(decoded.hashValue == select.hashValue, note)
           #expect(decoded.sql == select.sql, note)

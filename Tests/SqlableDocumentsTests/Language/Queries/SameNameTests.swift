@@ -10,7 +10,7 @@ import Testing
 @Suite struct SameNameTests {
   @Test func columnsDeclaredByOneFunctionBelongToTheirTables() throws {
     try withTwins { (db: SqliteDatabase) throws -> Void in
-      let pairs = LeftTwin.join(RightTwin.self, on: LeftTwin.id == RightTwin.id).select(
+      let pairs = Entry<LeftTwin>.join(Entry<RightTwin>.self, on: LeftTwin.id == RightTwin.id).select(
         LeftTwin.mark.typed(as: String.self), RightTwin.mark.typed(as: String.self))
       #expect(
         pairs.sql == #"""
@@ -20,8 +20,8 @@ import Testing
       let rows = try pairs.run(db)
       #expect(rows.map(\.0) == ["left 1"])
       #expect(rows.map(\.1) == ["right 1"])
-      let alone = LeftTwin.read().filter(!exists(RightTwin.read().filter(RightTwin.id == LeftTwin.id)))
-      #expect(try alone.run(db).map(\.mark) == ["left 2"])
+      let alone = Entry<LeftTwin>.read().filter(!exists(Entry<RightTwin>.read().filter(RightTwin.id == LeftTwin.id)))
+      #expect(try alone.run(db).map(\.values) == [[2, "left 2"]])
     }
   }
 
@@ -41,16 +41,18 @@ import Testing
 
   @Test func canonicallyEquivalentNamesStayDistinct() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Accent.self)
+      try db.createTable(Entry<Accent>.self)
       try db.execute("INSERT INTO accent VALUES (1, 10, 200), (2, 20, 100)")
-      let (one, two) = (Alias(Accent.self, "é"), Alias(Accent.self, "e\u{301}"))
-      let rows = try Accent.select(Accent.short.typed(as: Int.self), Accent.long.typed(as: Int.self)).orderBy(
+      let (one, two) = (Alias(Entry<Accent>.self, "é"), Alias(Entry<Accent>.self, "e\u{301}"))
+      let rows = try Entry<Accent>.select(Accent.short.typed(as: Int.self), Accent.long.typed(as: Int.self)).orderBy(
         Accent.long
       ).run(db)
       #expect(rows.map(\.0) == [20, 10])
       #expect(rows.map(\.1) == [100, 200])
-      let terms = try Accent.select((Accent.short * 1).typed(as: Int.self), (Accent.long * 1).typed(as: Int.self))
-        .orderBy(Accent.long * 1).run(db)
+      let terms = try Entry<Accent>.select(
+        (Accent.short * 1).typed(as: Int.self), (Accent.long * 1).typed(as: Int.self)
+      )
+      .orderBy(Accent.long * 1).run(db)
       #expect(terms.map(\.1) == [100, 200])
       let joined = try one.read().join(two, on: one[Accent.id] < two[Accent.id])
         .select(one[Accent.short].typed(as: Int.self), two[Accent.short].typed(as: Int.self)).run(db)
@@ -60,10 +62,11 @@ import Testing
         .select((one[Accent.id] * 1).typed(as: Int.self), (two[Accent.id] * 1).typed(as: Int.self))
         .orderBy(two[Accent.id] * 1).run(db)
       #expect(ordered.map(\.1) == [1, 1, 2, 2])
-      #expect(try db.query("SELECT * FROM accent WHERE id = 1", as: Accent.self).map(\.values) == [[1, 10, 200]])
-      let filter = Accent.read().filter(Accent.long == 100)
+      #expect(
+        try db.query("SELECT * FROM accent WHERE id = 1", as: Entry<Accent>.self).map(\.values) == [[1, 10, 200]])
+      let filter = Entry<Accent>.read().filter(Accent.long == 100)
       let decoded = try JSONDecoder().decode(
-        Statement<Accent, [Accent]>.self, from: JSONEncoder().encode(filter))
+        Statement<Entry<Accent>, [Entry<Accent>]>.self, from: JSONEncoder().encode(filter))
       #expect(try decoded.run(db).map(\.values) == [[2, 20, 100]])
       #expect(decoded.sql == filter.sql)
     }
@@ -71,8 +74,8 @@ import Testing
 
   private func withTwins(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(LeftTwin.self)
-      try db.createTable(RightTwin.self)
+      try db.createTable(Entry<LeftTwin>.self)
+      try db.createTable(Entry<RightTwin>.self)
       try db.execute(
         "INSERT INTO left_twin VALUES (1, 'left 1'), (2, 'left 2'); INSERT INTO right_twin VALUES (1, 'right 1')")
       try body(db)
@@ -85,31 +88,22 @@ private func twinColumns() -> (id: Column, mark: Column) {
   (Column("id", .integer, PrimaryKey()), Column("mark", .text))
 }
 
-private struct LeftTwin: Sqlable {
+private enum LeftTwin: TableDeclaration {
+  static let name = "left_twin"
   static let (id, mark) = twinColumns()
-  static let tableLayout = [id, mark]
-  let mark: String
-  init(row: ReadRow) throws {
-    row.skip(LeftTwin.id)
-    mark = try row.get(LeftTwin.mark)
-  }
+  static let columns = [id, mark]
 }
 
-private struct RightTwin: Sqlable {
+private enum RightTwin: TableDeclaration {
+  static let name = "right_twin"
   static let (id, mark) = twinColumns()
-  static let tableLayout = [id, mark]
-  let mark: String
-  init(row: ReadRow) throws {
-    row.skip(RightTwin.id)
-    mark = try row.get(RightTwin.mark)
-  }
+  static let columns = [id, mark]
 }
 
 /// A table with two forms of é as columns: one text for Swift, two names for SQLite.
-private struct Accent: Sqlable {
+private enum Accent: TableDeclaration {
+  static let name = "accent"
   static let id = Column("id", .integer, PrimaryKey())
   static let (short, long) = (Column("é", .integer), Column("e\u{301}", .integer))
-  static let tableLayout = [id, short, long]
-  let values: [Int]
-  init(row: ReadRow) throws { values = try Accent.tableLayout.map { try row.get($0) } }
+  static let columns = [id, short, long]
 }

@@ -57,8 +57,8 @@ import Testing
 
   @Test func aKeyThatIsNotTheRowidIsNeverNull() throws {
     try withDatabase { db in
-      try db.createTable(Ticket.self)
-      try db.createTable(Trip.self)
+      try db.createTable(Entry<Ticket>.self)
+      try db.createTable(Entry<Trip>.self)
       #expect(
         try db.query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name", as: String.self) == [
           #"CREATE TABLE "ticket" ("code" TEXT PRIMARY KEY NOT NULL, "note" TEXT)"#,
@@ -70,13 +70,13 @@ import Testing
         #expect(error?.table == "ticket")
         #expect(error?.column == "code")
       }
-      let trip = sqlError { try Trip(day: "mon", number: nil).insert().run(db) }
+      let trip = sqlError { try Entry<Trip>("mon", nil).insert().run(db) }
       #expect(trip?.kind == .constraint(.notNull))
       #expect(trip?.table == "trip")
       #expect(trip?.column == "number")
-      try Trip(day: "mon", number: 1).insert().run(db)
-      try Ticket(code: "a", note: nil).save().run(db)
-      #expect(try (Ticket.count().run(db), Trip.count().run(db)) == (1, 1))
+      try Entry<Trip>("mon", 1).insert().run(db)
+      try Entry<Ticket>("a", nil).save().run(db)
+      #expect(try (Entry<Ticket>.count().run(db), Entry<Trip>.count().run(db)) == (1, 1))
     }
   }
 
@@ -85,7 +85,7 @@ import Testing
     try withDatabase { db in
       try db.execute("CREATE TABLE ticket (code TEXT PRIMARY KEY, note TEXT)")
       try db.execute("INSERT INTO ticket (note) VALUES ('old')")
-      #expect(try db.createTable(Ticket.self).isEmpty)
+      #expect(try db.createTable(Entry<Ticket>.self).isEmpty)
       for change in Ticket.withoutKey {
         let error = sqlError { try change.run(db) }
         let message = "the struct has no value for its key ticket.code, and the column has no default"
@@ -93,14 +93,14 @@ import Testing
         #expect(error?.table == "ticket")
         #expect(error?.column == "code")
       }
-      let batch = [Ticket(code: "a", note: nil), Ticket(code: nil, note: nil)]
-      #expect(sqlError { try Ticket.insert(batch).run(db) }?.column == "code")
-      #expect(try Ticket.read().run(db).map(\.note) == ["old"])
+      let batch = [Entry<Ticket>("a", nil), Entry<Ticket>(nil, nil)]
+      #expect(sqlError { try Entry<Ticket>.insert(batch).run(db) }?.column == "code")
+      #expect(try Entry<Ticket>.read().run(db).map(\.values) == [[.null, "old"]])
     }
     try withDatabase { db in
       try db.execute("CREATE TABLE ticket (code TEXT PRIMARY KEY DEFAULT (lower(hex(randomblob(4)))), note TEXT)")
-      try Ticket(code: nil, note: "new").insert().run(db)
-      #expect(try Ticket.read().run(db).first?.code?.count == 8)
+      try Entry<Ticket>(nil, "new").insert().run(db)
+      #expect(try db.query("SELECT length(code), note FROM ticket", as: Int.self, String.self).map(\.0) == [8])
     }
     try withDatabase { db in
       try db.execute("CREATE TABLE stored (code TEXT, note TEXT)")
@@ -109,8 +109,8 @@ import Testing
         """
         CREATE TRIGGER fill INSTEAD OF INSERT ON ticket BEGIN INSERT INTO stored VALUES ('made', new.note); END
         """)
-      try Ticket(code: nil, note: "new").insert().run(db)
-      #expect(try Ticket.read().run(db).map(\.code) == ["made"])
+      try Entry<Ticket>(nil, "new").insert().run(db)
+      #expect(try Entry<Ticket>.read().run(db).map(\.values) == [["made", "new"]])
     }
   }
 
@@ -210,62 +210,26 @@ import Testing
   }
 }
 
-private struct Ticket: Sqlable {
-  let code: String?
-  let note: String?
+private enum Ticket: TableDeclaration {
+  static let name = "ticket"
+  static let (code, note) = (Column("code", .text, PrimaryKey()), Column("note", .nullable(.text)))
+  static let columns = [code, note]
 
-  static let code = column("code", String?.self, PrimaryKey())
-  static let note = column("note", String?.self)
-  static let tableLayout = [code.column, note.column]
-
-  init(code: String?, note: String?) {
-    self.code = code
-    self.note = note
-  }
-
-  init(row: ReadRow) throws {
-    code = try row.get(Ticket.code)
-    note = try row.get(Ticket.note)
-  }
-
-  /// Inserts of a struct without its key.
-  static var withoutKey: [Statement<Ticket, Int>] {
-    let ticket = Ticket(code: nil, note: "lost")
+  /// Inserts of a row without its key.
+  static var withoutKey: [Statement<Entry<Ticket>, Int>] {
+    let ticket = Entry<Ticket>(nil, "lost")
     return [
       ticket.insert(),
       ticket.save(),
-      ticket.insert(Ticket.note),
-      ticket.insert().onConflict(Ticket.code, update: Ticket.note),
+      ticket.insert(note),
+      ticket.insert().onConflict(code, update: note),
     ]
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Ticket.code, code)
-    row.set(Ticket.note, note)
   }
 }
 
-private struct Trip: Sqlable {
-  let day: String?
-  let number: Int?
-
-  static let day = column("day", String?.self)
-  static let number = column("number", Int?.self)
-  static let tableLayout = [day.column, number.column]
-  static let tableConstraints: [TableConstraint] = [PrimaryKeys(Trip.day, Trip.number)]
-
-  init(day: String?, number: Int?) {
-    self.day = day
-    self.number = number
-  }
-
-  init(row: ReadRow) throws {
-    day = try row.get(Trip.day)
-    number = try row.get(Trip.number)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Trip.day, day)
-    row.set(Trip.number, number)
-  }
+private enum Trip: TableDeclaration {
+  static let name = "trip"
+  static let (day, number) = (Column("day", .text), Column("number", .integer))
+  static let columns = [day, number]
+  static let constraints: [TableConstraint] = [PrimaryKeys(day, number)]
 }

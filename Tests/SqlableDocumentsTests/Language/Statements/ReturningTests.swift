@@ -9,24 +9,6 @@ import Testing
 @Suite(.needs(35, "RETURNING")) struct ReturningTests {
   private struct Unreadable: Error {}
 
-  /// A person whose row can't be read if the name is "bad".
-  private struct Picky: Sqlable {
-    static let tableName = "person"
-    static let id = Column("id", .integer, PrimaryKey(autoincrement: true))
-    static let name = Column("name", .text)
-    static let tableLayout = [id, name]
-    let text: String
-
-    init(text: String) { self.text = text }
-    init(row: ReadRow) throws {
-      row.skip(Picky.id)
-      text = try row.get(Picky.name)
-      if text == "bad" { throw Unreadable() }
-    }
-
-    func valueForColumn(_ column: Column) -> SqlValue? { column == Picky.name ? text : nil }
-  }
-
   private func withBicycles(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
       try db.createTable(Person.self)
@@ -79,17 +61,27 @@ import Testing
   @Test func aRowThatCantBeReadLeavesNothingChanged() throws {
     try withBicycles { db in
       let seen = Mutex<[Int]>([])
-      db.observe(.insert, on: Picky.self) { id in seen.withLock { $0.append(id) } }
+      db.observe(.insert, on: HookedPerson.self) { id in seen.withLock { $0.append(id) } }
+      let (good, bad) = (HookedPerson(id: 1, name: "good"), HookedPerson(id: 2, name: "bad"))
+      let refuseBad: @Sendable (ReadRow) throws -> Void = { row in
+        if try row.get(HookedPerson.name) == "bad" { throw Unreadable() }
+      }
       #expect(throws: Unreadable.self) {
-        try Picky.insert([Picky(text: "good"), Picky(text: "bad")]).returning().run(db)
+        try HookedPerson.$whileRead.withValue(refuseBad) {
+          try HookedPerson.insert([good, bad]).returning().run(db)
+        }
       }
       let left = try Person.count().run(db)
       #expect(left == 0)
       #expect(db.transactionLevel == 0)
       #expect(seen.withLock { $0 } == [])
-      #expect(try Picky(text: "good").insert().returning().run(db).count == 1)
+      #expect(try good.insert().returning().run(db).count == 1)
       #expect(seen.withLock { $0.count } == 1)
-      #expect(throws: Unreadable.self) { try Picky.updateAll(Picky.name.set(to: "bad")).returning().run(db) }
+      #expect(throws: Unreadable.self) {
+        try HookedPerson.$whileRead.withValue(refuseBad) {
+          try HookedPerson.updateAll(HookedPerson.name.set(to: "bad")).returning().run(db)
+        }
+      }
       #expect(try Person.read().run(db).map(\.name) == ["good"])
     }
   }

@@ -6,39 +6,6 @@ import Testing
 
 @testable import SqlableTestSupport
 
-private struct Lot: Equatable {
-  var id: Int
-  var price: Decimal
-  var weight: Double?
-  var soldAt: Date?
-  var checkedAt: Date
-}
-
-extension Lot: Sqlable {
-  static let id = column("id", Int.self, PrimaryKey())
-  static let price = column("price", Decimal.self, as: .decimal(scale: 2))
-  static let weight = column("weight", Double?.self)
-  static let soldAt = column("sold_at", Date?.self, as: .date(.iso8601))
-  static let checkedAt = column("checked_at", Date.self, as: .date(.unixSeconds))
-  static let tableLayout = [id.column, price.column, weight.column, soldAt.column, checkedAt.column]
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Lot.id, id)
-    row.set(Lot.price, price)
-    row.set(Lot.weight, weight)
-    row.set(Lot.soldAt, soldAt)
-    row.set(Lot.checkedAt, checkedAt)
-  }
-
-  init(row: ReadRow) throws {
-    id = try row.get(Lot.id)
-    price = try row.get(Lot.price)
-    weight = try row.get(Lot.weight)
-    soldAt = try row.get(Lot.soldAt)
-    checkedAt = try row.get(Lot.checkedAt)
-  }
-}
-
 /// Filters by Swift ranges.
 @Suite struct RangeTests {
   private static func day(_ day: Int) -> Date { Date(timeIntervalSince1970: Double(day) * 86_400) }

@@ -8,23 +8,25 @@ import Testing
 
 /// Row values, compared with plain Swift.
 @Suite struct RowValueTests {
+  private static func day(_ seconds: Int) -> Date { Date(timeIntervalSince1970: Double(seconds)) }
+
   private static let pairs = (0..<27).map { index in
-    Pair3(
-      id: index, first: index % 3, second: index / 3 % 3 == 0 ? nil : ["a", "b"][index / 3 % 3 - 1],
-      date: Date(timeIntervalSince1970: Double(index / 9)))
+    Sample(
+      id: index, text: index / 3 % 3 == 0 ? nil : ["a", "b"][index / 3 % 3 - 1], number: index % 3,
+      day: day(index / 9))
   }
 
   private func withPairs(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
-      try db.createTable(Pair3.self)
-      try Pair3.insert(Self.pairs).run(db)
+      try db.createTable(Sample.self)
+      try Sample.insert(Self.pairs).run(db)
       try body(db)
     }
   }
 
   private func ids(_ condition: SqlExpression, _ db: SqliteDatabase) throws -> [Int] {
-    let read = Pair3.read().filter(condition).orderBy(Pair3.id)
-    let decoded = try JSONDecoder().decode(Statement<Pair3, [Pair3]>.self, from: JSONEncoder().encode(read))
+    let read = Sample.read().filter(condition).orderBy(Sample.id)
+    let decoded = try JSONDecoder().decode(Statement<Sample, [Sample]>.self, from: JSONEncoder().encode(read))
     #expect(decoded.sql == read.sql)
     #expect(decoded.bindings == read.bindings)
     return try read.run(db).map(\.id)
@@ -32,25 +34,24 @@ import Testing
 
   @Test func theFirstDifferingTermDecidesAComparison() throws {
     try withPairs { db throws in
-      let row = rowValue(Pair3.first, Pair3.date)
-      for (first, second) in [(0, 0.0), (1, 1), (2, 2), (1, 0), (5, 5)] {
-        let date = Date(timeIntervalSince1970: second)
-        func expected(_ compare: ((Int, Double), (Int, Double)) -> Bool) -> [Int] {
-          Self.pairs.filter { compare(($0.first, $0.date.timeIntervalSince1970), (first, second)) }.map(\.id)
+      let row = rowValue(Sample.number, Sample.day)
+      for (number, day) in [(0, 0), (1, 1), (2, 2), (1, 0), (5, 5)].map({ ($0, Self.day($1)) }) {
+        func expected(_ compare: ((Int, Date), (Int, Date)) -> Bool) -> [Int] {
+          Self.pairs.filter { compare(($0.number, $0.day ?? .distantPast), (number, day)) }.map(\.id)
         }
-        #expect(try ids(row < (first, date), db) == expected(<))
-        #expect(try ids(row <= (first, date), db) == expected(<=))
-        #expect(try ids(row > (first, date), db) == expected(>))
-        #expect(try ids(row >= (first, date), db) == expected(>=))
-        #expect(try ids(row == (first, date), db) == expected(==))
-        #expect(try ids(row != (first, date), db) == expected(!=))
+        #expect(try ids(row < (number, day), db) == expected(<))
+        #expect(try ids(row <= (number, day), db) == expected(<=))
+        #expect(try ids(row > (number, day), db) == expected(>))
+        #expect(try ids(row >= (number, day), db) == expected(>=))
+        #expect(try ids(row == (number, day), db) == expected(==))
+        #expect(try ids(row != (number, day), db) == expected(!=))
       }
       #expect(try ids(row == row, db) == Self.pairs.map(\.id))
       #expect(try ids(row != row, db) == [])
-      #expect(try ids(row < rowValue(Pair3.first + 1, Pair3.date), db) == Self.pairs.map(\.id))
+      #expect(try ids(row < rowValue(Sample.number + 1, Sample.day), db) == Self.pairs.map(\.id))
       // A comparison with NULL is NULL, unless an earlier term decides.
-      let withNull = rowValue(Pair3.first, Pair3.second)
-      let less = Self.pairs.filter { $0.first == 0 || ($0.first == 1 && $0.second == "a") }
+      let withNull = rowValue(Sample.number, Sample.text)
+      let less = Self.pairs.filter { $0.number == 0 || ($0.number == 1 && $0.text == "a") }
       #expect(try ids(withNull < (1, "b"), db) == less.map(\.id))
       #expect(try ids(withNull == (1, nil), db) == [])
     }
@@ -58,25 +59,25 @@ import Testing
 
   @Test func rowValuesAreFoundInListsAndQueries() throws {
     try withPairs { db throws in
-      let row = rowValue(Pair3.first, Pair3.second)
-      let found = Self.pairs.filter { ($0.first == 1 && $0.second == "a") || ($0.first == 2 && $0.second == "b") }
+      let row = rowValue(Sample.number, Sample.text)
+      let found = Self.pairs.filter { ($0.number == 1 && $0.text == "a") || ($0.number == 2 && $0.text == "b") }
       #expect(try ids(row.in([(1, "a"), (2, "b")]), db) == found.map(\.id))
       #expect(try ids(row.in([]), db) == [])
       #expect(try ids(row.notIn([]), db) == Self.pairs.map(\.id))
-      let query = Pair3.select(Pair3.first, Pair3.second).filter(Pair3.id < 9 && Pair3.first == 1)
-      #expect(try ids(row.in(query), db) == Self.pairs.filter { $0.first == 1 && $0.second != nil }.map(\.id))
-      let outside = try ids(row.notIn(query.filter(Pair3.second != nil)), db)
-      #expect(outside == Self.pairs.filter { $0.first != 1 }.map(\.id))
+      let query = Sample.select(Sample.number, Sample.text).filter(Sample.id < 9 && Sample.number == 1)
+      #expect(try ids(row.in(query), db) == Self.pairs.filter { $0.number == 1 && $0.text != nil }.map(\.id))
+      let outside = try ids(row.notIn(query.filter(Sample.text != nil)), db)
+      #expect(outside == Self.pairs.filter { $0.number != 1 }.map(\.id))
     }
   }
 
   @Test func documentsCompareRowValuesOnlyWithRowValues() throws {
-    let rules = StatementRules(models: [Pair3.self])
+    let rules = StatementRules(models: [Sample.self])
     func message(_ condition: String) -> String? {
-      let json = Data(#"{"read":{"from":"pair3","where":\#(condition)},"sqlable":1}"#.utf8)
-      return sqlError { _ = try Statement<Pair3, [Pair3]>(json: json, rules: rules) }?.message
+      let json = Data(#"{"read":{"from":"sample","where":\#(condition)},"sqlable":1}"#.utf8)
+      return sqlError { _ = try Statement<Sample, [Sample]>(json: json, rules: rules) }?.message
     }
-    let row = #"{"row":[{"column":"first"},{"column":"id"}]}"#
+    let row = #"{"row":[{"column":"number"},{"column":"id"}]}"#
     #expect(message(#"{"<":[\#(row),{"row":[1,2]}]}"#) == nil)
     for refused in [
       row, #"{"not":\#(row)}"#, #"{"<":[\#(row),3]}"#, #"{"<":[3,\#(row)]}"#, #"{"<":[\#(row),{"row":[1,2,3]}]}"#,
@@ -84,39 +85,8 @@ import Testing
       #"{"<":[\#(row),{"row":["x",2]}]}"#, #"{"between":[\#(row),\#(row),\#(row)]}"#,
       #"{"<":[{"row":[\#(row),1]},{"row":[1,2]}]}"#,
     ] { #expect(message(refused) != nil, "\(refused)") }
-    let policy = StatementPolicy(.table(Pair3.self).reading(Pair3.id).filtering(Pair3.first, by: .comparison))
-    let compared = Pair3.select(Pair3.id).filter(rowValue(Pair3.first, Pair3.id) < (1, 2))
+    let policy = StatementPolicy(.table(Sample.self).reading(Sample.id).filtering(Sample.number, by: .comparison))
+    let compared = Sample.select(Sample.id).filter(rowValue(Sample.number, Sample.id) < (1, 2))
     #expect(throws: SqlError.self) { _ = try policy.statement(json: compared.json()) }
-  }
-}
-
-private struct Pair3: Sqlable, Equatable {
-  var id: Int
-  var first: Int
-  var second: String?
-  var date: Date
-
-  static let id = column("id", Int.self, PrimaryKey())
-  static let first = column("first", Int.self)
-  static let second = column("second", String?.self)
-  static let date = column("date", Date.self, as: .date(.unixMilliseconds))
-  static let tableLayout = [id.column, first.column, second.column, date.column]
-
-  init(id: Int, first: Int, second: String?, date: Date) {
-    (self.id, self.first, self.second, self.date) = (id, first, second, date)
-  }
-
-  init(row: ReadRow) throws {
-    id = try row.get(Pair3.id)
-    first = try row.get(Pair3.first)
-    second = try row.get(Pair3.second)
-    date = try row.get(Pair3.date)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Pair3.id, id)
-    row.set(Pair3.first, first)
-    row.set(Pair3.second, second)
-    row.set(Pair3.date, date)
   }
 }

@@ -76,12 +76,13 @@ import Testing
 
   @Test func aTableMayBeNamedLikeTheRankingQuery() throws {
     try withDatabase { db in
-      try db.createTable(Team.self)
-      try db.createTable(Ranked.self)
-      try Team(id: 1).insert().run(db)
-      try Ranked.insert([(1, 1), (2, 1), (3, 1)].map(Ranked.init)).run(db)
-      let best = Team.read().including(Team.toMany(Ranked.self, by: Ranked.teamId).orderBy(Ranked.id, .desc).limit(2))
-      #expect(try best.run(db).map { $0.1.map(\.id) } == [[3, 2]])
+      try db.createTable(Member.self)
+      try db.createTable(Entry<Ranked>.self)
+      try Member(id: 1, name: "a").insert().run(db)
+      try Entry<Ranked>.insert([Entry<Ranked>(1, 1), Entry<Ranked>(2, 1), Entry<Ranked>(3, 1)]).run(db)
+      let ranked = Member.toMany(Entry<Ranked>.self, by: Ranked.memberId)
+      let best = Member.read().including(ranked.orderBy(Ranked.id, .desc).limit(2))
+      #expect(try best.run(db).map { $0.1.map(\.values) } == [[[3, 1], [2, 1]]])
     }
   }
 
@@ -248,40 +249,11 @@ import Testing
   }
 }
 
-private struct Team: Sqlable {
-  static let id = column("id", Int.self, PrimaryKey())
-  static let tableLayout = [id.column]
-  let id: Int
-
-  init(id: Int) { self.id = id }
-  init(row: ReadRow) throws { self.init(id: try row.get(Team.id)) }
-  func write(to row: inout RowWriter) throws { row.set(Team.id, id) }
-}
-
-private struct Label: Sqlable {
-  static let id = column("id", Int.self, PrimaryKey())
-  static let text = column("text", String.self, Collate.nocase)
-  static let tableLayout = [id.column, text.column]
-  let (id, text): (Int, String)
-
-  init(id: Int, text: String) { (self.id, self.text) = (id, text) }
-  init(row: ReadRow) throws { self.init(id: try row.get(Label.id), text: try row.get(Label.text)) }
-  func write(to row: inout RowWriter) throws {
-    row.set(Label.id, id)
-    row.set(Label.text, text)
-  }
-}
-
-private struct Ranked: Sqlable {
-  static let id = column("id", Int.self, PrimaryKey())
-  static let teamId = column("team_id", Int.self, ForeignKey<Team>())
-  static let tableLayout = [id.column, teamId.column]
-  let (id, teamId): (Int, Int)
-
-  init(id: Int, teamId: Int) { (self.id, self.teamId) = (id, teamId) }
-  init(row: ReadRow) throws { self.init(id: try row.get(Ranked.id), teamId: try row.get(Ranked.teamId)) }
-  func write(to row: inout RowWriter) throws {
-    row.set(Ranked.id, id)
-    row.set(Ranked.teamId, teamId)
-  }
+/// A table with the name of the query that ranks the rows of a limited association.
+private enum Ranked: TableDeclaration {
+  static let name = "ranked"
+  static let (id, memberId) = (
+    Column("id", .integer, PrimaryKey()), Column("member_id", .integer, ForeignKey<Member>())
+  )
+  static let columns = [id, memberId]
 }

@@ -101,7 +101,8 @@ import Testing
       #expect(try found.run(db).map(\.id) == [1])
     }
     try withDatabase { db in
-      #expect(sqlError { try db.createTable(Counted.self) }?.message.contains("can't contain a subquery") == true)
+      #expect(
+        sqlError { try db.createTable(Entry<Counted>.self) }?.message.contains("can't contain a subquery") == true)
     }
   }
 
@@ -355,10 +356,8 @@ private struct Parcel: Sqlable {
   }
 }
 
-private struct Counted: Sqlable {
-  static let id = column("id", Int.self, PrimaryKey())
-  static let tableLayout = [id.column]
-  static let tableIndexes = [Index(SqlExpression(sql: "\(Counted.id) + (SELECT 1)"))]
-
-  init(row: ReadRow) throws {}
+private enum Counted: TableDeclaration {
+  static let id = Column("id", .integer, PrimaryKey())
+  static let columns = [id]
+  static let indexes = [Index(SqlExpression(sql: "\(Counted.id) + (SELECT 1)"))]
 }

@@ -6,21 +6,6 @@ import Testing
 
 /// Models that declare their columns, read and written by their `Codable` conformance.
 @Suite struct CodableModelTests {
-  private struct Boat: SqlCodable, Equatable {
-    var id: Int?
-    var name: String
-    var ownerID: Int?
-    var isSailing = false
-    var launchedAt: Date?
-
-    static let id = column("id", Int.self, PrimaryKey(autoincrement: true))
-    static let name = column("name", String.self)
-    static let ownerID = column("owner_id", Int?.self)
-    static let isSailing = column("isSailing", Bool.self)
-    static let launchedAt = column("launched_at", Date?.self, as: .date(.iso8601))
-    static let tableLayout = [id.column, name.column, ownerID.column, isSailing.column, launchedAt.column]
-  }
-
   @Test func aModelNeedsToDeclareOnlyItsColumns() throws {
     try withDatabase { db in
       try db.createTable(Boat.self)
@@ -363,31 +348,6 @@ import Testing
       let error = expectMisuse { try TextKeyed(["first_number": 1, "third": 1]).insert().run(db) }
       #expect(error?.table == "text_keyed")
       #expect(error?.column == "third")
-    }
-  }
-
-  private struct Shared: SqlCodable, Equatable {
-    var id: Int
-    var text: String
-    var list: [Int]
-    static let id = column("id", Int.self, PrimaryKey())
-    static let text = column("text", String.self)
-    static let list = column("list", [Int].self)
-    static let tableLayout = [id.column, text.column, list.column]
-  }
-
-  @Test func threadsCanUseANewModelConcurrently() throws {
-    try withDirectory { directory in
-      onThreads(8) { thread in
-        let stored = Result {
-          let db = try SqliteDatabase(filepath: "\(directory)/\(thread).sqlite")
-          try db.createTable(Shared.self)
-          let rows = (1...50).map { Shared(id: $0, text: "\($0)", list: [$0]) }
-          for row in rows { try row.insert().run(db) }
-          return try Shared.read().orderBy(Shared.id).run(db) == rows
-        }
-        #expect((try? stored.get()) == true)
-      }
     }
   }
 }

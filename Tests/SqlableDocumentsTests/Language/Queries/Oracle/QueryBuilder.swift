@@ -114,16 +114,16 @@ struct QueryBuilder {
   }
 
   /// Returns an alias of a query with a model, or of rows of values.
-  private mutating func pairs(_ source: RandomQuery.Source, _ names: Names) -> Alias<QueryPair> {
+  private mutating func pairs(_ source: RandomQuery.Source, _ names: Names) -> Alias<Entry<QueryPair>> {
     let name = world.aliases(source.id)
     switch source.kind {
     case .alias(let query):
       let query = select(query, names)
-      return Alias(QueryPair.self, name) { _ in query }
+      return Alias(Entry<QueryPair>.self, name) { _ in query }
     case .values(let rows):
       let rows = rows.map { (number($0[0]), number($0[1])) }
-      return Alias(QueryPair.self, name) { _ in values(rows) }
-    default: return Alias(QueryPair.self, name)
+      return Alias(Entry<QueryPair>.self, name) { _ in values(rows) }
+    default: return Alias(Entry<QueryPair>.self, name)
     }
   }
 

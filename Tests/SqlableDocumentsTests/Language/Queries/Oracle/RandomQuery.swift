@@ -216,9 +216,8 @@ private func queryColumns(_ id: String, _ a: String, _ b: String, _ t: String, _
 }
 
 /// The model of aliased queries: two numbers.
-struct QueryPair: Sqlable {
-  static let first = Column("first", .nullable(.integer))
-  static let second = Column("second", .nullable(.integer))
-  static let tableLayout = [first, second]
-  init(row: ReadRow) throws {}
+enum QueryPair: TableDeclaration {
+  static let name = "query_pair"
+  static let (first, second) = (Column("first", .nullable(.integer)), Column("second", .nullable(.integer)))
+  static let columns = [first, second]
 }

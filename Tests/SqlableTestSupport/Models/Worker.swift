@@ -42,25 +42,3 @@ struct Worker: Sqlable, Equatable {
     Worker(id: 4, name: "Dan", bossId: 2, salary: 5),
   ]
 }
-
-/// Calls `body` with tables of bicycles, owners and workers.
-func withCompany(_ body: (SqliteDatabase) throws -> Void) throws {
-  try withDatabase { db in
-    try fillCompany(db)
-    try body(db)
-  }
-}
-
-func fillCompany(_ db: SqliteDatabase) throws {
-  try db.createTable(Person.self)
-  try db.createTable(Bicycle.self)
-  try db.createTable(Worker.self)
-  try Person.insert([Person(id: 1, name: "Anna"), Person(id: 2, name: "Bo"), Person(id: 3, name: "Cid")]).run(db)
-  try Bicycle.insert([
-    Bicycle(name: "Norco", color: "red", ownerId: 1),
-    Bicycle(name: "Trek", color: "blue", ownerId: 2),
-    Bicycle(name: "Giant", color: "red", ownerId: 1),
-    Bicycle(name: "Kona", color: "green"),
-  ]).run(db)
-  try Worker.insert(Worker.all).run(db)
-}

@@ -1,0 +1,1 @@
+../../../../../Tests/SqlableTestSupport/Models/Mark.swift

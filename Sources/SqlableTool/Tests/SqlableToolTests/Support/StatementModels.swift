@@ -1,1 +1,0 @@
-../../../../../Tests/SqlableTestSupport/Models/StatementModels.swift

@@ -1,1 +1,0 @@
-../../../../SqlableTestSupport/Models/FullTextModels.swift

@@ -1,1 +1,0 @@
-../../../../SqlableTestSupport/Models/StatementModels.swift

@@ -1,0 +1,42 @@
+import Foundation
+import SqlableCore
+
+/// A lot of an auction: a decimal price, an optional weight, and dates in two formats.
+struct Lot: Sqlable, Equatable {
+  var id: Int
+  var price: Decimal
+  var weight: Double?
+  var soldAt: Date?
+  var checkedAt = Date(timeIntervalSince1970: 0)
+  var buyer: Int?
+
+  static let id = column("id", Int.self, PrimaryKey())
+  static let price = column("price", Decimal.self, as: .decimal(scale: 2))
+  static let weight = column("weight", Double?.self)
+  static let soldAt = column("sold_at", Date?.self, as: .date(.iso8601))
+  static let checkedAt = column("checked_at", Date.self, as: .date(.unixSeconds))
+  static let buyer = column("buyer", Int?.self)
+  static let tableLayout = [
+    id.column, price.column, weight.column, soldAt.column, checkedAt.column, buyer.column,
+  ]
+}
+
+extension Lot {
+  init(row: ReadRow) throws {
+    id = try row.get(Lot.id)
+    price = try row.get(Lot.price)
+    weight = try row.get(Lot.weight)
+    soldAt = try row.get(Lot.soldAt)
+    checkedAt = try row.get(Lot.checkedAt)
+    buyer = try row.get(Lot.buyer)
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Lot.id, id)
+    row.set(Lot.price, price)
+    row.set(Lot.weight, weight)
+    row.set(Lot.soldAt, soldAt)
+    row.set(Lot.checkedAt, checkedAt)
+    row.set(Lot.buyer, buyer)
+  }
+}
