@@ -169,7 +169,8 @@ import Testing
     }
   }
 
-  @Test func backupBytesEqualTheBackupFile() async throws {
+  @Test(.needsPlainFiles("the bytes of a database in memory are not encrypted"))
+  func backupBytesEqualTheBackupFile() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/a.sqlite")
       try await pool.withWriter { db in try BackupTrial.prepare(db, accounts: 200, padding: 1_000) }

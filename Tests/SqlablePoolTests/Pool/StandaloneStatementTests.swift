@@ -53,7 +53,8 @@ import Testing
     }
   }
 
-  @Test func pragmasThatATransactionIgnoresTakeEffect() async throws {
+  @Test(.needsPlainFiles("an encrypted file keeps its page size"))
+  func pragmasThatATransactionIgnoresTakeEffect() async throws {
     try await withPool { pool, _ in
       try await pool.execute("PRAGMA page_size = 8192; PRAGMA auto_vacuum = FULL; VACUUM")
       #expect(try await pool.query("PRAGMA auto_vacuum", as: Int.self) == [1])
@@ -66,7 +67,8 @@ import Testing
     }
   }
 
-  @Test func oneTextAttachesAndDetaches() async throws {
+  @Test(.needsPlainFiles("ATTACH as SQL text has no key"))
+  func oneTextAttachesAndDetaches() async throws {
     try await withPool { pool, directory in
       do {
         let other = try SqliteDatabase(filepath: directory + "/other.sqlite")

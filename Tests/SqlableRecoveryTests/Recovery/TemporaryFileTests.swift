@@ -11,7 +11,8 @@ import Testing
 
 /// Files of other programs that have the name of a temporary file of a backup, a restore or a salvage.
 @Suite struct TemporaryFileTests {
-  @Test func fileWithTheTemporaryNameOfABackupIsKept() async throws {
+  @Test(.needsPlainFiles("an archive reads pages"))
+  func fileWithTheTemporaryNameOfABackupIsKept() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/a.sqlite")
       try await pool.withWriter { db in try db.createTable(Bicycle.self) }

@@ -23,8 +23,10 @@ import Testing
         try pool.backup(to: directory + "/b.sqlite", BackupOptions(timeLimit: time))
       }
       #expect(pool.health(within: time).isHealthy)
-      try pool.archive(to: directory + "/archive", ArchiveOptions(interval: time, baseInterval: time, keep: time))
-        .stop()
+      if !isEncrypted {
+        try pool.archive(to: directory + "/archive", ArchiveOptions(interval: time, baseInterval: time, keep: time))
+          .stop()
+      }
       var policy = StatementPolicy(.table(Member.self).readingAll())
       policy.limits.time = time
       #expect(try Member.count().limited(by: policy.limits).run(pool) == 1)
