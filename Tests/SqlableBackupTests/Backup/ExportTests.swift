@@ -78,7 +78,7 @@ import Testing
 
   @Test func asyncCodeAwaitsAnExport() async throws {
     try await withDirectoryAsync { directory in
-      let configuration = PoolConfiguration(handles: .init(key: .raw(ExportTests.key)))
+      let configuration = PoolConfiguration(handles: .init(key: try .raw(ExportTests.key)))
       let pool = try SqlitePool(filepath: directory + "/a.sqlite", configuration: configuration)
       try await pool.withWriter { db in try fill(db) }
       try await pool.export(to: directory + "/b.sqlite", key: nil)

@@ -254,7 +254,7 @@ import Testing
       try memory.createTable(Person.self)
       #expect(sqlError { try memory.backup(to: directory + "/a.sqlite") }?.kindIsMisuse == true)
       do {
-        for try await _ in try memory.backupBytes() {}
+        for try await _ in memory.backupBytes() {}
         Issue.record("the bytes of a plain file came")
       } catch let error as SqlError { #expect(error.kindIsMisuse) }
       #expect(files(in: directory).isEmpty)
