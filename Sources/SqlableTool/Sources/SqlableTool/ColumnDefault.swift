@@ -5,7 +5,7 @@ enum ColumnDefault: Equatable {
   case none
   case constant(DatabaseValue)
   /// An expression that SQLite evaluates for each row, such as CURRENT_TIMESTAMP.
-  case expression
+  case expression(String)
 
   /// - Parameter text: The SQL of the default; nil if the column has no default.
   init(_ text: SchemaText?, _ db: SqliteDatabase) throws {
@@ -19,9 +19,9 @@ enum ColumnDefault: Equatable {
       self = .constant(.text(tokens.name(0) ?? ""))
     } else if (0..<tokens.count).allSatisfy(tokens.isConstant) {
       let rows = try db.query(SQL(verbatim: "SELECT (\(text.text))"), as: DynamicRow.self)
-      self = rows.first?.values.first.map { .constant($0) } ?? .expression
+      self = rows.first?.values.first.map { .constant($0) } ?? .expression(text.text)
     } else {
-      self = .expression
+      self = .expression(text.text)
     }
   }
 

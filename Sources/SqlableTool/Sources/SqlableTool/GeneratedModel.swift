@@ -129,9 +129,7 @@ extension GeneratedModel {
           properties[index].remarks.append(
             "the default is not declared in the model: \(column.schema?.defaultValue?.text ?? "")")
         }
-      case .expression:
-        properties[index].remarks.append(
-          "the default is not declared in the model: \(column.schema?.defaultValue?.text ?? "")")
+      case .expression(let sql): properties[index].options.append("Default(sql: \(sql.swiftLiteral))")
       }
       if let collation = column.schema?.collation {
         let name = collation.name ?? collation.text

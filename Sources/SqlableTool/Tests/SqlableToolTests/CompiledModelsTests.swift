@@ -79,14 +79,15 @@ private struct Declared: Sqlable {
   static let data = column("data", Data?.self, Default(Data([0, 255])))
   static let empty = column("empty", String?.self, Default(Null()))
   static let zero = column("zero", String.self, Default("a\0b"))
+  static let token = column("token", String.self, Default(sql: "hex(randomblob(8)) || 'it''s'"))
   static let made = column("made", String?.self, Generated("\"a code\" || 'x'", stored: true))
   static let parent = column("parent", Int?.self, ForeignKey<Declared>(onDelete: .setNull, onUpdate: .cascade))
   static let other = column("other", String?.self, ForeignKey<Declared>(column: Declared.code, deferred: true))
   static let row = column("row", Int?.self)
   static let letter = column("letter", String?.self, Collate.named("local"))
   static let tableLayout = [
-    id.column, code.column, real.column, flag.column, data.column, empty.column, zero.column, made.column,
-    parent.column, other.column, row.column, letter.column,
+    id.column, code.column, real.column, flag.column, data.column, empty.column, zero.column, token.column,
+    made.column, parent.column, other.column, row.column, letter.column,
   ]
   static let tableIndexes = [
     Index(real), Index(flag, real.desc, unique: true, name: "an \"index\""), Index(code.lowercase(), row.desc),
