@@ -146,6 +146,8 @@ package final class HandleFamily: Sendable {
   /// Records that the program has opened the family's first handle, or that a pool has.
   package func list(of pool: (any AnyObject & Sendable)? = nil) {
     state.withLock { state in (state.isListed, state.pool) = (pool == nil, pool) }
+    // An `onOpen` action can have found damage before.
+    shareDamage()
     adoptDamage()
   }
 

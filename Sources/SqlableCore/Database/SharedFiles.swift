@@ -48,7 +48,12 @@ extension HandleFamily {
 
   /// Marks the file as damaged, for all families of the program that have the file open.
   func didFindDamage(_ error: SqlError) {
-    guard corruption.receive(error, on: FileIdentity(path)), let file = corruption.file, sharesDamage else { return }
+    if corruption.receive(error, on: FileIdentity(path)) { shareDamage() }
+  }
+
+  /// Marks the file as damaged for the other families, if this family has found damage.
+  func shareDamage() {
+    guard let error = corruption.first, let file = corruption.file, sharesDamage else { return }
     for family in HandleFamily.families where family !== self && family.sharesDamage {
       if FileIdentity(family.path) == file { _ = family.corruption.receive(error, on: file) }
     }

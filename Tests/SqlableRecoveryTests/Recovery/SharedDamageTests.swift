@@ -55,6 +55,33 @@ import Testing
     }
   }
 
+  @Test func damageThatIsFoundWhileAHandleOpensIsSharedWithEarlierAndLaterHandles() throws {
+    try withDirectory { directory in
+      let path = try damagedFile(directory)
+      let configuration = Configuration(stopsWritesWhenDamaged: true)
+      for isPool in [false, true] {
+        let earlier = try SqliteDatabase(filepath: path, configuration: configuration)
+        let earlierPool = try SqlitePool(filepath: path, configuration: PoolConfiguration(handles: configuration))
+        #expect(earlier.corruption == nil)
+        var finding = configuration
+        finding.onOpen("count") { db in findDamage(db) }
+        let finder: any Sendable =
+          isPool
+          ? try SqlitePool(filepath: path, configuration: PoolConfiguration(handles: finding))
+          : try SqliteDatabase(filepath: path, configuration: finding)
+        let later = try SqliteDatabase(filepath: path, configuration: configuration)
+        for handle in [earlier, later] {
+          #expect(handle.corruption?.kind == .corrupt)
+          expectError(.corrupt) { try handle.execute("DELETE FROM bicycle WHERE id = 1") }
+        }
+        #expect(earlierPool.corruption?.kind == .corrupt)
+        withExtendedLifetime(finder) {}
+        later.forgetCorruption()
+        try earlierPool.close()
+      }
+    }
+  }
+
   @Test func anotherFileAtThePathIsNotMarked() throws {
     try withDirectory { directory in
       let path = try damagedFile(directory)
