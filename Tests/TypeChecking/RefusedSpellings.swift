@@ -39,7 +39,7 @@ func foreign(db: SqliteDatabase, pool: SqlitePool, car: Car, cars: [Car]) throws
   _ = try Car.read().group(Car.name) // refused: value of type 'Statement<Car, [Car]>' has no member 'group'
   _ = try db.inTransaction { .commit } // refused among others: value of type 'SqliteDatabase' has no member 'inTransaction'
   _ = try db.execute(sql: "DELETE FROM car") // refused: extraneous argument label 'sql:' in call
-  try db.create(table: "car") { _ in } // refused among others: 'create' is inaccessible due to 'private' protection level
+  try db.create(table: "car") { _ in } // refused: no exact matches in call to instance method 'create'
   _ = try car.insert().returning().run(db).id // refused among others: value of type '[Car]' has no member 'id'
 }
 

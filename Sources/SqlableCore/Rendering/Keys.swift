@@ -39,9 +39,7 @@ extension SqlBuffer {
   /// Such a query has no other key: the first word of the key has the bit of ``shortKey``.
   func append(keyOfPlain query: SelectQuery, _ parameters: ParameterBuffer) -> Bool {
     guard query.isPlain else { return false }
-    let (start, values) = (count, parameters.count)
-    let key = query.plainKey
-    let limit = query.keyOfFirstRow == nil ? query.limit : nil
+    let (limit, start, values) = (query.limit, count, parameters.count)
     // Writing the SQL throws the error of a negative limit.
     if let limit, limit < 0 { return false }
     let form: UInt64 =
@@ -50,6 +48,7 @@ extension SqlBuffer {
       case .count: 1
       case .exists: 2
       }
+    let key = query.plainKey
     append(word: SqlBuffer.shortKey | form << 2 | (key == nil ? 0 : 2) | (limit == nil ? 0 : 1))
     append(address: query.table)
     if let key {

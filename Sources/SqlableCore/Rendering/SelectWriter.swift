@@ -50,7 +50,7 @@ struct SelectWriter {
       sql.append(" WHERE ")
       try renderer.write(filter)
     }
-    if query.keyOfFirstRow == nil { try renderer.write(limit: limit, offset: nil) }
+    try renderer.write(limit: limit, offset: nil)
     if form == .exists || (form == .count && limit != nil) { sql.append(")") }
   }
 

@@ -184,7 +184,7 @@ extension NearStatement {
 
   private func run<Model: Twin>(_ model: Model.Type, _ db: SqliteDatabase) throws -> [String] {
     let columns = Model.tableLayout
-    let struct_ = Model(values: row)
+    let model = Model(values: row)
     let sets = chosen.map { columns[$0].set(to: row[$0]?.sqlValue) }
     switch form {
     case .rows: return try adapted(Model.read()).run(db).map { "\($0.values)" }
@@ -200,14 +200,14 @@ extension NearStatement {
     case .update: return ["\(try adapted(Model.update(sets[0])).run(db))"]
     case .updateAll: return ["\(try named(Model.updateAll(sets[0])).run(db))"]
     case .delete: return ["\(try adapted(Model.delete()).run(db))"]
-    case .insert: return ["\(try policed(struct_.insert()).run(db))"]
-    case .insertSome: return ["\(try policed(struct_.insert(columns[chosen[0]], columns[0])).run(db))"]
-    case .save: return ["\(try named(struct_.save()).run(db))"]
-    case .updateRow: return ["\(try policed(struct_.update()).run(db))"]
-    case .updateSome: return ["\(try policed(struct_.update(columns[chosen[0]])).run(db))"]
-    case .deleteRow: return ["\(try named(struct_.delete()).run(db))"]
-    case .upsert: return ["\(try named(struct_.insert().onConflict(columns[0], update: columns[chosen[0]])).run(db))"]
-    case .insertAndReturn: return try policed(struct_.insert()).returning().run(db).map { "\($0.values)" }
+    case .insert: return ["\(try policed(model.insert()).run(db))"]
+    case .insertSome: return ["\(try policed(model.insert(columns[chosen[0]], columns[0])).run(db))"]
+    case .save: return ["\(try named(model.save()).run(db))"]
+    case .updateRow: return ["\(try policed(model.update()).run(db))"]
+    case .updateSome: return ["\(try policed(model.update(columns[chosen[0]])).run(db))"]
+    case .deleteRow: return ["\(try named(model.delete()).run(db))"]
+    case .upsert: return ["\(try named(model.insert().onConflict(columns[0], update: columns[chosen[0]])).run(db))"]
+    case .insertAndReturn: return try policed(model.insert()).returning().run(db).map { "\($0.values)" }
     }
   }
 

@@ -42,7 +42,7 @@ import Testing
       #expect(isThere)
       #expect(
         Bicycle.byId(2).sql == """
-          SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "id" = ?
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "id" = ? LIMIT ?
           """)
       #expect(
         Bicycle.count().filter(Bicycle.color == "red").sql == #"SELECT count(*) FROM "bicycle" WHERE "color" = ?"#)

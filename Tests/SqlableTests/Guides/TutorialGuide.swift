@@ -338,7 +338,7 @@ extension PrioritizedTicket {
       reads.values == [
         """
         SELECT "id", "title", "status", "author_id", "assignee_id", "created_at" FROM "ticket" \
-        WHERE "id" = ?
+        WHERE "id" = ? LIMIT ?
         """,
         #"SELECT "id", "email", "name" FROM "user" WHERE "id" IN (?)"#,
         #"SELECT "id", "ticket_id", "author_id", "text" FROM "reply" WHERE "ticket_id" IN (?) ORDER BY "id""#,

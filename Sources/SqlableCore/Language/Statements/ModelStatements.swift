@@ -31,7 +31,7 @@ extension Sqlable {
   @inlinable
   public static func exists(_ condition: some SqlCondition) -> Statement<Self, Bool> { exists().filter(condition) }
 
-  /// Reads the row with this primary key; nil if no row has the key: `SELECT … WHERE "id" = ?`.
+  /// Reads the row with this primary key; nil if no row has the key: `SELECT … WHERE "id" = ? LIMIT ?`.
   ///
   /// Running the statement throws `.misuse` if the model has no primary key, or a key of several columns.
   @inlinable

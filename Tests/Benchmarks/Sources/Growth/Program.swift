@@ -61,7 +61,7 @@ struct Subject {
   /// Work that is prepared by `prepare`; only `work` is measured.
   init<Input>(
     _ name: String, _ base: Int, prepare: @escaping (Int) async throws -> Input,
-    _ work: @escaping (Input) async throws -> Void
+    measure work: @escaping (Input) async throws -> Void
   ) {
     self.init(name, base) { count in
       let input = try await prepare(count)

@@ -19,14 +19,16 @@ extension Subject {
   }
 
   private static func wide(_ name: String, _ body: @escaping (any WideModel.Type) throws -> Void) -> Subject {
-    Subject("wide model: \(name)", 249, prepare: { count -> any WideModel.Type in
-      switch count {
-      case 249: Wide<249>.self
-      case 498: Wide<498>.self
-      case 996: Wide<996>.self
-      default: Wide<1992>.self
-      }
-    }) { try body($0) }
+    Subject(
+      "wide model: \(name)", 249,
+      prepare: { count -> any WideModel.Type in
+        switch count {
+        case 249: Wide<249>.self
+        case 498: Wide<498>.self
+        case 996: Wide<996>.self
+        default: Wide<1992>.self
+        }
+      }, measure: { try body($0) })
   }
 
   // MARK: Many tables
@@ -41,45 +43,66 @@ extension Subject {
       return (db, schema)
     }
     func sql(_ count: Int) -> String {
-      "BEGIN;" + (0..<count).map { "CREATE TABLE table_\($0) (id INTEGER PRIMARY KEY, name TEXT NOT NULL, price INTEGER);" }
+      "BEGIN;"
+        + (0..<count).map { "CREATE TABLE table_\($0) (id INTEGER PRIMARY KEY, name TEXT NOT NULL, price INTEGER);" }
         .joined() + "COMMIT"
     }
     return [
-      Subject("tables: Schema.adding in a loop", 600, prepare: { $0 }) { _ = schema($0) },
-      Subject("tables by a script", 600, prepare: { (try SqliteDatabase.inMemory(), sql($0)) }) { try $0.execute($1) },
-      Subject("tables: createTables", 150, prepare: { (try SqliteDatabase.inMemory(), schema($0)) }) {
-        try $0.createTables(of: $1)
-      },
-      Subject("tables: createTables again", 150, prepare: { try filled($0) }) { try $0.createTables(of: $1) },
-      Subject("tables: createTables of references", 100, prepare: { count in
-        (try SqliteDatabase.inMemory(), schema(count, Linked.self).adding(Item.self, named: "item"))
-      }) { try $0.createTables(of: $1) },
-      Subject("tables: verify", 300, prepare: { try filled($0) }) { try $1.verify($0) },
-      Subject("tables: db.schema()", 300, prepare: { try filled($0) }) { db, _ in _ = try db.schema() },
-      Subject("tables: plan of a new file", 100, prepare: { (try SqliteDatabase.inMemory(), schema($0)) }) {
-        _ = try $1.plan($0)
-      },
-      Subject("tables: plan without changes", 150, prepare: { try filled($0) }) { _ = try $1.plan($0) },
-      Subject("tables: plan of rebuilds", 50, prepare: { count in
-        let db = try filled(count).0
-        return (db, schema(count, Changed.self))
-      }) { _ = try $1.plan($0) },
-      Subject("tables: plan of rebuilds, applied", 50, prepare: { count in
-        let db = try filled(count).0
-        return (db, try schema(count, Changed.self).plan(db))
-      }) { try $1.apply($0) },
+      Subject("tables: Schema.adding in a loop", 600, prepare: { $0 }, measure: { _ = schema($0) }),
+      Subject(
+        "tables by a script", 600, prepare: { (try SqliteDatabase.inMemory(), sql($0)) },
+        measure: { try $0.execute($1) }),
+      Subject(
+        "tables: createTables", 150, prepare: { (try SqliteDatabase.inMemory(), schema($0)) },
+        measure: {
+          try $0.createTables(of: $1)
+        }),
+      Subject("tables: createTables again", 150, prepare: { try filled($0) }, measure: { try $0.createTables(of: $1) }),
+      Subject(
+        "tables: createTables of references", 100,
+        prepare: { count in
+          (try SqliteDatabase.inMemory(), schema(count, Linked.self).adding(Item.self, named: "item"))
+        }, measure: { try $0.createTables(of: $1) }),
+      Subject("tables: verify", 300, prepare: { try filled($0) }, measure: { try $1.verify($0) }),
+      Subject("tables: db.schema()", 300, prepare: { try filled($0) }, measure: { db, _ in _ = try db.schema() }),
+      Subject(
+        "tables: plan of a new file", 100, prepare: { (try SqliteDatabase.inMemory(), schema($0)) },
+        measure: {
+          _ = try $1.plan($0)
+        }),
+      Subject("tables: plan without changes", 150, prepare: { try filled($0) }, measure: { _ = try $1.plan($0) }),
+      Subject(
+        "tables: plan of rebuilds", 50,
+        prepare: { count in
+          let db = try filled(count).0
+          return (db, schema(count, Changed.self))
+        }, measure: { _ = try $1.plan($0) }),
+      Subject(
+        "tables: plan of rebuilds, applied", 50,
+        prepare: { count in
+          let db = try filled(count).0
+          return (db, try schema(count, Changed.self).plan(db))
+        }, measure: { try $1.apply($0) }),
       migrations("migrations: first run", 125, done: false),
       migrations("migrations: all done", 500, done: true),
-      Subject("migrations of tables: first run", 125, prepare: { count in
-        (try SqliteDatabase.inMemory(), Migrations((0..<count).map { number in
-          Migration("m\(number)", sql: "CREATE TABLE table_\(number) (id INTEGER PRIMARY KEY, name TEXT)")
-        }))
-      }) { db, migrations in try migrations.apply(db) },
-      Subject("migrations: status", 500, prepare: { count in
-        let (db, migrations) = (try SqliteDatabase.inMemory(), updates(count))
-        try migrations.apply(db)
-        return (db, migrations)
-      }) { db, migrations in _ = try migrations.status(db) },
+      Subject(
+        "migrations of tables: first run", 125,
+        prepare: { count in
+          (
+            try SqliteDatabase.inMemory(),
+            Migrations(
+              (0..<count).map { number in
+                Migration("m\(number)", sql: "CREATE TABLE table_\(number) (id INTEGER PRIMARY KEY, name TEXT)")
+              })
+          )
+        }, measure: { db, migrations in try migrations.apply(db) }),
+      Subject(
+        "migrations: status", 500,
+        prepare: { count in
+          let (db, migrations) = (try SqliteDatabase.inMemory(), updates(count))
+          try migrations.apply(db)
+          return (db, migrations)
+        }, measure: { db, migrations in _ = try migrations.status(db) }),
     ]
   }
 
@@ -90,11 +113,13 @@ extension Subject {
   }
 
   private static func migrations(_ name: String, _ base: Int, done: Bool) -> Subject {
-    Subject(name, base, prepare: { count -> (SqliteDatabase, Migrations) in
-      let (db, migrations) = (try SqliteDatabase.inMemory(), updates(count))
-      if done { try migrations.apply(db) }
-      return (db, migrations)
-    }) { (db, migrations) in try migrations.apply(db) }
+    Subject(
+      name, base,
+      prepare: { count -> (SqliteDatabase, Migrations) in
+        let (db, migrations) = (try SqliteDatabase.inMemory(), updates(count))
+        if done { try migrations.apply(db) }
+        return (db, migrations)
+      }, measure: { (db, migrations) in try migrations.apply(db) })
   }
 }
 

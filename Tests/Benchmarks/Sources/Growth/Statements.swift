@@ -7,20 +7,19 @@ extension Subject {
     _ name: String, _ base: Int, runs: Bool = true, _ build: @escaping (Int) -> Statement
   ) -> [Subject] {
     var subjects = [
-      Subject("\(name): build", base, prepare: { $0 }) { _ = build($0) },
-      Subject("\(name): sql", base, prepare: { build($0) }) { _ = $0.sql },
+      Subject("\(name): build", base, prepare: { $0 }, measure: { _ = build($0) }),
+      Subject("\(name): sql", base, prepare: { build($0) }, measure: { _ = $0.sql }),
     ]
     guard runs else { return subjects }
     subjects += [
-      Subject("\(name): first run", base, prepare: { (try Item.database(), build($0)) }) { try $1.run($0) },
+      Subject("\(name): first run", base, prepare: { (try Item.database(), build($0)) }, measure: { try $1.run($0) }),
       Subject(
         "\(name): repeated run", base,
         prepare: { count -> (SqliteDatabase, Statement) in
           let (db, statement) = (try Item.database(), build(count))
           try statement.run(db)
           return (db, statement)
-        }
-      ) { (db, statement) in try statement.run(db) },
+        }, measure: { (db, statement) in try statement.run(db) }),
     ]
     return subjects
   }
@@ -42,18 +41,24 @@ extension Subject {
         (0..<count).reduce(Item.read()) { read, number in read.orderBy(price + number) }
       }
       + [
-        Subject("orderBy in a loop on a property: build", 250, prepare: { $0 }) { count in
-          boxed.read = Item.read()
-          for number in 0..<count { boxed.read = boxed.read.orderBy(price + number) }
-        },
-        Subject("unionAll in a loop on a property: build", 60, prepare: { $0 }) { count in
-          boxed.select = Item.select(id)
-          for number in 0..<count { boxed.select = boxed.select.unionAll(Item.select(id).filter(id == number)) }
-        },
-        Subject("unionAll in a loop on a property: build, long", 1_000, prepare: { $0 }) { count in
-          boxed.select = Item.select(id)
-          for number in 0..<count { boxed.select = boxed.select.unionAll(Item.select(id).filter(id == number)) }
-        },
+        Subject(
+          "orderBy in a loop on a property: build", 250, prepare: { $0 },
+          measure: { count in
+            boxed.read = Item.read()
+            for number in 0..<count { boxed.read = boxed.read.orderBy(price + number) }
+          }),
+        Subject(
+          "unionAll in a loop on a property: build", 60, prepare: { $0 },
+          measure: { count in
+            boxed.select = Item.select(id)
+            for number in 0..<count { boxed.select = boxed.select.unionAll(Item.select(id).filter(id == number)) }
+          }),
+        Subject(
+          "unionAll in a loop on a property: build, long", 1_000, prepare: { $0 },
+          measure: { count in
+            boxed.select = Item.select(id)
+            for number in 0..<count { boxed.select = boxed.select.unionAll(Item.select(id).filter(id == number)) }
+          }),
       ]
       + statement("unionAll in a loop", 60) { count in
         (1..<count).reduce(Item.select(id)) { $0.unionAll(Item.select(id).filter(id == $1)) }
@@ -101,15 +106,17 @@ extension Subject {
       (0..<count).map { "INSERT INTO item (name, price) VALUES ('item \($0)', \($0));" }.joined(separator: "\n")
     }
     return [
-      Subject("script of inserts", 500, prepare: { (try Item.database(), script($0)) }) { db, text in
-        try db.execute(text)
-      },
+      Subject(
+        "script of inserts", 500, prepare: { (try Item.database(), script($0)) },
+        measure: { db, text in
+          try db.execute(text)
+        }),
       Subject(
         "script of inserts in a transaction", 500,
-        prepare: { (try Item.database(), "BEGIN;\n" + script($0) + "COMMIT") }
-      ) { db, text in
-        try db.execute(text)
-      },
+        prepare: { (try Item.database(), "BEGIN;\n" + script($0) + "COMMIT") },
+        measure: { db, text in
+          try db.execute(text)
+        }),
       Subject(
         "script with values", 500,
         prepare: { count in
@@ -117,21 +124,27 @@ extension Subject {
           var text = SQL(verbatim: "")
           for number in 0..<count { text = "\(sql: text) INSERT INTO item (name) VALUES (\("item \(number)"));" }
           return (db, text)
-        }
-      ) { db, text in try db.execute(text) },
-      Subject("SQL by interpolation in a loop", 500, prepare: { $0 }) { count in
-        var text: SQL = "SELECT 0"
-        for number in 0..<count { text = "\(sql: text), \(number)" }
-      },
+        }, measure: { db, text in try db.execute(text) }),
+      Subject(
+        "SQL by interpolation in a loop", 500, prepare: { $0 },
+        measure: { count in
+          var text: SQL = "SELECT 0"
+          for number in 0..<count { text = "\(sql: text), \(number)" }
+        }),
       Subject(
         "script of comments and blanks", 5_000,
-        prepare: { (try Item.database(), String(repeating: "-- a comment\n ;\n", count: $0)) }
-      ) { db, text in
-        try db.execute(text)
-      },
-      Subject("query with many columns", 200, prepare: { count in
-        (try Item.database(), SQL(verbatim: "SELECT " + (0..<count).map { "\($0) AS c\($0)" }.joined(separator: ", ")))
-      }) { db, text in _ = try db.query(text, as: DynamicRow.self) },
+        prepare: { (try Item.database(), String(repeating: "-- a comment\n ;\n", count: $0)) },
+        measure: { db, text in
+          try db.execute(text)
+        }),
+      Subject(
+        "query with many columns", 200,
+        prepare: { count in
+          (
+            try Item.database(),
+            SQL(verbatim: "SELECT " + (0..<count).map { "\($0) AS c\($0)" }.joined(separator: ", "))
+          )
+        }, measure: { db, text in _ = try db.query(text, as: DynamicRow.self) }),
     ]
   }
 
@@ -145,10 +158,11 @@ extension Subject {
       (1..<count).reduce(Item.select(Item.price)) { $0.unionAll(Item.select(Item.price).filter(Item.id == $1)) }
     }
     return [
-      Subject("== of long filters", 500, prepare: { (long($0), long($0)) }) { precondition($0 == $1) },
-      Subject("hash of a long filter", 500, prepare: { long($0) }) { _ = $0.hashValue },
-      Subject("== of long compounds", 60, prepare: { (compound($0), compound($0)) }) { precondition($0 == $1) },
-      Subject("hash of a long compound", 60, prepare: { compound($0) }) { _ = $0.hashValue },
+      Subject("== of long filters", 500, prepare: { (long($0), long($0)) }, measure: { precondition($0 == $1) }),
+      Subject("hash of a long filter", 500, prepare: { long($0) }, measure: { _ = $0.hashValue }),
+      Subject(
+        "== of long compounds", 60, prepare: { (compound($0), compound($0)) }, measure: { precondition($0 == $1) }),
+      Subject("hash of a long compound", 60, prepare: { compound($0) }, measure: { _ = $0.hashValue }),
     ]
   }
 
@@ -156,16 +170,16 @@ extension Subject {
     [
       Subject(
         "batch of inserts", 1_000,
-        prepare: { count in (try Item.database(), (0..<count).map { Item(name: "item \($0)") }) }
-      ) { db, items in try Item.insert(items).run(db) },
-      Subject("read of rows", 2_000, prepare: { try Item.database($0) }) { _ = try Item.read().run($0) },
+        prepare: { count in (try Item.database(), (0..<count).map { Item(name: "item \($0)") }) },
+        measure: { db, items in try Item.insert(items).run(db) }),
+      Subject("read of rows", 2_000, prepare: { try Item.database($0) }, measure: { _ = try Item.read().run($0) }),
       Subject(
-        "rows over a transport", 2_000, prepare: { Loopback(db: try Item.database($0)) }
-      ) { _ = try await Item.read().run($0) },
+        "rows over a transport", 2_000, prepare: { Loopback(db: try Item.database($0)) },
+        measure: { _ = try await Item.read().run($0) }),
       Subject(
         "inserts over a transport", 500,
-        prepare: { count in (Loopback(db: try Item.database()), (0..<count).map { Item(name: "item \($0)") }) }
-      ) { db, items in try await Item.insert(items).run(db) },
+        prepare: { count in (Loopback(db: try Item.database()), (0..<count).map { Item(name: "item \($0)") }) },
+        measure: { db, items in try await Item.insert(items).run(db) }),
     ]
   }
 }

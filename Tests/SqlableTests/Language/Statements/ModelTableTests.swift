@@ -24,7 +24,7 @@ import Testing
       let statements: [(any Runnable, String)] = [
         (archive.read(), "SELECT \(columns) FROM \"archive\""),
         (archive.read(condition), "SELECT \(columns) FROM \"archive\" WHERE \"color\" = ?"),
-        (archive.byId(1), "SELECT \(columns) FROM \"archive\" WHERE \"id\" = ?"),
+        (archive.byId(1), "SELECT \(columns) FROM \"archive\" WHERE \"id\" = ? LIMIT ?"),
         (archive.count(), #"SELECT count(*) FROM "archive""#),
         (archive.count(condition), #"SELECT count(*) FROM "archive" WHERE "color" = ?"#),
         (archive.exists(), #"SELECT EXISTS (SELECT 1 FROM "archive")"#),
