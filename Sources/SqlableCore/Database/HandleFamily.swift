@@ -51,25 +51,16 @@ package final class HandleFamily: Sendable {
   private let state: LockedValue<State>
   /// The number of members that have a connection.
   private let connections = Atomic(0)
-  private struct Families: Sendable {
-    var all: [Weak] = []
-    /// The number of entries at which deallocated families are removed from the list.
-    var limit = 16
-  }
-
-  private static let all = LockedValue(Families())
+  private static let all = LockedValue<[Weak]>([])
 
   /// - Parameter opensLazily: True if the file is opened later. Then the path is resolved now, because the working
   ///   directory might change.
   init(_ location: Location, _ key: EncryptionKey?, opensLazily: Bool) {
     self.location = location
     state = LockedValue(State(path: opensLazily ? location.absolutePath : nil, key: key))
-    HandleFamily.all.withLock { families in
-      if families.all.count >= families.limit {
-        families.all.removeAll { $0.family == nil }
-        families.limit = 2 * families.all.count + 16
-      }
-      families.all.append(Weak(family: self))
+    HandleFamily.all.withLock { all in
+      all.removeAll { $0.family == nil }
+      all.append(Weak(family: self))
     }
   }
 
@@ -133,7 +124,7 @@ package final class HandleFamily: Sendable {
   }
 
   /// All families of this process, in the order of their creation.
-  package static var families: [HandleFamily] { all.withLock { $0.all.compactMap(\.family) } }
+  package static var families: [HandleFamily] { all.withLock { $0.compactMap(\.family) } }
 
   static var allHandles: [SqliteDatabase] { families.flatMap(\.members) }
 

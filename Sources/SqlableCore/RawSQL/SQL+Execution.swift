@@ -307,9 +307,7 @@ extension PreparedStatement {
     switch columns {
     case .unknown: expectAnyColumns()
     case .named(let table):
-      let positions = Dictionary(
-        table.columns.enumerated().map { ($1.name.foldedName, $0) }, uniquingKeysWith: { first, _ in first })
-      let columnIndices = readColumnNames().map { positions[$0.foldedName] }
+      let columnIndices = readColumnNames().map { name in table.columns.firstIndex { $0.name.isSameName(as: name) } }
       var seen: Set<Int> = []
       // One of the two columns might belong to another table. A struct with values of both tables would be saved as a
       // row that never existed.

@@ -15,6 +15,7 @@ package struct AppendedList<Element: Sendable>: RandomAccessCollection, Sendable
   package var startIndex: Int { 0 }
 
   package subscript(position: Int) -> Element {
+    // No caller can reach this: only the library indexes lists, and only within their indices.
     guard let storage, position < endIndex else { preconditionFailure("the index is out of range") }
     return storage[position]
   }
@@ -26,6 +27,12 @@ package struct AppendedList<Element: Sendable>: RandomAccessCollection, Sendable
 
   package static func += (list: inout AppendedList, elements: some Sequence<Element>) {
     for element in elements { list.append(element) }
+  }
+
+  static func + (list: AppendedList, elements: [Element]) -> AppendedList {
+    var list = list
+    list += elements
+    return list
   }
 }
 

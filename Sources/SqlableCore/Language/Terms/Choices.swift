@@ -38,27 +38,21 @@ extension SqlExpression {
 public struct CaseBuilder<Value: SqlValue>: Sendable, Hashable {
   let terms: AppendedList<SqlExpression>
 
-  private func adding(_ more: [SqlExpression]) -> CaseBuilder {
-    var terms = terms
-    terms += more
-    return CaseBuilder(terms: terms)
-  }
-
   private func term(_ value: Value) -> SqlExpression { terms[1].value(value) }
 
   private func ended<Result>(_ last: [SqlExpression] = []) -> TypedExpression<Result> {
-    TypedExpression(expression: .choice(Array(terms) + last))
+    TypedExpression(expression: .choice(Array(terms + last)))
   }
 
   /// `WHEN a THEN ?`
   public func when(_ condition: some SqlCondition, then value: Value) -> CaseBuilder {
-    adding([condition.expression, term(value)])
+    CaseBuilder(terms: terms + [condition.expression, term(value)])
   }
 
   /// `WHEN a THEN "b"`
   public func when<Term: TypedTerm>(_ condition: some SqlCondition, then term: Term) -> CaseBuilder
   where Term.Value == Value {
-    adding([condition.expression, term.expression])
+    CaseBuilder(terms: terms + [condition.expression, term.expression])
   }
 
   /// `ELSE ? END`
@@ -84,24 +78,18 @@ public typealias Choice<Value: SqlValue> = CaseBuilder<Value>
 public struct UntypedChoice: Sendable, Hashable {
   let terms: AppendedList<SqlExpression>
 
-  private func adding(_ more: [SqlExpression]) -> UntypedChoice {
-    var terms = terms
-    terms += more
-    return UntypedChoice(terms: terms)
-  }
-
   private func ended(_ last: [SqlExpression] = []) -> SqlExpression {
-    .choice(Array(terms) + last)
+    .choice(Array(terms + last))
   }
 
   /// `WHEN a THEN ?`
   public func when(_ condition: some SqlCondition, then value: any SqlValue) -> UntypedChoice {
-    adding([condition.expression, terms[1].value(value)])
+    UntypedChoice(terms: terms + [condition.expression, terms[1].value(value)])
   }
 
   /// `WHEN a THEN "b"`
   public func when(_ condition: some SqlCondition, then term: some SqlTerm) -> UntypedChoice {
-    adding([condition.expression, term.expression])
+    UntypedChoice(terms: terms + [condition.expression, term.expression])
   }
 
   /// `ELSE ? END`

@@ -42,7 +42,7 @@ struct SchemaReading: Runnable {
       answer.rows.map { row in
         let texts = row.map { if case .text(let text) = $0 { text } else { "" } }
         guard texts.count == 4 else { throw SqlError.withoutAnswer }
-        return SchemaRow(type: texts[0], name: texts[1], table: texts[2], sql: texts[3])
+        return SchemaRow(texts)
       })
   }
 }
@@ -71,15 +71,13 @@ extension SqliteDatabase {
 extension Connection {
   /// Returns the rows of the schema by the folded name of their table.
   func schemaRows() throws -> [[UInt8]: [SchemaRow]] {
-    Dictionary(
-      grouping: try rows(SchemaReading().sql).map { SchemaRow(type: $0[0], name: $0[1], table: $0[2], sql: $0[3]) },
-      by: \.table.foldedName)
+    Dictionary(grouping: try rows(SchemaReading().sql).map { SchemaRow($0) }, by: \.table.foldedName)
   }
 
   /// - Parameter names: The folded names of tables; nil for all tables.
   func schema(of names: Set<[UInt8]>? = nil) throws -> DatabaseSchema {
     let rows = try self.rows(SchemaReading().sql).filter { names?.contains($0[2].foldedName) != false }
-    return try DatabaseSchema(rows.map { SchemaRow(type: $0[0], name: $0[1], table: $0[2], sql: $0[3]) })
+    return try DatabaseSchema(rows.map { SchemaRow($0) })
   }
 }
 
@@ -88,6 +86,9 @@ struct SchemaRow {
   let name: String
   let table: String
   let sql: String
+
+  /// - Parameter values: A row of ``SchemaReading``.
+  init(_ values: [String]) { (type, name, table, sql) = (values[0], values[1], values[2], values[3]) }
 }
 
 extension DatabaseSchema {
