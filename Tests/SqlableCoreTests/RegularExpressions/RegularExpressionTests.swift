@@ -116,8 +116,8 @@ import Testing
       deep,
       "(((((((((a{9}){9}){9}){9}){9}){9}){9}){9}){9})",
     ] {
-      let time = ContinuousClock().measure { expectInvalidStatement { _ = try RegularExpression(pattern) } }
-      #expect(time < .seconds(1), "\(pattern.prefix(30))")
+      let seconds = threadSeconds { expectInvalidStatement { _ = try RegularExpression(pattern) } }
+      #expect(seconds < 5, "\(pattern.prefix(30))")
     }
   }
 
@@ -132,9 +132,8 @@ import Testing
     ("(" + String(repeating: "()", count: 100_000) + "a){1000}", 1_001),
   ])
   func onlyTheStepsOfAnExpressionAreLimited(_ pattern: String, _ steps: Int) throws {
-    let begin = ContinuousClock.now
-    #expect(try RegularExpression(pattern).steps.count == steps)
-    #expect(.now - begin < .seconds(1))
+    let seconds = try threadSeconds { #expect(try RegularExpression(pattern).steps.count == steps) }
+    #expect(seconds < 5)
   }
 
   /// A search through all ranges of the set for each step would take minutes.
@@ -142,11 +141,11 @@ import Testing
     let ranges = (0..<20_000).map { "\\x{\(String(0x10000 + 2 * $0, radix: 16))}" }.shuffled().joined()
     let expression = try RegularExpression("^([\(ranges)]?){900}$")
     let text = String(repeating: "\u{10000}\u{19C3E}", count: 400)
-    let time = ContinuousClock().measure {
+    let seconds = threadSeconds {
       #expect(expression.matches(in: text))
       #expect(!expression.matches(in: text + "\u{10001}"))
     }
-    #expect(time < .seconds(10), "\(time)")
+    #expect(seconds < 10)
   }
 
   /// Backtracking engines, Swift's among them, take time that doubles with each character.
@@ -154,8 +153,8 @@ import Testing
   func matchingTimeIsLinearInTheText(_ pattern: String) throws {
     let expression = try RegularExpression(pattern)
     let text = String(repeating: "a", count: 2_000) + "!"
-    let time = ContinuousClock().measure { #expect(!expression.matches(in: text)) }
-    #expect(time < .seconds(5), "\(time)")
+    let seconds = threadSeconds { #expect(!expression.matches(in: text)) }
+    #expect(seconds < 5)
   }
 }
 
