@@ -15,6 +15,13 @@ package final class PreparedStatement {
   /// True while a run uses the statement. No other run may then reset it, and the cache does not evict it.
   @exclusivity(unchecked) var isInUse = true
 
+  /// True while the statement is in the connection's cache.
+  @exclusivity(unchecked) var isCached = false
+  /// The cache's number of uses at the latest use of this statement.
+  @exclusivity(unchecked) var latestUse = 0
+  /// The statement's slot among the cache's recent statements; nil if the statement has none.
+  @exclusivity(unchecked) var recentSlot: Int?
+
   /// The mark of the statement's bound values in the parameter buffer.
   @exclusivity(unchecked) var mark: ParameterBuffer.Mark?
 

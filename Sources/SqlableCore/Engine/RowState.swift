@@ -24,6 +24,9 @@ package struct RowState: ~Copyable {
   @usableFromInline package var columns = RowState.noColumns
   /// SQLite's value at position 0 if the row's values are stored in one array; otherwise nil.
   @usableFromInline package var firstValue: UnsafeRawPointer?
+  /// SQLite's value at position 0 of an earlier run, if the values of `knownCount` columns formed one array.
+  private var knownFirst: UnsafeRawPointer?
+  private var knownCount = 0
   @usableFromInline package let valueStride = Library.valueStride
   /// True if a value could not be read, while the statement is traced.
   @usableFromInline var hasFailed = false
@@ -110,6 +113,7 @@ extension RowState {
 
   static func give(back state: UnsafeMutablePointer<RowState>) {
     state.pointee.end()
+    state.pointee.knownFirst = nil
     state.pointee.decoding.abandonContainers()
     free.withLock { $0.append(state) }
   }
@@ -156,11 +160,20 @@ extension RowState {
   @usableFromInline
   mutating func findValues() throws {
     firstValue = nil
+    // The values of a run are at the same address as those of the run before, unless the statement was recompiled.
+    if let known = knownFirst, knownCount == count,
+      UnsafeRawPointer(sqlite3_column_value(handle, Int32(truncatingIfNeeded: count - 1)))
+        == known + (count - 1) &* valueStride
+    {
+      firstValue = known
+      return
+    }
     guard valueStride > 0, count > 0, let first = UnsafeRawPointer(sqlite3_column_value(handle, 0)),
       let last = UnsafeRawPointer(sqlite3_column_value(handle, Int32(truncatingIfNeeded: count - 1))),
       last == first + (count - 1) * valueStride
     else { return try checkCount() }
     firstValue = first
+    (knownFirst, knownCount) = (first, count)
   }
 
   /// Throws if the result has fewer columns than will be read. A step can recompile the statement after a schema

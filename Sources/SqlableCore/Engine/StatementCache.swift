@@ -12,14 +12,11 @@ package final class StatementCache {
     let statement: PreparedStatement
     /// The statement's memory, in bytes.
     let size: Int
-    /// The value of `State.uses` at the latest use of the statement.
-    @exclusivity(unchecked) var latestUse: Int
 
-    init(key: [UInt8], statement: PreparedStatement, size: Int, latestUse: Int) {
+    init(key: [UInt8], statement: PreparedStatement, size: Int) {
       self.key = key
       self.statement = statement
       self.size = size
-      self.latestUse = latestUse
     }
 
     func matches(_ buffer: SqlBuffer) -> Bool {
@@ -39,11 +36,20 @@ package final class StatementCache {
 
   private struct State {
     var entries: [KeyHash: Entry] = [:]
+    /// The statements that were found latest by a short key. Each is also in `entries`.
+    let recent = UnsafeMutableBufferPointer<Recent>.allocate(capacity: 1 << ShortKey.slotBits)
     var size = 0
     var uses = 0
     var hits = 0
     var misses = 0
     var evictions = 0
+  }
+
+  private struct Recent {
+    let key: ShortKey
+    let statement: Unmanaged<PreparedStatement>?
+
+    static var none: Recent { Recent(key: .none, statement: nil) }
   }
 
   /// The memory limit for all statements together, in bytes.
@@ -52,7 +58,12 @@ package final class StatementCache {
   /// The memory of the objects around a statement and its key, in bytes.
   private static let overhead = 384
 
-  init(capacity: Int) { self.capacity = capacity }
+  init(capacity: Int) {
+    self.capacity = capacity
+    forgetRecent()
+  }
+
+  deinit { state.recent.deallocate() }
 
   var count: Int { state.entries.count }
   /// The memory of all statements, in bytes, measured when the statements were compiled.
@@ -67,12 +78,46 @@ package final class StatementCache {
       state.misses += 1
       return nil
     }
-    state.uses += 1
-    entry.latestUse = state.uses
-    state.hits += 1
-    entry.statement.isInUse = true
+    noteUse(of: entry.statement)
     return entry.statement
   }
+
+  /// Returns the statement that was found latest by this key, marked as in use; nil if there is none or it is in use.
+  @inline(__always)
+  func takeRecent(_ key: ShortKey) -> PreparedStatement? {
+    let recent = state.recent[key.slot]
+    guard recent.key == key, let statement = recent.statement?.takeUnretainedValue(), !statement.isInUse else {
+      return nil
+    }
+    noteUse(of: statement)
+    return statement
+  }
+
+  private func noteUse(of statement: PreparedStatement) {
+    state.uses += 1
+    statement.latestUse = state.uses
+    state.hits += 1
+    statement.isInUse = true
+  }
+
+  /// Makes a statement available to `takeRecent(_:)`, if it is in the cache.
+  func noteRecent(_ statement: PreparedStatement, _ key: ShortKey) {
+    guard statement.isCached else { return }
+    forgetRecent(statement)
+    statement.recentSlot = key.slot
+    state.recent[key.slot] = Recent(key: key, statement: .passUnretained(statement))
+  }
+
+  private func forgetRecent(_ statement: PreparedStatement) {
+    guard let slot = statement.recentSlot else { return }
+    // Another statement with another key might have taken the slot.
+    if let other = state.recent[slot].statement, other.toOpaque() == Unmanaged.passUnretained(statement).toOpaque() {
+      state.recent[slot] = .none
+    }
+    statement.recentSlot = nil
+  }
+
+  private func forgetRecent() { state.recent.initialize(repeating: .none) }
 
   /// Caches a statement, and replaces an unused statement with the same hash. Does nothing if statements in use leave
   /// no room, or if one of them has the same hash.
@@ -89,16 +134,25 @@ package final class StatementCache {
     makeRoom(for: size)
     guard self.size <= capacity - size else { return }
     state.uses += 1
-    state.entries[hash] = Entry(key: key, statement: statement, size: size, latestUse: state.uses)
+    statement.latestUse = state.uses
+    statement.isCached = true
+    state.entries[hash] = Entry(key: key, statement: statement, size: size)
     state.size += size
   }
 
   /// Removes every statement. A statement in use is finalized when its run ends.
-  func removeAll() { (state.entries, state.size) = ([:], 0) }
+  func removeAll() {
+    for entry in state.entries.values { entry.statement.isCached = false }
+    forgetRecent()
+    (state.entries, state.size) = ([:], 0)
+  }
 
   private func evict(_ hash: KeyHash) {
-    state.size -= state.entries.removeValue(forKey: hash)?.size ?? 0
     state.evictions += 1
+    guard let entry = state.entries.removeValue(forKey: hash) else { return }
+    state.size -= entry.size
+    entry.statement.isCached = false
+    forgetRecent(entry.statement)
   }
 
   /// Evicts the least recently used statements. Frees an eighth of the capacity, because each search scans all entries.
@@ -106,7 +160,7 @@ package final class StatementCache {
     guard self.size > capacity - size else { return }
     let room = max(size, count > 64 ? capacity / 8 : 0)
     let idle = state.entries.lazy.filter { !$0.value.statement.isInUse }
-      .sorted { $0.value.latestUse < $1.value.latestUse }
+      .sorted { $0.value.statement.latestUse < $1.value.statement.latestUse }
     for (hash, _) in idle where self.size > capacity - room { evict(hash) }
   }
 }

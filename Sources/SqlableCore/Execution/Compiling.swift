@@ -32,10 +32,49 @@ extension Connection {
   func prepared(_ query: SelectQuery, of kind: SqlBuffer.KeyKind) throws -> (statement: PreparedStatement, hasKey: Bool)
   {
     recorder?.note(query: query)
-    return try prepared(kind) {
+    guard let id = query.keyOfFirstRow else { return try written(query, of: kind) }
+    let key = ShortKey(UInt64(kind.rawValue) << 8, of: query.table)
+    if let statement = try recent(key) {
+      do { try bind(statement, key: id) } catch {
+        finish(statement)
+        throw error
+      }
+      return (statement, true)
+    }
+    let statement = try written(query, of: kind)
+    cache.noteRecent(statement.statement, key)
+    return statement
+  }
+
+  @inline(never)
+  private func written(
+    _ query: SelectQuery, of kind: SqlBuffer.KeyKind
+  ) throws -> (statement: PreparedStatement, hasKey: Bool) {
+    try prepared(kind) {
       if sql.isKey, sql.append(keyOfPlain: query, parameters) { return }
       try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
     }
+  }
+
+  /// Binds the values of a read by key: the key, and the limit 1.
+  @inline(__always)
+  private func bind(_ statement: PreparedStatement, key: DatabaseValue) throws {
+    if case .integer(let integer) = key {
+      try statement.bind(.integer(integer), at: 1)
+      return try statement.bind(.integer(1), at: 2)
+    }
+    let mark = parameters.mark
+    statement.mark = mark
+    parameters.append(key)
+    parameters.append(.integer(1))
+    try bind(statement, since: mark)
+  }
+
+  /// Returns the statement that was found latest by a short key; nil if there is none or it is in use.
+  @inline(__always)
+  private func recent(_ key: ShortKey) throws -> PreparedStatement? {
+    try checkInterruption()
+    return cache.takeRecent(key)
   }
 
   /// Returns the compiled statement of a change without structs, with its values bound.
@@ -96,23 +135,8 @@ extension Connection {
     guard let plain = tree.plainChange, let shape = row.shape, plain.isInsert || row.holdsKey(of: table) else {
       return try prepared(.statement) { try write(tree, table, row) }.statement
     }
-    let mark = parameters.mark
-    sql.begin(key: .row)
-    sql.append(plain.verb)
-    if let conflict = plain.conflict { sql.append(conflict.sql) }
-    sql.append(address: table)
-    sql.append(word: shape)
-    let statement: PreparedStatement
-    do {
-      statement = try prepareBuffered {
-        sql.begin()
-        try write(tree, table, row)
-        parameters.drop(since: mark)
-      }
-    } catch {
-      parameters.release(to: mark)
-      throw error
-    }
+    let key = ShortKey(plain.word, of: table, columns: shape)
+    let statement = try recent(key) ?? written(tree, plain, table, row, shape, key)
     do {
       try statement.bind(row, as: plain, key: table.key)
     } catch {
@@ -124,6 +148,30 @@ extension Connection {
 }
 
 extension Connection {
+  @inline(never)
+  private func written(
+    _ tree: StatementTree, _ plain: PlainChange, _ table: TableInfo, _ row: RowValues, _ shape: UInt64, _ key: ShortKey
+  ) throws -> PreparedStatement {
+    let mark = parameters.mark
+    sql.begin(key: .row)
+    sql.append(plain.verb)
+    if let conflict = plain.conflict { sql.append(conflict.sql) }
+    sql.append(address: table)
+    sql.append(word: shape)
+    do {
+      let statement = try prepareBuffered {
+        sql.begin()
+        try write(tree, table, row)
+        parameters.drop(since: mark)
+      }
+      cache.noteRecent(statement, key)
+      return statement
+    } catch {
+      parameters.release(to: mark)
+      throw error
+    }
+  }
+
   /// Returns the compiled insert, without conflict policy, of `rows` structs that set the same columns. Binds nothing.
   func preparedInsert(_ query: InsertQuery, of rows: Int, setting shape: UInt64) throws -> PreparedStatement {
     let (table, mark) = (query.table, parameters.mark)
@@ -199,7 +247,7 @@ extension Connection {
 
 /// A change of one struct that is fully described by the struct's columns and the conflict policy.
 private struct PlainChange {
-  enum Form {
+  enum Form: UInt8 {
     case insert, save, update, delete
   }
 
@@ -207,6 +255,12 @@ private struct PlainChange {
   let conflict: ConflictPolicy?
 
   var isInsert: Bool { form == .insert || form == .save }
+
+  /// The word that identifies the form and the conflict policy in a short key.
+  var word: UInt64 {
+    let policy = conflict.map { UInt64(UInt(bitPattern: $0.sql.utf8Start)) } ?? 0
+    return UInt64(SqlBuffer.KeyKind.row.rawValue) << 56 | policy << 2 | UInt64(form.rawValue)
+  }
 
   /// The word that identifies the form in a cache key.
   var verb: StaticString {

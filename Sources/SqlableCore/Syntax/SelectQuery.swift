@@ -97,6 +97,10 @@ public struct SelectQuery: Sendable, Hashable {
   /// The key in stored form, if the query's only condition is that the key equals a value; otherwise nil.
   var plainKey: DatabaseValue? { if case .key(let key) = inlineFilter { key } else { nil } }
 
+  /// The key in stored form, if the query reads the first row with this key. Such a query has two values, the key and
+  /// the limit 1; other than that, its SQL depends on the table alone.
+  var keyOfFirstRow: DatabaseValue? { form == .rows && inlineLimit == 1 ? plainKey : nil }
+
   private static let wholeRows: [Result] = [.model(0)]
 
   /// A reference to all clauses.

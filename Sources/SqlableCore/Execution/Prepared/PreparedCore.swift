@@ -20,6 +20,8 @@ final class PreparedCore {
   private let mayKeepFailedRows: Bool
   private let site: CallSite
   private let kept: StatementSlot
+  /// The position of the only `?` with a value, if it takes an `Int` unchanged, as in a read by key; otherwise nil.
+  private let integerIndex: Int32?
   /// The constants of the statement, with their positions counted from 1.
   private let fixed: [(index: Int32, value: DatabaseValue)]
   /// The constants that are long lists.
@@ -133,6 +135,7 @@ final class PreparedCore {
       Target(placeholder, number: names.firstIndex(of: placeholder.name) ?? 0, index: index)
     }
     self.names = names
+    integerIndex = if targets.count == 1, targets[0].takesIntegers { targets[0].index } else { nil }
     var text = sql.text
     self.sql = text
     (isDelete, mayKeepFailedRows) =
@@ -185,13 +188,18 @@ final class PreparedCore {
   }
 
   /// Returns the statement with the values bound. The caller holds the lock.
-  private func begin(_ values: some PreparedValues, _ connection: Connection) throws -> PreparedStatement {
+  private func begin<Values: PreparedValues>(_ values: Values, _ connection: Connection) throws -> PreparedStatement {
     try connection.checkInterruption()
     let statement = try idle ?? compileAgain(connection)
     statement.isInUse = true
     connection.tracer?.setCallSite(site, of: TracedStatement(statement.handle))
     do {
-      try values.bind(with: PreparedBinder(core: self, statement: statement, parameters: connection.parameters))
+      if let integerIndex, Values.self == PositionedValues<Int>.self {
+        let value = unsafeBitCast(values, to: PositionedValues<Int>.self).values
+        try statement.bind(.integer(Int64(value)), at: integerIndex)
+      } else {
+        try values.bind(with: PreparedBinder(core: self, statement: statement, parameters: connection.parameters))
+      }
     } catch {
       connection.finish(statement)
       throw error

@@ -1,0 +1,31 @@
+/// The key of a statement that depends on one table alone, such as a read by key or an insert of a struct. The cache
+/// finds the statements of such keys without the buffer in which other keys are written.
+struct ShortKey: Equatable {
+  /// The kind of statement, with everything that is neither a table nor a column.
+  private let operation: UInt64
+  private let table: UInt
+  /// The columns that a struct sets, one bit for each column; 0 for a statement without a struct.
+  private let columns: UInt64
+
+  /// - Parameter table: The declaration of the table, which is never freed.
+  @inline(__always)
+  init(_ operation: UInt64, of table: AnyObject, columns: UInt64 = 0) {
+    self.operation = operation
+    self.table = UInt(bitPattern: ObjectIdentifier(table))
+    self.columns = columns
+  }
+
+  private init() { (operation, table, columns) = (0, 0, 0) }
+
+  /// A key that no statement has.
+  static var none: ShortKey { ShortKey() }
+
+  static var slotBits: UInt64 { 7 }
+
+  /// The slot of the key. Keys of different statements can share a slot.
+  @inline(__always)
+  var slot: Int {
+    let word = operation ^ UInt64(table) ^ (columns &* 0x9E37_79B9_7F4A_7C15)
+    return Int(truncatingIfNeeded: (word &* 0xD6E8_FEB8_6659_FD93) >> (64 - ShortKey.slotBits))
+  }
+}
