@@ -43,6 +43,20 @@ import Testing
     try JSONSerialization.data(withJSONObject: object).write(to: url)
   }
 
+  @Test func archivePausesWhileThePoolIsBlocked() throws {
+    try withPool { pool, directory in
+      let path = directory + "/archive"
+      let archive = try begin(pool, path, seldom)
+      let block = try pool.block()
+      try Person(id: nil, name: "blocked").insert().run(block)
+      expectError(.busy) { _ = try archive.flush() as Int }
+      block.end()
+      let commit: Int = try archive.flush()
+      #expect(try names(path, .commit(commit), directory) == ["blocked"])
+      try archive.stop()
+    }
+  }
+
   // MARK: The clock
 
   @Test func clockAheadAtStartDeletesNoHistory() throws {

@@ -82,6 +82,25 @@ private final class Events: Sendable {
     }
   }
 
+  @Test func aHookReceivesEachErrorOnce() async throws {
+    try await TraceTests.withEvents { cluster, events, _ in
+      let errors = Events()
+      let token = cluster.onError(atLeast: .error) { errors.add($0) }
+      _ = await failure { try await cluster.transaction { tx in try await tx.execute("DELETE FROM missing") } }
+      // The transaction fails with the error of its statement, which a trace reports again.
+      #expect(errors.take().map(\.sql) == ["DELETE FROM missing"])
+      #expect(
+        events.take().map { $0.error?.kind } == [.schema(.missingTable("missing")), .schema(.missingTable("missing"))])
+      // A duplicate is less than an error.
+      _ = await failure { _ = try await Bicycle(name: "Trek", color: "red").insert().run(cluster) }
+      _ = await failure { _ = try await Bicycle.read().limit(-1).run(cluster) }
+      #expect(errors.take().map { $0.error?.isMisuse } == [true])
+      cluster.removeTrace(token)
+      _ = await failure { try await cluster.execute("DELETE FROM missing") }
+      #expect(errors.take().isEmpty)
+    }
+  }
+
   @Test func aTransactionIsReportedAfterItsEnd() async throws {
     struct Failure: Error {}
     try await TraceTests.withEvents { cluster, events, _ in

@@ -5,6 +5,29 @@ import Testing
 
 /// Tests of concurrent writes on a cluster: shared commits, savepoints, transactions.
 @Suite struct WritingTests {
+  @Test func aTableWithAnotherNameHasTheStatementsOfItsModel() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      try await cluster.execute(#"CREATE TABLE "old people" (id INTEGER PRIMARY KEY, name TEXT)"#)
+      let archive = cluster.table(Person.self, named: "old people")
+      #expect(try await archive.insert(Person(id: nil, name: "Ann")).run(archive) == 1)
+      #expect(
+        try await archive.insert([Person(id: 5, name: "Bob"), Person(id: nil, name: "Cy")]).run(archive) == [5, 6])
+      try await archive.update(Person(id: 5, name: "Bo")).run(archive)
+      try await archive.delete(Person.name == "Ann").run(archive)
+      #expect(try await archive.byId(5).run(archive)?.name == "Bo")
+      let names = try await cluster.transaction { tx in
+        try await archive.save(Person(id: 7, name: "Di")).run(tx)
+        return try await archive.read().orderBy(Person.id).run(tx).map(\.name)
+      }
+      #expect(names == ["Bo", "Cy", "Di"])
+      #expect(try await Person.count().run(cluster) == 0)
+      let missing = cluster.table(Person.self, named: "none")
+      let error = await failure { _ = try await missing.count().run(missing) }
+      #expect(error?.kind == .schema(.missingTable("none")))
+    }
+  }
+
   @Test func tasksShareCommits() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
