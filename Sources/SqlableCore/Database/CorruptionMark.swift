@@ -18,6 +18,10 @@ package final class CorruptionMark: Sendable {
   private let state = LockedValue(State())
   private let marked = Atomic(false)
 
+  /// True if the process has found a damaged file. Then a new family looks for the marks of other families.
+  static var hasBeenSet: Bool { anyMarked.load(ordering: .acquiring) }
+  private static let anyMarked = Atomic(false)
+
   /// True if an error has shown that the file is damaged. Never waits.
   var isMarked: Bool { marked.load(ordering: .relaxed) }
 
@@ -34,6 +38,7 @@ package final class CorruptionMark: Sendable {
       guard state.first == nil else { return nil }
       (state.first, state.file) = (error, file)
       marked.store(true, ordering: .relaxed)
+      CorruptionMark.anyMarked.store(true, ordering: .releasing)
       return state.receivers
     }
     for receiver in receivers ?? [] { receiver.body(error) }

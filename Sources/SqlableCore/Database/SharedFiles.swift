@@ -61,6 +61,8 @@ extension HandleFamily {
 
   /// Marks the file as damaged if another family that has the file open has found damage.
   func adoptDamage() {
+    // Otherwise a process with thousands of handles would look at all of them whenever it opens another one.
+    guard CorruptionMark.hasBeenSet else { return }
     for family in HandleFamily.families where family !== self && family.corruption.isMarked {
       guard sharesDamage, family.sharesDamage, let error = family.corruption.first, let file = family.corruption.file,
         FileIdentity(path) == file

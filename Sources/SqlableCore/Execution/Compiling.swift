@@ -66,7 +66,7 @@ extension Connection {
     let mark = parameters.mark
     statement.mark = mark
     parameters.append(key)
-    parameters.append(.integer(1))
+    parameters.append(.integer(1) as BoundValue)
     try bind(statement, since: mark)
   }
 

@@ -1,8 +1,8 @@
 import SqlableCore
 import SqlableQueries
-import SqlableSchema
 import Testing
 
+@testable import SqlableSchema
 @testable import SqlableTestSupport
 
 /// A part of a declaration: a column, constraints of the table, indexes.
@@ -88,6 +88,14 @@ private enum Parent: TableDeclaration {
       let dropping: SchemaDropping = [.columns, .indexes]
       let notRenamed: Set = ["whole.id", "whole.key", "whole.first", "whole.second"]
       let plan = try schema.plan(db, notRenamed: notRenamed, filling: filling, dropping: dropping)
+      try db.running { connection in
+        let answers = SchemaPlanner.Answers(notRenamed: notRenamed, filling: filling, dropping: dropping)
+        var planner = try SchemaPlanner(connection, functions: nil, answers: answers)
+        #expect(try planner.plan(for: schema) == plan)
+        let copied = try planner.copy.connection.schema()
+        #expect(planner.changed == copied)
+        #expect(planner.changed.tables.map(\.sql) == copied.tables.map(\.sql))
+      }
       try plan.apply(db, allowing: .dataLoss)
       try expectSame(model, db)
     }

@@ -47,6 +47,12 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
       (self.table, self.changes, self.statements) = (table, changes, statements)
       (self.losesData, self.rebuilds, self.rows, self.diagnoses) = (losesData, rebuilds, rows, diagnoses)
     }
+
+    /// True if the step changes the schema of no other table. A rename also changes triggers, views and foreign keys of
+    /// other tables, and a full-text index has tables of its own.
+    var changesOnlyItsTable: Bool {
+      changes.allSatisfy { ![.renameTable, .renameColumn, .buildFullText].contains($0.kind) }
+    }
   }
 
   /// A statement of a step.

@@ -77,7 +77,12 @@ struct SchemaPlanner {
       try copy.connection.pragma(statement.sql)
     }
     steps.append(step)
-    changed = try copy.connection.schema()
+    if step.changesOnlyItsTable {
+      // Reading the whole schema after each of many steps would take quadratic time.
+      changed.replace(step.table, with: try copy.connection.schema(ofTable: step.table))
+    } else {
+      changed = try copy.connection.schema()
+    }
   }
 
   static func mismatch(_ message: String, _ table: String, _ column: String? = nil) -> SqlError {

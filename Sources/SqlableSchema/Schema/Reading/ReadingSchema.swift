@@ -79,6 +79,12 @@ extension Connection {
     let rows = try self.rows(SchemaReading().sql).filter { names?.contains($0[2].foldedName) != false }
     return try DatabaseSchema(rows.map { SchemaRow($0) })
   }
+
+  /// Returns the schema of one table or view, on a connection without a collation of the program.
+  func schema(ofTable name: String) throws -> DatabaseSchema {
+    let rows = try rows(SchemaReading().sql + " AND tbl_name = \(name.quotedText) COLLATE NOCASE")
+    return try DatabaseSchema(rows.map { SchemaRow($0) })
+  }
 }
 
 struct SchemaRow {
@@ -122,6 +128,16 @@ extension DatabaseSchema {
       }
     }
     sort()
+  }
+
+  /// Replaces a table or view by that of another schema, which has no other one; removes it if there is none.
+  mutating func replace(_ name: String, with schema: DatabaseSchema) {
+    tables.removeAll { $0.name.isSameName(as: name) }
+    views.removeAll { $0.name.isSameName(as: name) }
+    for table in schema.tables {
+      tables.insert(table, at: tables.firstIndex { table.name < $0.name } ?? tables.endIndex)
+    }
+    for view in schema.views { views.insert(view, at: views.firstIndex { view.name < $0.name } ?? views.endIndex) }
   }
 
   private mutating func sort() {
