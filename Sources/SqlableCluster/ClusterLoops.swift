@@ -7,7 +7,7 @@ extension SqliteCluster {
     _ request: SqlRequest, _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?,
     _ body: (Row) async throws -> Outcome
   ) async throws {
-    do { try request.checkLoop() } catch { throw error.labelled(configuration.label) }
+    do { try request.checkLoop() } catch { throw await reported(error.labelled(configuration.label)) }
     if let transaction = current {
       return try await transaction.forEach(request, read, isolation: isolation, body)
     }
@@ -33,7 +33,7 @@ extension SqliteCluster {
       let error = error.labelled(configuration.label)
       call?.add(request, rows: rows, error)
       await call?.deliver()
-      throw error
+      throw call == nil ? error : error.traced
     }
     call?.add(request, rows: rows, nil)
     await call?.deliver()

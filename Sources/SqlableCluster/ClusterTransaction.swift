@@ -190,12 +190,14 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   public func run<Work: Runnable>(
     _ work: Work, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Work.Output where Work.Output: Sendable {
-    do { return try await cluster.atSite(file, line) { try await work.run(over: self) } } catch var error as SqlError
-      where error.transaction == .none
-    {
-      // An error of the library leaves the transaction open.
-      if !isEnded, !isLost { error.transaction = .untouched }
-      throw error
+    try await cluster.atSite(file, line) {
+      do { return try await work.run(over: self) } catch var error as SqlError where error.transaction == .none {
+        // An error of the library leaves the transaction open.
+        if !isEnded, !isLost { error.transaction = .untouched }
+        guard let call, !error.needsNoEvent else { throw error }
+        call.add(error)
+        throw error.traced
+      }
     }
   }
 
@@ -232,7 +234,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     } catch {
       let error = await meaning(of: error)
       call?.add(requests, .failure(error), times)
-      throw error
+      throw call == nil ? error : error.traced
     }
   }
 
@@ -283,7 +285,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw noteFailure(error) }
     } catch {
       call?.add(request, rows: rows, error, times)
-      throw error
+      throw call == nil ? error : error.traced
     }
     call?.add(request, rows: rows, nil, times)
   }

@@ -93,7 +93,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
       call.add(requests, .failure(error))
       if isTransaction { call.end(.init(error), error) }
       await call.deliver()
-      throw error
+      throw error.traced
     }
   }
 
@@ -101,7 +101,9 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   public func run<Work: Runnable>(
     _ work: Work, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Work.Output where Work.Output: Sendable {
-    try await atSite(file, line) { try await work.run(over: self) }
+    try await atSite(file, line) {
+      do { return try await work.run(over: self) } catch { throw await reported(error) }
+    }
   }
 
   /// Calls `body` with the file and line as the call site for trace events, if any trace is active.
@@ -191,9 +193,13 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     guard current == nil else { throw SqlError.misuse("a statement with an id can't run inside a transaction") }
     let record = TransactionRecord(id: id, age: configuration.transactionIdAge)
     let transport = RepeatableTransport(cluster: self, writer: writer, record: record)
-    do { return try await atSite(file, line) { try await work.run(over: transport) } } catch {
-      guard error is RepeatableTransport.StoredBefore else { throw error.labelled(configuration.label) }
-      return nil
+    return try await atSite(file, line) {
+      do { return try await work.run(over: transport) } catch {
+        guard error is RepeatableTransport.StoredBefore else {
+          throw await reported(error.labelled(configuration.label))
+        }
+        return nil
+      }
     }
   }
 

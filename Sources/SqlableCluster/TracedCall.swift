@@ -81,6 +81,14 @@ final class TracedCall: Sendable {
     }
   }
 
+  /// Adds the event of an error that was thrown before a request was made, as for an invalid statement.
+  func add(_ error: any Error) {
+    let event = TraceEvent(
+      StatementShape.cache.value(of: ""), TracedCall.origin(on: cluster), waiting: .zero, stepping: .zero,
+      committing: .zero, rowsRead: 0, rowsChanged: 0, error: error.tracedOfCluster, end: ContinuousClock.now)
+    state.withLock { $0.events.append(Traced(event: event, request: nil)) }
+  }
+
   /// Adds the event of a transaction. The event covers the statements that were added after the last transaction event.
   func end(_ outcome: TraceEvent.Outcome, _ error: (any Error)? = nil) {
     let end = ContinuousClock.now
@@ -91,7 +99,8 @@ final class TracedCall: Sendable {
         rowsChanged: outcome == .committed ? state.changes : 0, statements: state.statements,
         error: error?.tracedOfCluster,
         end: end)
-      event.repeatsError = state.events.contains { $0.event.error == event.error }
+      let failure = event.error?.ofStatement
+      event.repeatsError = failure != nil && state.events.contains { $0.event.error?.ofStatement == failure }
       state.events.append(Traced(event: event, request: nil))
       (state.statements, state.changes) = (0, 0)
     }
@@ -126,6 +135,25 @@ extension TraceEvent.Outcome {
   init(_ error: any Error) { self = (error as? SqlError)?.kind == .outcomeUnknown ? .unknown : .rolledBack }
 }
 
+extension SqlError {
+  /// The error without what a transaction adds to it: the outcome of the transaction and the client's label.
+  fileprivate var ofStatement: SqlError {
+    var error = self
+    (error.transaction, error.label) = (.none, nil)
+    return error
+  }
+}
+
+extension SqliteCluster {
+  /// Reports an error of a call that made no request, if any trace is active. Returns the error for the caller.
+  func reported(_ error: any Error) async -> any Error {
+    guard !error.needsNoEvent, let call = TracedCall(on: self) else { return error }
+    call.add(error)
+    await call.deliver()
+    return error.traced
+  }
+}
+
 extension Error {
   fileprivate var tracedOfCluster: SqlError {
     if let error = ofCluster as? SqlError { return error }
@@ -139,8 +167,9 @@ extension TraceEvent {
     rowsRead: Int, rowsChanged: Int, error: SqlError?, end: ContinuousClock.Instant
   ) {
     self.init(
-      kind: Kind(shape), label: origin.label, handle: origin.handle, table: shape.table, operation: shape.verb,
-      sql: shape.sql, waiting: waiting, compiling: .zero, stepping: stepping, committing: committing,
+      kind: Kind(shape), label: origin.label, handle: origin.handle, table: shape.table ?? error?.table,
+      operation: shape.sql.isEmpty ? "CALL" : shape.verb, sql: shape.sql, waiting: waiting, compiling: .zero,
+      stepping: stepping, committing: committing,
       rowsRead: rowsRead, rowsChanged: rowsChanged, rowsScanned: 0, sorts: 0, automaticIndexRows: 0, isCached: false,
       statements: 1, callSite: origin.callSite, context: origin.context, error: error, plan: [], end: end)
   }

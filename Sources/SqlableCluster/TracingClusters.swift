@@ -24,7 +24,8 @@ extension SqliteCluster {
     traces.add(options, body)
   }
 
-  /// Calls `body` with every error that calls on this client throw.
+  /// Calls `body` with every error of a severity or above that statements and transactions of this client throw, once
+  /// for each error.
   ///
   /// ```swift
   /// cluster.onError(atLeast: .error) { event in alert(event.severity, event.error) }

@@ -43,12 +43,12 @@ struct TracedMark: Sendable, Hashable {
 
 extension Error {
   /// Returns the error, marked as reported by a trace event.
-  var traced: any Error {
+  package var traced: any Error {
     guard var error = self as? SqlError else { return self }
     error.isTraced.isSet = true
     return error
   }
 
   /// True if a trace event reports the error, or if the error is not an ``SqlError``.
-  var needsNoEvent: Bool { (self as? SqlError)?.isTraced.isSet ?? true }
+  package var needsNoEvent: Bool { (self as? SqlError)?.isTraced.isSet ?? true }
 }
