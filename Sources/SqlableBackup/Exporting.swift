@@ -45,15 +45,22 @@ extension SqliteDatabase {
         if let info = try FileIdentity.info(source.openConnection().absolutePath) { try file.takePermissions(of: info) }
       }
       try source.close()
-      let reading = Configuration(
-        label: configuration.label, isReadOnly: true, journalMode: .delete, foreignKeys: configuration.foreignKeys,
-        key: key ?? .unencrypted, cipher: cipher)
-      let copy = try SqliteDatabase.openOther(at: file.path, reading, functions)
-      let options = BackupOptions(checks: checks)
-      try BackupSource.reading(copy, BackupStop(reading, options)).check(options, "the exported copy")
+      try checkExport(file, key, cipher, checks)
       try file.sync()
       try file.rename(to: target)
     }
+  }
+
+  /// Checks the copy that an export has written.
+  func checkExport(
+    _ file: PartialFile, _ key: EncryptionKey?, _ cipher: CipherSettings, _ checks: BackupChecks
+  ) throws {
+    let reading = Configuration(
+      label: configuration.label, isReadOnly: true, journalMode: .delete, foreignKeys: configuration.foreignKeys,
+      key: key ?? .unencrypted, cipher: cipher)
+    let copy = try SqliteDatabase.openOther(at: file.path, reading, functions)
+    let options = BackupOptions(checks: checks)
+    try BackupSource.reading(copy, BackupStop(reading, options)).check(options, "the exported copy")
   }
 }
 
@@ -82,7 +89,7 @@ extension SqlitePool {
 extension Connection {
   private static let exported = "sqlable_export"
 
-  fileprivate func export(to path: String, _ cipher: Cipher?, comparesRowids: Bool) throws {
+  func export(to path: String, _ cipher: Cipher?, comparesRowids: Bool) throws {
     let settings = ["user_version", "application_id", "auto_vacuum"]
     let size = try pageSize()
     try attach(path, as: Connection.exported, cipher?.key)

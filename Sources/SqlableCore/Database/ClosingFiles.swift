@@ -66,8 +66,16 @@ extension SqliteDatabase {
   func withFamilyDisconnected<Value>(
     until end: ContinuousClock.Instant, _ body: () throws -> Value
   ) throws -> Value {
+    try withDisconnected([family], until: end, body)
+  }
+
+  /// Calls `body` with the connections of families closed. Call inside the `closing` of each family.
+  package func withDisconnected<Value>(
+    _ families: [HandleFamily], to action: String = "close the file", until end: ContinuousClock.Instant,
+    _ body: () throws -> Value
+  ) throws -> Value {
     guard isOpen else { throw closed }
-    let held = try labelling { try family.lockAll(for: self, until: end) }
+    let held = try labelling { try HandleFamily.lockAll(of: families, for: self, to: action, until: end) }
     defer { for handle in held { handle.registry.sink?.fileWasClosed() } }
     defer { for handle in held.reversed() { handle.lock.unlock() } }
     // Close read-only handles first: SQLite deletes the WAL only if the last connection can write.

@@ -96,7 +96,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     // A failure is harmless, because a new database at the old path would ignore empty files.
     try? DatabaseFiles(of: resolvedPath).remove()
     if resolvedPath != filepath { unlink(filepath) }
-    for directory in Set([filepath, resolvedPath, path].map(DatabaseFiles.directory)) { try? syncDirectory(directory) }
+    for directory in Set([filepath, resolvedPath, path].map(directory(ofFileAt:))) { try? syncDirectory(directory) }
   }
 
   /// Copies the database into a new file, which appears at the path once the copy is complete and synced.
@@ -134,7 +134,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     try copy.setMode(info.st_mode)
     try copy.sync()
     try copy.rename(to: path, replaces: false)
-    try syncDirectory(DatabaseFiles.directory(of: path))
+    try syncDirectory(directory(ofFileAt: path))
   }
 
   /// Throws unless the database exists and the target is free. Only the lock file of pools can exist there.
@@ -190,11 +190,6 @@ public struct DatabaseFiles: Sendable, Hashable {
       }
     }
     guard fsync(file) == 0 else { throw SqlError(.io, message: "can't overwrite the file \(path)") }
-  }
-
-  fileprivate static func directory(of path: String) -> String {
-    guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-    return end == path.startIndex ? "/" : String(decoding: path.utf8[..<end], as: UTF8.self)
   }
 }
 
@@ -262,8 +257,8 @@ extension SqliteDatabase {
       case .memory: mode == "wal"
       default: true
       }
-    let directory = DatabaseFiles.directory(of: location.absolutePath)
-    return configuration.isReadOnly || !createsJournal || hasAccess(to: directory, W_OK | X_OK)
+    let parent = directory(ofFileAt: location.absolutePath)
+    return configuration.isReadOnly || !createsJournal || hasAccess(to: parent, W_OK | X_OK)
   }
 
   /// Returns the journal mode of a database file; nil if the schema can't be read.

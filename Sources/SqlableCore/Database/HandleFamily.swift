@@ -89,7 +89,7 @@ package final class HandleFamily: Sendable {
   }
 
   /// Records a new key of the file. Call with all members closed.
-  func keyDidChange(to key: EncryptionKey) { state.withLock { $0.key = key } }
+  package func keyDidChange(to key: EncryptionKey) { state.withLock { $0.key = key } }
 
   func add(_ handle: SqliteDatabase) {
     state.withLock { state in
@@ -115,7 +115,7 @@ package final class HandleFamily: Sendable {
   /// True while a member has a connection.
   package var isConnected: Bool { connections.load(ordering: .relaxed) > 0 }
 
-  var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }
+  package var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }
 
   /// True if another family of this process has the file open.
   var isOpenElsewhere: Bool {
@@ -129,7 +129,7 @@ package final class HandleFamily: Sendable {
   static var allHandles: [SqliteDatabase] { families.flatMap(\.members) }
 
   /// True if the program has opened the family's first handle.
-  var isListed: Bool { state.withLock { $0.isListed } }
+  package var isListed: Bool { state.withLock { $0.isListed } }
 
   /// The pool that owns the family; nil for a family without a pool.
   package var pool: (any AnyObject & Sendable)? { state.withLock { $0.pool } }
@@ -187,13 +187,20 @@ package final class HandleFamily: Sendable {
   /// The longest time for which `lockAll` holds the locks of other handles while it waits for one handle.
   private static let patience = Duration.milliseconds(100)
 
-  /// Takes the locks of all members, while no statement runs and no transaction is open. The caller releases the locks.
+  func lockAll(
+    for caller: SqliteDatabase, to action: String = "close the file", until end: ContinuousClock.Instant
+  ) throws -> [SqliteDatabase] {
+    try HandleFamily.lockAll(of: [self], for: caller, to: action, until: end)
+  }
+
+  /// Takes the locks of all members of families, while no statement runs and no transaction is open. The caller
+  /// releases the locks.
   ///
   /// A thread that runs a statement might wait for another handle, whose lock this call already holds. To avoid a
   /// deadlock, this call releases all locks if a handle is in use for longer than `patience`. The next attempt takes
   /// that handle's lock first.
-  func lockAll(
-    for caller: SqliteDatabase, to action: String = "close the file", until end: ContinuousClock.Instant
+  static func lockAll(
+    of families: [HandleFamily], for caller: SqliteDatabase, to action: String, until end: ContinuousClock.Instant
   ) throws -> [SqliteDatabase] {
     var first: SqliteDatabase?
     var held: [SqliteDatabase] = []
@@ -201,7 +208,7 @@ package final class HandleFamily: Sendable {
     defer { if !isDone { for handle in held { handle.lock.unlock() } } }
     while true {
       // Look again: a child that another thread is creating becomes a member before its parent's lock is free.
-      var unlocked = members.filter { handle in !held.contains { $0 === handle } }
+      var unlocked = families.flatMap(\.members).filter { handle in !held.contains { $0 === handle } }
       if held.isEmpty, let index = unlocked.firstIndex(where: { $0 === first }) { unlocked.swapAt(0, index) }
       guard !unlocked.isEmpty else {
         isDone = true

@@ -12,11 +12,11 @@ extension SqliteDatabase {
   /// `onOpen` actions run again. Backups and attached files keep their keys. Close the file in other processes first,
   /// because their statements throw `.wrongKey` after the change.
   ///
-  /// Throws `.misuse` for a database that is not encrypted; ``export(to:key:cipher:checks:)`` creates an encrypted
-  /// copy. Also throws `.misuse` for a database with a plaintext header, for a key with a salt, and inside a
-  /// transaction. Also throws `.misuse` for the handle of a pool: use `rekey` of the pool. Throws `.readOnly` on a
-  /// read-only handle, and `.io` if the pages can't be written. Throws `.busy` if a handle of the family is in use, or
-  /// another connection writes, for longer than the busy timeout. After any error, the file still has its old key.
+  /// Throws `.misuse` for a database that is not encrypted: use `encrypt(with:)`. Also throws `.misuse` for a database
+  /// with a plaintext header, for a key with a salt, and inside a transaction. Also throws `.misuse` for the handle of a
+  /// pool: use `rekey` of the pool. Throws `.readOnly` on a read-only handle, and `.io` if the pages can't be written.
+  /// Throws `.busy` if a handle of the family is in use, or another connection writes, for longer than the busy
+  /// timeout. After any error, the file still has its old key.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
     try checkFork()
     guard !belongsToPool else { throw misuse("can't change the key with a pool's handle; use rekey of the pool") }
@@ -28,7 +28,10 @@ extension SqliteDatabase {
   /// Throws unless the file's key can be changed to this key.
   package func checkMayRekey(to key: EncryptionKey) throws {
     guard let cipher, key.secret != nil else {
-      throw misuse("rekey needs an encrypted database and a new key; use export(to:key:) to encrypt or decrypt a copy")
+      throw misuse(
+        "rekey needs an encrypted database and a new key; use encrypt(with:) for a plain file, and export(to:key:) for "
+          + "a decrypted copy"
+      )
     }
     guard !key.hasSalt else { throw misuse("the new key can't have a salt: the file keeps its salt") }
     guard cipher.settings.plaintextHeaderSize == 0 else {

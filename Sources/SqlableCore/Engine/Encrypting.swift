@@ -91,7 +91,7 @@ extension Connection {
       translated.kind = .wrongKey
       translated.message =
         cipher.settings.plaintextHeaderSize == 0 && hasPlainHeader
-        ? "the file is not encrypted, but the handle has a key; use export(to:key:) for an encrypted copy"
+        ? "the file is not encrypted, but the handle has a key; open the file without a key, and use encrypt(with:)"
         : Connection.wrongKeyMessage
     } else if isUnclear {
       (translated.kind, translated.message) = (.corrupt, "a page of the encrypted file is damaged")

@@ -40,7 +40,7 @@ package enum KernelLocks {
   }
 
   /// Returns another process that has the file open in WAL mode, or reads or writes it in another mode; nil if unknown.
-  static func otherProcess(withFileAt path: String) -> Int? {
+  package static func otherProcess(withFileAt path: String) -> Int? {
     let inodes = [path, path + "-shm"].compactMap { FileIdentity.info($0) }.map { UInt64($0.st_ino) }
     guard !inodes.isEmpty else { return nil }
     let thisProcess = Int(getpid())

@@ -16,6 +16,12 @@ extension SqlError {
   }
 }
 
+/// Returns the directory of a file's path.
+func directory(ofFileAt path: String) -> String {
+  guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+  return end == path.startIndex ? "/" : String(decoding: path.utf8[..<end], as: UTF8.self)
+}
+
 /// Syncs a directory, so that its file names survive a power failure.
 package func syncDirectory(_ path: String) throws {
   let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

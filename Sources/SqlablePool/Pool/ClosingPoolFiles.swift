@@ -65,7 +65,7 @@ extension SqlitePool {
   }
 
   /// Calls `body` on a separate thread with a close barrier. Cancelling the task stops the barrier.
-  func closingOnOwnThread<Value: Sendable>(
+  package func closingOnOwnThread<Value: Sendable>(
     _ callSite: CallSite, isBlock: Bool = false, _ body: @escaping @Sendable (FileCloseBarrier) throws -> Value
   ) async throws -> Value {
     let isCancelled = LockedValue(false)
@@ -78,7 +78,8 @@ extension SqlitePool {
   private func close<Value>(
     _ closeBarrier: FileCloseBarrier, within duration: Duration, _ body: (DatabaseFiles) throws -> Value
   ) throws -> Value {
-    try closing(closeBarrier, within: duration) { end in
+    let end = Deadline.after(duration)
+    return try closing(closeBarrier, until: end) {
       try root.withFamilyClosed(until: end) { files in
         if closeBarrier.hasToStop { throw CancellationError() }
         return try body(files)
@@ -87,14 +88,13 @@ extension SqlitePool {
   }
 
   /// Closes the pool's handles and calls `body` while no call runs; `body` closes the root's file.
-  func closing<Value>(
-    _ closeBarrier: FileCloseBarrier, within duration: Duration, _ body: (ContinuousClock.Instant) throws -> Value
+  package func closing<Value>(
+    _ closeBarrier: FileCloseBarrier, until end: ContinuousClock.Instant, _ body: () throws -> Value
   ) throws -> Value {
     try checkFork()
     guard withState({ $0.ownHandle }) == nil else {
       throw misuse("can't close the files inside a closure of the pool")
     }
-    let end = Deadline.after(duration)
     // Wait before `closing`, so that this pool's calls continue while another process has the file open.
     root.waitForOtherProcesses(until: end) { closeBarrier.hasToStop }
     return try root.closing(.init(callSite: "\(closeBarrier.callSite)"), until: end) {
@@ -105,7 +105,7 @@ extension SqlitePool {
       defer { endCloseBarrier() }
       for user in users { user.release() }
       for handle in withState({ $0.readers + [$0.writer] }) { handle.discard() }
-      return try body(end)
+      return try body()
     }
   }
 
@@ -143,7 +143,7 @@ extension SqlitePool {
   }
 
   /// The users of the file other than calls, in the order of their registration.
-  var allFileUsers: [FileUser] { fileUsers.withLock { $0.users.sorted { $0.key < $1.key }.map(\.value) } }
+  package var allFileUsers: [FileUser] { fileUsers.withLock { $0.users.sorted { $0.key < $1.key }.map(\.value) } }
 
   /// Adds a file user; returns a token. A user releases the file before a close, and ends before the pool ends.
   package func add(_ user: FileUser) -> Int {
@@ -157,22 +157,22 @@ extension SqlitePool {
   package func removeFileUser(_ token: Int) { fileUsers.withLock { $0.users[token] = nil } }
 
   /// A call that closes the files, or a block. A class, so that each call on the pool can check cheaply for a close.
-  final class FileCloseBarrier: Sendable {
-    let callSite: CallSite
+  package final class FileCloseBarrier: Sendable {
+    package let callSite: CallSite
     /// True if the call's task was cancelled; nil for a call without a task.
-    let isCancelled: LockedValue<Bool>?
+    package let isCancelled: LockedValue<Bool>?
     /// The thread whose calls are refused; nil for a block.
     let thread: pthread_t?
     let begin = ContinuousClock.now
     /// Signalled when no call holds a handle.
     let drained = DispatchSemaphore(value: 0)
 
-    var hasToStop: Bool { isCancelled?.withLock { $0 } == true }
+    package var hasToStop: Bool { isCancelled?.withLock { $0 } == true }
 
     /// The action, for errors.
     var action: String { thread == nil ? "block the database" : "close the files" }
 
-    init(callSite: CallSite, isBlock: Bool = false, isCancelled: LockedValue<Bool>? = nil) {
+    package init(callSite: CallSite, isBlock: Bool = false, isCancelled: LockedValue<Bool>? = nil) {
       (self.callSite, self.isCancelled, thread) = (callSite, isCancelled, isBlock ? nil : pthread_self())
     }
   }

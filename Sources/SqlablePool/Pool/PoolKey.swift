@@ -26,8 +26,7 @@ extension SqlitePool {
     try checkFork()
     try withState { try $0.checkIsOpen(configuration.handles.label) }
     try root.checkMayRekey(to: key)
-    try closing(closeBarrier, within: .seconds(configuration.handles.busyTimeout)) { end in
-      try root.changeKey(to: key, until: end)
-    }
+    let end = Deadline.after(.seconds(configuration.handles.busyTimeout))
+    try closing(closeBarrier, until: end) { try root.changeKey(to: key, until: end) }
   }
 }

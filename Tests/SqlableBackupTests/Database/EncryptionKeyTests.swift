@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import SqlableBackup
 import SqlableCore
+import SqlablePool
 import Testing
 
 @testable import SqlableTestSupport
@@ -199,6 +200,10 @@ import Testing
       try withDatabase { db in
         #expect(sqlError { try db.export(to: path, key: key) }?.kind == .misuse(message))
         #expect(sqlError { try db.rekey(to: key) }?.kindIsMisuse == true)
+        #expect(sqlError { try db.encrypt(with: key) }?.kind == .misuse(message))
+        let pool = try SqlitePool(filepath: path)
+        #expect(sqlError { try pool.encrypt(with: key) }?.kind == .misuse(message))
+        try pool.close()
       }
     }
   }

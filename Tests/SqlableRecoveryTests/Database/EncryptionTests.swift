@@ -102,7 +102,7 @@ import Testing
       #expect(error?.kind == .wrongKey)
       #expect(
         error?.message
-          == "the file is not encrypted, but the handle has a key; use export(to:key:) for an encrypted copy")
+          == "the file is not encrypted, but the handle has a key; open the file without a key, and use encrypt(with:)")
     }
   }
 

@@ -68,7 +68,7 @@ import Testing
         #expect(try Person.count().run(child) == 200)
         let error = sqlError { try db.rekey(to: .raw(RekeyTests.new)) }
         #expect(error?.kind == .busy)
-        #expect(error?.message.contains("handle has an open transaction") == true)
+        #expect(error?.message.contains("has an open transaction") == true)
         try child.rollbackTransaction()
       }
       #expect(try count(path, RekeyTests.old) == 200)

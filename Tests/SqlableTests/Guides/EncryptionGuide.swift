@@ -62,6 +62,23 @@ import Testing
     }
   }
 
+  @Test func aPlainFileBecomesAnEncryptedOne() async throws {
+    try await withDirectoryAsync { directory in
+      let (path, key) = (directory + "/bikes.sqlite", try EncryptionKey.raw([UInt8](0..<32)))
+      let db = try SqliteDatabase(filepath: directory + "/other.sqlite", configuration: .init(key: .unencrypted))
+      try db.createTable(Person.self)
+      let pool = try SqlitePool(filepath: path, configuration: .init(handles: .init(key: .unencrypted)))
+      try await pool.transaction { db in _ = try db.createTable(Person.self) }
+      try db.encrypt(with: key)
+      try await pool.encrypt(with: key)
+      try await Person(id: nil, name: "Anna").insert().run(pool)
+      try await pool.close()
+      let encrypted = try SqliteDatabase(filepath: path, configuration: .init(key: key))
+      #expect(try Person.count().run(encrypted) == 1)
+      #expect(try Person.count().run(db) == 0)
+    }
+  }
+
   private func change(_ db: SqliteDatabase, _ newKey: EncryptionKey, _ path: String) async throws {
     let pool = try SqlitePool(filepath: path, configuration: .init(handles: .init(key: .raw([UInt8](0..<32)))))
     try db.rekey(to: newKey)

@@ -46,7 +46,7 @@ struct Item: SqlCodable {
         }
       }
     }
-    let steps = ["insert", "open", "read warm", "read cold", "points", "update", "rekey"]
+    let steps = ["insert", "open", "read warm", "read cold", "points", "update", "rekey", "encrypt"]
     print((["file"] + steps).joined(separator: " | "))
     for (name, _) in configurations {
       let medians = steps.map { step in
@@ -85,6 +85,8 @@ struct Item: SqlCodable {
     }
     if configuration.key != .unencrypted {
       try measure("rekey") { try db.rekey(to: .raw([UInt8](32..<64))) }
+    } else {
+      try measure("encrypt") { try db.encrypt(with: .raw([UInt8](32..<64))) }
     }
     try db.close()
   }
