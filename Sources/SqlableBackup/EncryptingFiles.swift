@@ -9,9 +9,9 @@ extension SqliteDatabase {
   /// ```
   ///
   /// The cipher settings are those of the handle's configuration. The contents, with rowids, `user_version` and
-  /// `application_id`, are copied as by ``export(to:key:cipher:checks:)`` and checked. Then the copy replaces the file's
-  /// bytes. A crash at any moment leaves the complete plain file or the complete encrypted file. After a crash, the next
-  /// handle that opens the file may restore the plain pages from the journal beside the file.
+  /// `application_id`, are copied as by ``export(to:key:cipher:checks:)``. The copy is checked, and then replaces the
+  /// bytes of the file. A crash at any moment leaves the complete plain file or the complete encrypted file. After a
+  /// crash during the replacement, the next opening restores the plain file from the journal beside the file.
   ///
   /// `encrypt` closes the file like `withClosed`: all handles and pools of this process on the file wait, and open the
   /// file again at their next use. Observers, traces and prepared statements remain. Live results are read again, and
@@ -25,8 +25,8 @@ extension SqliteDatabase {
   /// inside a transaction. Also throws `.misuse` for a pool's handle: use `encrypt` of the pool; and while a pool
   /// archives the file, because encrypted files can't be archived. Throws `.readOnly` on a read-only handle, `.corrupt`
   /// for a damaged file, and `.full`. Throws `.busy` if a handle is in use, a backup runs, or another process has the
-  /// file open, for longer than the busy timeout. Also throws `.busy` if another handle has attached the file. After any
-  /// error the file is plain and complete.
+  /// file open, for longer than the busy timeout. Also throws `.busy` if another handle has attached the file. An error
+  /// leaves the file plain and complete.
   public func encrypt(with key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
     guard !belongsToPool else { throw misuse("can't encrypt the file with a pool's handle; use encrypt of the pool") }
     guard transactionLevel == 0 else { throw misuse("can't encrypt the file inside a transaction") }

@@ -27,8 +27,8 @@ extension SqliteDatabase {
 
   /// Returns the families of the program's handles and pools on this handle's file, in the order of their creation.
   ///
-  /// Waits until the library's own connections to the file, as of a check, are closed. Throws `.busy` at `end`, and if a
-  /// handle of another file has attached this file. Throws `.misuse` if a handle has other cipher settings.
+  /// Waits until the library's own connections to the file, as of a check, are closed. Throws `.busy` at `end`, and if
+  /// a handle of another file has attached this file. Throws `.misuse` if a handle has other cipher settings.
   package func familiesOfFile(
     until end: ContinuousClock.Instant, unless isCancelled: () -> Bool
   ) throws -> [HandleFamily] {

@@ -13,10 +13,10 @@ extension SqliteDatabase {
   /// because their statements throw `.wrongKey` after the change.
   ///
   /// Throws `.misuse` for a database that is not encrypted: use `encrypt(with:)`. Also throws `.misuse` for a database
-  /// with a plaintext header, for a key with a salt, and inside a transaction. Also throws `.misuse` for the handle of a
-  /// pool: use `rekey` of the pool. Throws `.readOnly` on a read-only handle, and `.io` if the pages can't be written.
-  /// Throws `.busy` if a handle of the family is in use, or another connection writes, for longer than the busy
-  /// timeout. After any error, the file still has its old key.
+  /// with a plaintext header, for a key with a salt, and inside a transaction. Also throws `.misuse` for the handle of
+  /// a pool: use `rekey` of the pool. Throws `.readOnly` on a read-only handle, and `.io` if the pages can't be
+  /// written. Throws `.busy` if a handle of the family is in use, or another connection writes, for longer than the
+  /// busy timeout. After any error, the file still has its old key.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
     try checkFork()
     guard !belongsToPool else { throw misuse("can't change the key with a pool's handle; use rekey of the pool") }
