@@ -19,6 +19,7 @@ let package = Package(
   products: [
     .library(name: "Sqlable", targets: ["Sqlable"]),
     .library(name: "SqlableCore", targets: ["SqlableCore"]),
+    .library(name: "SqlableChanges", targets: ["SqlableChanges"]),
     .library(name: "SqlableRecovery", targets: ["SqlableRecovery"]),
     .library(name: "SqlableSealing", targets: ["SqlableSealing"]),
     .library(name: "SqlableCluster", targets: ["SqlableCluster"]),
@@ -77,6 +78,7 @@ let package = Package(
       name: "SqlablePool",
       dependencies: ["SqlableCore", "SqlableTracing", "SqlableCodable", "SqlableQueries", "SqlableSchema"]),
     .target(name: "SqlableBackup", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool"]),
+    .target(name: "SqlableChanges", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool"]),
     .target(
       name: "Sqlable",
       dependencies: [
@@ -126,6 +128,7 @@ let package = Package(
     .testTarget(name: "SqlablePoolTestSupport", dependencies: ["SqlableTestSupport", "SqlablePool"]),
     .testTarget(name: "SqlablePoolTests", dependencies: ["SqlablePoolTestSupport"]),
     .testTarget(name: "SqlableBackupTests", dependencies: ["SqlablePoolTestSupport", "SqlableBackup"]),
+    .testTarget(name: "SqlableChangesTests", dependencies: ["SqlablePoolTestSupport", "SqlableChanges"]),
     .testTarget(name: "SqlableRecoveryTests", dependencies: ["SqlablePoolTestSupport", "SqlableRecovery"]),
     .testTarget(
       name: "SqlableTests",

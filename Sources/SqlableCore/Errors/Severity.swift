@@ -27,7 +27,7 @@ extension SqlError {
     case .constraint: .info
     case .interrupted, .closed: .debug
     case .readOnly, .io, .cannotOpen, .schema, .decoding, .encoding, .invalidStatement, .syntax, .tooBig,
-      .notFound, .notUnique, .outOfMemory, .misuse, .wrongKey, .notAuthentic, .outcomeUnknown, .other:
+      .notFound, .notUnique, .outOfMemory, .misuse, .wrongKey, .notAuthentic, .outcomeUnknown, .changeLog, .other:
       .error
     }
   }

@@ -231,6 +231,8 @@ extension SqlError {
     /// SQLite could not roll back the handle's transaction. None of the transaction is stored. Close the handle and
     /// open a new handle.
     case handleLost
+    /// The change log can't continue from a position, or a consumer lost its lease.
+    case changeLog(ChangeLogProblem)
     /// Any other SQLite error, such as an error of a built-in function; see `code` and `message`.
     case other
   }
@@ -322,6 +324,7 @@ extension SqlError: CustomStringConvertible {
   package var kindName: String {
     switch kind {
     case .constraint(let constraint): "constraint(\(constraint))"
+    case .changeLog(let problem): "changeLog(\(problem))"
     case .schema: "schema"
     case .decoding: "decoding"
     case .encoding: "encoding"

@@ -17,6 +17,8 @@ public struct DynamicRow: JoinedOutput, Sendable, Hashable, CustomStringConverti
   /// The values, in the order of the columns.
   public let values: [DatabaseValue]
 
+  package init(columns: [String], values: [DatabaseValue]) { (self.columns, self.values) = (columns, values) }
+
   /// Returns the value at a position, counted from 0.
   ///
   /// Throws `.decoding` when the value does not fit `Value`, and `.misuse` for a position outside the row. NULL fits

@@ -18,15 +18,29 @@ extension SelectStatement where Row: Sendable {
   /// Throws the errors of running the query, and `CancellationError` if the task is cancelled. The deadline of
   /// ``withDeadline(_:_:)`` and the limits of the pool's configuration apply to the whole loop.
   public func rows(in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line) -> PoolRows<Row> {
-    PoolRows(query: asSelect(), pool: pool, callSite: CallSite(file: file, line: line))
+    let query = asSelect()
+    return PoolRows(pool: pool, callSite: CallSite(file: file, line: line)) { db, body in
+      try query.forEach(db) { row in
+        try body(row)
+        return .continue
+      }
+    }
   }
 }
 
 /// The rows of a query on a pool, one after another; see `rows(in:)`.
 public struct PoolRows<Row: Sendable>: AsyncSequence, Sendable {
-  fileprivate let query: Select<Row>
   fileprivate let pool: SqlitePool
   fileprivate let callSite: CallSite
+  /// Calls a closure with each row. Runs on a reader, outside a transaction.
+  fileprivate let read: @Sendable (SqliteDatabase, (Row) throws -> Void) throws -> Void
+
+  package init(
+    pool: SqlitePool, callSite: CallSite,
+    read: @escaping @Sendable (SqliteDatabase, (Row) throws -> Void) throws -> Void
+  ) {
+    (self.pool, self.callSite, self.read) = (pool, callSite, read)
+  }
 
   public func makeAsyncIterator() -> Iterator { Iterator(rows: self) }
 
@@ -71,10 +85,7 @@ public struct PoolRows<Row: Sendable>: AsyncSequence, Sendable {
       task = Task { [buffer] in
         do {
           try await rows.pool.perform(.read, at: rows.callSite) { db in
-            try rows.query.forEach(db) { row in
-              try buffer.add(row, checking: db.checkInterruption)
-              return .continue
-            }
+            try rows.read(db) { row in try buffer.add(row, checking: db.checkInterruption) }
           }
           buffer.end(.success(()))
         } catch { buffer.end(.failure(error)) }

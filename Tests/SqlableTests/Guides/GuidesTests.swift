@@ -151,11 +151,12 @@ extension GuidesTests {
     }
   }
 
-  /// The sources that guides may quote: this folder, the shared models, the tests of macros, traits, clusters and the
-  /// command, and the flight questions with their SQL.
+  /// The sources that guides may quote: this folder, the shared models, the tests of change logs, macros, traits,
+  /// clusters and the command, and the flight questions with their SQL.
   static func sources() throws -> [Source] {
     let folders = [
-      "Tests/SqlableTests/Guides", "Tests/SqlableTestSupport", "Tests/SqlableTestSupport/Models",
+      "Tests/SqlableTests/Guides", "Tests/SqlableChangesTests", "Tests/SqlableTestSupport",
+      "Tests/SqlableTestSupport/Models",
       "Tests/Macros/Tests/ModelTests",
       "Tests/Integrations/Tests/IntegrationTests", "Tests/Cluster/Tests/ClusterTests/Guides",
       "Sources/SqlableTool/Tests/SqlableToolTests", "Docs/Examples/Flights/Sources/Flights/Questions",

@@ -1,0 +1,178 @@
+import SqlableCore
+import SqlablePool
+
+extension SqlitePool {
+  /// Returns the changes of a model's table for a named consumer, whose position is in the database.
+  ///
+  /// ```swift
+  /// for try await batch in pool.changes(on: Bicycle.self, as: "search-index") {
+  ///   if batch.isSnapshot { try await index.clear() }
+  ///   for try await change in batch.changes { try await index.apply(change.row) }
+  ///   try await batch.acknowledge()
+  /// }
+  /// ```
+  ///
+  /// Each change is delivered at least once, in the order of commits and of changes in a commit. The changes of one
+  /// commit are never split between batches. A batch has the changes of all commits since the previous batch. Asking
+  /// for the next batch acknowledges the previous one. After an error, a `break` or the end of the process, the next
+  /// loop with this name starts with the first change that is not acknowledged.
+  ///
+  /// One loop at a time owns a consumer, in all processes. Other loops with the same name wait. If the owner is killed,
+  /// a waiting loop takes over after `lease`, by the clock of the machine. A live owner keeps its lease without a
+  /// timer: it answers when another loop asks. An owner that does not answer within `lease`, such as a suspended
+  /// process, loses the consumer. Its `acknowledge()` then throws `.changeLog(.ownerChanged)`.
+  ///
+  /// - Parameters:
+  ///   - model: The model whose table to follow.
+  ///   - tableName: The table, if the table is not the model's own.
+  ///   - name: The name of the consumer.
+  ///   - start: The changes with which a consumer starts that has no position in the database.
+  ///   - lease: The time after which a killed owner loses the consumer, between 0.1 seconds and a day.
+  ///
+  /// Throws the errors of ``changes(on:in:since:file:line:)``, and errors of writing. After `.changeLog(.otherHistory)`
+  /// and `.changeLog(.trimmed)`, call ``removeChangeConsumer(_:file:line:)`` and start again with
+  /// ``ConsumerStart/rows``.
+  public func changes<Model: Sqlable & Sendable>(
+    on model: Model.Type, in tableName: String? = nil, as name: String, startingWith start: ConsumerStart = .rows,
+    lease: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line
+  ) -> ChangeBatches<Model> {
+    ChangeBatches(
+      pool: self, tableName: tableName, name: name, start: start, lease: lease,
+      callSite: CallSite(file: file, line: line))
+  }
+}
+
+/// A sequence of batches of logged changes; see ``SqlitePool/changes(on:in:as:startingWith:lease:file:line:)``.
+public struct ChangeBatches<Model: Sqlable & Sendable>: AsyncSequence, Sendable {
+  fileprivate let pool: SqlitePool
+  fileprivate let tableName: String?
+  fileprivate let name: String
+  fileprivate let start: ConsumerStart
+  fileprivate let lease: Duration
+  fileprivate let callSite: CallSite
+
+  public func makeAsyncIterator() -> Iterator {
+    let lease = ConsumerLease(pool, name, start, lease, callSite)
+    return Iterator(consumer: Consumer(pool, tableName, lease, callSite))
+  }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let consumer: Consumer<Model>
+    private var batch: ChangeBatch<Model>?
+    private var isEnded = false
+
+    fileprivate init(consumer: Consumer<Model>) { self.consumer = consumer }
+
+    /// Acknowledges the previous batch, and returns the next; nil after the pool was closed, and after an error.
+    public mutating func next() async throws -> ChangeBatch<Model>? { try await next(isolation: #isolation) }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ChangeBatch<Model>? {
+      guard !isEnded else { return nil }
+      do {
+        try Task.checkCancellation()
+        try await batch?.acknowledge()
+        batch = nil
+        batch = try await consumer.next(isolation: actor)
+      } catch {
+        (isEnded, batch) = (true, nil)
+        throw error
+      }
+      isEnded = batch == nil
+      return batch
+    }
+  }
+}
+
+/// The changes of one or several commits, for a named consumer.
+public final class ChangeBatch<Model: Sqlable & Sendable>: Sendable {
+  /// The changes, in order. A loop reads them in pages of about 1,000; each loop starts with the first change.
+  ///
+  /// In a snapshot, each row of the table is an insert, in no particular order.
+  public let changes: BatchChanges<Model>
+  /// True if the batch has the rows of the table with which a new consumer starts.
+  public let isSnapshot: Bool
+  private let consumer: Consumer<Model>
+  private let start: ChangePosition
+  private let state: LockedValue<(end: ChangePosition, isAcknowledged: Bool)>
+
+  /// Makes a batch of the changes after `start`, whose first page was read.
+  init(_ consumer: Consumer<Model>, after start: ChangePosition, _ page: LogPage<LoggedModelChange<Model>>) {
+    (self.consumer, self.start, isSnapshot) = (consumer, start, false)
+    state = LockedValue((page.snapshotEnd, false))
+    changes = BatchChanges(pages: LogPages(consumer: consumer, first: page))
+  }
+
+  /// Makes a batch of all rows of the table, for a consumer that started at `start`.
+  init(snapshotFor consumer: Consumer<Model>, after start: ChangePosition) {
+    (self.consumer, self.start, isSnapshot) = (consumer, start, true)
+    let state = LockedValue((end: start, isAcknowledged: false))
+    self.state = state
+    changes = BatchChanges(rows: consumer.rows { end in state.withLock { $0.end = end } })
+  }
+
+  /// The position after the last change. A snapshot has the position of the last loop over its rows.
+  public var position: ChangePosition { state.withLock { $0.end } }
+
+  /// Returns all changes of the batch.
+  public func all() async throws -> [LoggedModelChange<Model>] {
+    var all: [LoggedModelChange<Model>] = []
+    for try await change in changes { all.append(change) }
+    return all
+  }
+
+  /// Stores the position after this batch: its changes are not delivered again. Later calls do nothing.
+  ///
+  /// Throws `.changeLog(.ownerChanged)` if another loop has taken over the consumer.
+  public func acknowledge() async throws {
+    let (end, isAcknowledged) = state.withLock { $0 }
+    guard !isAcknowledged else { return }
+    try await consumer.acknowledge(from: start, to: end)
+    state.withLock { $0.isAcknowledged = true }
+  }
+}
+
+/// The changes of a batch, one after another; see ``ChangeBatch/changes``.
+public struct BatchChanges<Model: Sqlable & Sendable>: AsyncSequence, Sendable {
+  private let pages: LogPages<Model>?
+  private let rows: PoolRows<LoggedModelChange<Model>>?
+
+  fileprivate init(pages: LogPages<Model>) { (self.pages, rows) = (pages, nil) }
+
+  fileprivate init(rows: PoolRows<LoggedModelChange<Model>>) { (pages, self.rows) = (nil, rows) }
+
+  public func makeAsyncIterator() -> Iterator { Iterator(pages: pages, rows: rows?.makeAsyncIterator()) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    private let pages: LogPages<Model>?
+    private var rows: PoolRows<LoggedModelChange<Model>>.Iterator?
+    private var page: LogPage<LoggedModelChange<Model>>?
+    private var delivered = 0
+
+    fileprivate init(pages: LogPages<Model>?, rows: PoolRows<LoggedModelChange<Model>>.Iterator?) {
+      (self.pages, self.rows) = (pages, rows)
+    }
+
+    /// Returns the next change; nil after the last change.
+    public mutating func next() async throws -> LoggedModelChange<Model>? { try await next(isolation: #isolation) }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> LoggedModelChange<Model>? {
+      guard let pages else { return try await rows?.next(isolation: actor) }
+      try Task.checkCancellation()
+      var current = page ?? pages.first
+      while delivered == current.elements.count {
+        if current.isLast { return nil }
+        current = try await pages.consumer.page(after: current.end, upTo: pages.first.snapshotEnd)
+        delivered = 0
+      }
+      page = current
+      delivered += 1
+      return current.elements[delivered - 1]
+    }
+  }
+}
+
+/// The pages of a batch: the first page, and the consumer that reads the following pages.
+private struct LogPages<Model: Sqlable & Sendable>: Sendable {
+  let consumer: Consumer<Model>
+  let first: LogPage<LoggedModelChange<Model>>
+}

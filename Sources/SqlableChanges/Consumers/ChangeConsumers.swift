@@ -1,0 +1,67 @@
+import SqlableCore
+import SqlablePool
+
+/// The state of a named consumer of a change log.
+public struct ChangeConsumer: Sendable, Hashable {
+  public let name: String
+  /// The position after the last acknowledged change.
+  public let position: ChangePosition
+  /// True if the consumer has not acknowledged the rows that it started with.
+  public let isNew: Bool
+  /// True if a loop owns the consumer. The owner might have been killed.
+  public let isOwned: Bool
+  /// The number of logged changes after the position, of all tables.
+  public let lag: Int
+  /// The age of the first change after the position; zero without such a change.
+  public let delay: Duration
+}
+
+extension SqlDatabase {
+  /// Returns the consumers of the change log, by name, with the changes that each has not acknowledged.
+  ///
+  /// ```swift
+  /// for consumer in try db.changeConsumers() { print(consumer.name, consumer.lag, consumer.delay) }
+  /// ```
+  ///
+  /// The call reads the unacknowledged changes to count them. Throws `.schema(.missingTable)` if the database has no
+  /// change log. Blocks the thread. In `async` code, use the overload for pools with `await`.
+  public func changeConsumers(file: StaticString = #fileID, line: UInt = #line) throws -> [ChangeConsumer] {
+    try withTransaction(.deferred, file: file, line: line) { try ChangeConsumer.all(in: $0) }
+  }
+}
+
+extension SqlitePool {
+  /// Returns the consumers of the change log without blocking the thread; see
+  /// ``SqlDatabase/changeConsumers(file:line:)``.
+  public func changeConsumers(file: StaticString = #fileID, line: UInt = #line) async throws -> [ChangeConsumer] {
+    try await read(file: file, line: line) { db in try ChangeConsumer.all(in: db) }
+  }
+
+  /// Removes a consumer with its position. A running loop with this name starts again as a new consumer.
+  ///
+  /// Does nothing if no consumer has the name.
+  public func removeChangeConsumer(_ name: String, file: StaticString = #fileID, line: UInt = #line) async throws {
+    try await transaction(file: file, line: line) { db in
+      try db.execute("DELETE FROM main.\"sqlable_change_consumers\" WHERE \"name\" = \(name)")
+    }
+  }
+}
+
+extension ChangeConsumer {
+  fileprivate static func all(in db: SqliteDatabase) throws -> [ChangeConsumer] {
+    _ = try LogState(db)
+    let now = try ConsumerRecord.now(db)
+    let rows = try db.query(
+      """
+      SELECT c."name", c."history", c."seq", c."at", c."isNew", c."owner" IS NOT NULL,
+      (SELECT count(*) FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" AND l."kind" <> 3),
+      (SELECT l."at" FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" ORDER BY l."seq" LIMIT 1)
+      FROM main."sqlable_change_consumers" AS c ORDER BY c."name"
+      """, as: String.self, String.self, Int.self, Int.self, Bool.self, Bool.self, Int.self, Int?.self)
+    return rows.map { name, history, number, time, isNew, isOwned, lag, first in
+      ChangeConsumer(
+        name: name, position: ChangePosition(history: history, number: number, time: time), isNew: isNew,
+        isOwned: isOwned, lag: lag, delay: .milliseconds(first.map { max(now - $0, 0) } ?? 0))
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import SqlableCore
+import SqlablePool
+
+/// A rule for the changes that stay in a log; see ``ChangeLog/trim(_:keeping:file:line:)-(SqlDatabase,_,_,_)``.
+public enum ChangeRetention: Sendable, Hashable {
+  /// Changes that a consumer has not acknowledged.
+  case unacknowledged
+  /// Changes of the last time, by the clock of their writers.
+  case age(Duration)
+  /// The last images: an update has two, an insert and a delete have one.
+  case count(Int)
+}
+
+extension ChangeLog {
+  /// Deletes the changes that no rule keeps, and returns the number of deleted images.
+  ///
+  /// ```swift
+  /// try ChangeLog.trim(db, keeping: .unacknowledged)                           // by the slowest consumer
+  /// try ChangeLog.trim(db, keeping: .unacknowledged, .age(.seconds(86_400)))   // and all changes of the last day
+  /// try ChangeLog.trim(db, keeping: .count(1_000_000))                         // whatever consumers need
+  /// // DELETE FROM main."sqlable_changes" WHERE "seq" < ?
+  /// ```
+  ///
+  /// The log keeps every change that one of the rules keeps, and the last change. Without `.unacknowledged`, a slow
+  /// consumer can miss changes: its next read throws `.changeLog(.trimmed)`. So does a loop from a position whose
+  /// change was deleted. The space in the file is reused by later changes.
+  ///
+  /// Throws `.misuse` without a rule, and for a negative age or count. Runs in one transaction and blocks the thread.
+  /// In `async` code, use the overload for pools, which deletes in short transactions.
+  @discardableResult
+  public static func trim(
+    _ db: some SqlDatabase, keeping rules: ChangeRetention..., file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Int {
+    try db.withTransaction(.immediate, file: file, line: line) { try trim($0, rules, atMost: .max) }
+  }
+
+  /// Deletes the changes that no rule keeps, in transactions of at most 10,000 images; see
+  /// ``trim(_:keeping:file:line:)-(SqlDatabase,_,_,_)``.
+  @discardableResult
+  public static func trim(
+    _ pool: SqlitePool, keeping rules: ChangeRetention..., file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Int {
+    var total = 0
+    while true {
+      let count = try await pool.transaction(file: file, line: line) { db in try trim(db, rules, atMost: 10_000) }
+      total += count
+      if count < 10_000 { return total }
+    }
+  }
+
+  private static func trim(_ db: SqliteDatabase, _ rules: [ChangeRetention], atMost limit: Int) throws -> Int {
+    guard !rules.isEmpty else { throw SqlError.misuse("trim needs a rule for the changes to keep") }
+    let state = try LogState(db)
+    // The last change stays, because the positions at the end of the log must be in the log.
+    var first = state.end.number
+    for rule in rules { first = min(first, try rule.firstKept(state, in: db)) }
+    let least = try db.query("SELECT coalesce(min(\"seq\"), 0) FROM main.\"sqlable_changes\"", as: Int.self)[0]
+    let (bound, isTooFar) = least.addingReportingOverflow(limit)
+    if !isTooFar { first = min(first, bound) }
+    guard first > least else { return 0 }
+    try db.execute("DELETE FROM main.\"sqlable_changes\" WHERE \"seq\" < \(first)")
+    let count = try db.query("SELECT changes()", as: Int.self)[0]
+    try db.execute(
+      "UPDATE main.\"sqlable_change_history\" SET \"trimmed\" = max(\"trimmed\", \(first - 1))")
+    return count
+  }
+}
+
+extension ChangeRetention {
+  /// Returns the number of the first image that the rule keeps.
+  fileprivate func firstKept(_ state: LogState, in db: SqliteDatabase) throws -> Int {
+    switch self {
+    case .unacknowledged:
+      // The change at a consumer's position stays, because it shows that the position belongs to this history.
+      return try db.query("SELECT min(\"seq\") FROM main.\"sqlable_change_consumers\"", as: Int?.self)[0]
+        ?? state.end.number
+    case .age(let age):
+      guard age >= .zero else { throw SqlError.misuse("the age of the changes to keep can't be negative") }
+      let milliseconds = min(age / .milliseconds(1), 1e15)
+      let time = try ConsumerRecord.now(db) - Int(milliseconds)
+      let last = try db.query(
+        "SELECT \"seq\" FROM main.\"sqlable_changes\" WHERE \"at\" < \(time) ORDER BY \"seq\" DESC LIMIT 1",
+        as: Int.self)
+      return last.first.map { $0 + 1 } ?? 0
+    case .count(let count):
+      guard count >= 0 else { throw SqlError.misuse("the number of the changes to keep can't be negative") }
+      return count < state.end.number ? state.end.number - count + 1 : 0
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import SqlableCore
+import SqlablePool
+import Synchronization
+
+/// The ownership of a consumer by one loop.
+///
+/// A lease has no time limit while no other loop asks for it, so an idle owner writes nothing. Another loop claims the
+/// lease: it stores the time at which the lease ends. The commit of the claim wakes the owner, which removes the claim.
+/// A killed owner can't remove the claim, so the other loop takes over at that time.
+final class ConsumerLease: Sendable {
+  let pool: SqlitePool
+  let name: String
+  /// The random name of the loop.
+  let owner = String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
+  private let start: ConsumerStart
+  private let length: Duration
+  private let callSite: CallSite
+  private let isHeld = Atomic(false)
+  private let keeper = LockedValue<Task<Void, Never>?>(nil)
+
+  init(_ pool: SqlitePool, _ name: String, _ start: ConsumerStart, _ length: Duration, _ callSite: CallSite) {
+    (self.pool, self.name, self.start, self.length, self.callSite) = (pool, name, start, length, callSite)
+  }
+
+  deinit {
+    keeper.withLock { $0 }?.cancel()
+    guard isHeld.load(ordering: .relaxed), pool.isOpen else { return }
+    // Releases the lease, so that the next loop need not wait. Without the release, the next loop claims the lease.
+    Task.detached { [pool, name, owner] in
+      try? await pool.transaction { db in
+        try db.execute(
+          """
+          UPDATE main."sqlable_change_consumers" SET "owner" = NULL, "claimed" = NULL
+          WHERE "name" = \(name) AND "owner" = \(owner)
+          """)
+      }
+    }
+  }
+
+  // MARK: Acquiring
+
+  private enum Attempt {
+    case acquired(ConsumerRecord)
+    /// Another loop owns the consumer; try again after the time.
+    case wait(Duration)
+  }
+
+  /// Waits until this loop owns the consumer, and returns the consumer's row; nil if the pool was closed.
+  func acquire(isolation actor: isolated (any Actor)?) async throws -> ConsumerRecord? {
+    guard length >= .milliseconds(100), length <= .seconds(86_400) else {
+      throw SqlError.misuse("the lease of a consumer must last between 0.1 seconds and a day")
+    }
+    let signal = CommitSignal(pool, table: ChangeTables.consumers, columns: ["owner"])
+    while true {
+      let attempt = try await pool.perform(.write, at: callSite) { [self] db in try claim(db) }
+      switch attempt {
+      case .acquired(let record):
+        if !isHeld.exchange(true, ordering: .relaxed) { keep() }
+        return record
+      case .wait(let time):
+        guard try await pause(time, signal, isolation: actor) else { return nil }
+      }
+    }
+  }
+
+  private func claim(_ db: SqliteDatabase) throws -> Attempt {
+    let record = try ConsumerRecord.known(name, startingAt: start, in: db)
+    let now = try ConsumerRecord.now(db)
+    let isFree = record.owner == nil || record.owner == owner || record.claimed.map { $0 <= now } ?? false
+    if isFree {
+      try db.execute(
+        """
+        UPDATE main."sqlable_change_consumers" SET "owner" = \(owner), "claimed" = NULL WHERE "name" = \(name)
+        """)
+      return .acquired(record)
+    }
+    let end = record.claimed ?? now + Int(length / .milliseconds(1))
+    if record.claimed == nil {
+      try db.execute(
+        "UPDATE main.\"sqlable_change_consumers\" SET \"claimed\" = \(end) WHERE \"name\" = \(name)")
+    }
+    return .wait(.milliseconds(end - now))
+  }
+
+  /// Waits for the time, or until the consumer has no owner; returns false if the pool was closed.
+  private func pause(_ time: Duration, _ signal: CommitSignal, isolation actor: isolated (any Actor)?) async throws
+    -> Bool
+  {
+    let alarm = Task {
+      try? await Task.sleep(for: time)
+      signal.wake()
+    }
+    defer { alarm.cancel() }
+    let end = ContinuousClock.now + time
+    while ContinuousClock.now < end {
+      guard await signal.wait(isolation: actor) else {
+        try Task.checkCancellation()
+        return false
+      }
+      let owner = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.owner }
+      if owner == nil { break }
+    }
+    return true
+  }
+
+  // MARK: Keeping
+
+  /// Starts to answer the claims of other loops.
+  private func keep() {
+    let task = Task { [pool, name, owner, callSite] in
+      let signal = CommitSignal(pool, table: ChangeTables.consumers, columns: ["claimed"])
+      while await signal.wait(isolation: nil) {
+        // An error leaves the claim in place. Another loop then takes over, and this loop's next call throws.
+        let isClaimed = try? await pool.read { db in
+          let record = try ConsumerRecord(named: name, in: db)
+          return record?.owner == owner && record?.claimed != nil
+        }
+        guard isClaimed == true else { continue }
+        try? await pool.perform(.write, at: callSite) { db in
+          try db.execute(
+            """
+            UPDATE main."sqlable_change_consumers" SET "claimed" = NULL WHERE "name" = \(name) AND "owner" = \(owner)
+            """)
+        }
+      }
+    }
+    keeper.withLock { $0 = task }
+  }
+}

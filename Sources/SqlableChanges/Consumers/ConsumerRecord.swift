@@ -1,0 +1,86 @@
+import SqlableCore
+
+/// The row of a named consumer in the database.
+struct ConsumerRecord {
+  /// The number of changes of other tables after which the position is stored although nothing was delivered.
+  static let longestGap = 1_000
+
+  let name: String
+  /// The position after the last acknowledged change.
+  let position: ChangePosition
+  /// True if the consumer has not acknowledged the rows that it started with.
+  let isNew: Bool
+  /// The loop that owns the consumer; nil if no loop does.
+  let owner: String?
+  /// The time in milliseconds since 1970 at which the owner loses its lease; nil if no other loop has claimed it.
+  let claimed: Int?
+
+  /// Reads the row of a consumer; nil if the consumer is unknown.
+  init?(named name: String, in db: SqliteDatabase) throws {
+    let rows = try db.query(
+      """
+      SELECT "history", "seq", "at", "isNew", "owner", "claimed" FROM main."sqlable_change_consumers"
+      WHERE "name" = \(name)
+      """, as: String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self)
+    guard let (history, number, time, isNew, owner, claimed) = rows.first else { return nil }
+    self.name = name
+    position = ChangePosition(history: history, number: number, time: time)
+    (self.isNew, self.owner, self.claimed) = (isNew, owner, claimed)
+  }
+
+  /// Returns the row of a consumer, which is added if the consumer is unknown.
+  static func known(_ name: String, startingAt start: ConsumerStart, in db: SqliteDatabase) throws -> ConsumerRecord {
+    guard !name.isEmpty, !name.utf8.contains(0) else {
+      throw SqlError.misuse("the name of a consumer can't be empty or contain a NUL byte")
+    }
+    let state = try LogState(db)
+    if let record = try ConsumerRecord(named: name, in: db) { return record }
+    let position = start == .log ? ChangePosition(history: state.end.history, number: 0, time: 0) : state.end
+    if start == .log { try state.check(position, in: db) }
+    try db.execute(
+      """
+      INSERT INTO main."sqlable_change_consumers" ("name", "history", "seq", "at", "isNew")
+      VALUES (\(name), \(position.history), \(position.number), \(position.time), \(start == .rows))
+      """)
+    guard let record = try ConsumerRecord(named: name, in: db) else {
+      throw SqlError.misuse("consumer \(name) was removed while it started")
+    }
+    return record
+  }
+
+  /// The current time in milliseconds since 1970.
+  static func now(_ db: SqliteDatabase) throws -> Int {
+    try db.query("SELECT \(sql: SQL(verbatim: ChangeTables.time))", as: Int.self)[0]
+  }
+
+  /// Moves the position. Throws `.changeLog(.ownerChanged)` if another loop owns the consumer or has moved it.
+  ///
+  /// - Parameter owner: The loop; nil for a consumer without an owner.
+  static func move(
+    _ name: String, from start: ChangePosition, to end: ChangePosition, owner: String?, in db: SqliteDatabase
+  ) throws {
+    try db.execute(
+      """
+      UPDATE main."sqlable_change_consumers" SET "seq" = \(end.number), "at" = \(end.time), "isNew" = 0
+      WHERE "name" = \(name) AND "owner" IS \(owner) AND "history" = \(start.history) AND "seq" = \(start.number)
+      """)
+    guard try db.query("SELECT changes()", as: Int.self) == [1] else { throw ownerChanged(name) }
+  }
+
+  static func ownerChanged(_ name: String) -> SqlError {
+    SqlError(
+      .changeLog(.ownerChanged),
+      message: "another loop has taken over consumer \(name); unacknowledged changes are delivered there",
+      table: ChangeTables.consumers)
+  }
+}
+
+/// The changes with which a new consumer starts. A consumer whose position is in the database continues there.
+public enum ConsumerStart: Sendable, Hashable {
+  /// All rows of the table, then the changes after them. No change between the rows and the changes is missing.
+  case rows
+  /// All changes in the log.
+  case log
+  /// Only changes that are committed later.
+  case now
+}

@@ -1,0 +1,182 @@
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+
+/// A log of all changes of some tables, in the database itself.
+///
+/// ```swift
+/// try ChangeLog(Bicycle.self, Person.self).create(db)
+/// // CREATE TABLE "sqlable_changes" …; CREATE TRIGGER "sqlable_changes_bicycle_insert" AFTER INSERT ON "bicycle" …
+/// for try await change in pool.changes(since: position) { … }
+/// ```
+///
+/// Triggers record the changes in the transaction of the writer. The log therefore contains the commits of all
+/// processes, such as the `sqlite3` shell and Python, and nothing of a transaction or savepoint that was rolled back.
+/// Cascades, upserts, changed keys and rows that REPLACE deletes are recorded too. The order of the log is the order of
+/// commits.
+///
+/// A change log is a value; threads can share it.
+public struct ChangeLog: Sendable, Hashable {
+  /// The values that the log keeps of each changed row.
+  public enum Values: String, Sendable, Hashable, Codable {
+    /// All columns, before and after the change.
+    case rows
+    /// The columns of the primary key, before and after the change. A table without a primary key has its rowid.
+    case keys
+  }
+
+  let tables: [TableInfo]
+  public let values: Values
+
+  /// Makes a log of the models' tables. Two logs can have tables of one database, each with its own `values`.
+  public init(_ models: any Sqlable.Type..., keeping values: Values = .rows) { self.init(models, keeping: values) }
+
+  public init(_ models: [any Sqlable.Type], keeping values: Values = .rows) {
+    func info(_ model: (some Sqlable).Type) -> TableInfo { .unchecked(model).declared }
+    self.init(tables: models.map { info($0) }, values: values)
+  }
+
+  private init(tables: [TableInfo], values: Values) { (self.tables, self.values) = (tables, values) }
+
+  /// Returns the log with another table that has a model's layout.
+  public func adding(_ model: (some Sqlable).Type, named name: String) -> ChangeLog {
+    ChangeLog(tables: tables + [TableInfo.unchecked(model).named(name).declared], values: values)
+  }
+
+  public static func == (left: ChangeLog, right: ChangeLog) -> Bool {
+    left.values == right.values && left.tables.elementsEqual(right.tables, by: ===)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(values)
+    for table in tables { hasher.combine(ObjectIdentifier(table)) }
+  }
+}
+
+extension ChangeLog {
+  /// Creates the log's tables and triggers, or replaces triggers that are out of date, in one transaction.
+  ///
+  /// ```swift
+  /// try db.transaction { db in
+  ///   try db.createTables(Person.self, Bicycle.self)
+  ///   try ChangeLog(Person.self, Bicycle.self).create(db)
+  /// }
+  /// ```
+  ///
+  /// The tables must exist, in the database's own file. Call `create` after each change of the schema, in the
+  /// transaction of that change: a trigger logs only the columns that the table had at the last `create`. A call that
+  /// finds everything up to date changes nothing.
+  ///
+  /// A trigger of the program that changes rows of its own table must be older than the log's triggers, or the log has
+  /// the changes of a row in the wrong order. `create` therefore also replaces triggers that are older than others.
+  ///
+  /// Throws `.schema(.missingTable)` for a missing table. Throws `.misuse` for a view, a virtual or full-text table, a
+  /// table of the log itself, and a table whose columns hide all names of the rowid. An error leaves the database
+  /// unchanged. Blocks the thread. In `async` code, use the overload for pools with `await`.
+  public func create(_ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line) throws {
+    try db.withTransaction(.immediate, file: file, line: line) { try createTriggers($0) }
+  }
+
+  /// Creates the log's tables and triggers on a pool without blocking the thread; see
+  /// ``create(_:file:line:)-(SqlDatabase,_,_)``.
+  public func create(_ pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line) async throws {
+    try await pool.transaction(file: file, line: line) { db in try createTriggers(db) }
+  }
+
+  /// Drops the triggers of the log's tables. Without a logged table, the log itself is dropped with all its changes.
+  ///
+  /// ```swift
+  /// try ChangeLog(Bicycle.self).drop(db)     // DROP TRIGGER "sqlable_changes_bicycle_insert"; …
+  /// ```
+  ///
+  /// Changes that are already logged stay while another table is logged. Tables without triggers of the log are
+  /// ignored. Blocks the thread. In `async` code, use the overload for pools with `await`.
+  public func drop(_ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line) throws {
+    try db.withTransaction(.immediate, file: file, line: line) { try dropTriggers($0) }
+  }
+
+  /// Drops the triggers of the log's tables on a pool without blocking the thread; see
+  /// ``drop(_:file:line:)-(SqlDatabase,_,_)``.
+  public func drop(_ pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line) async throws {
+    try await pool.transaction(file: file, line: line) { db in try dropTriggers(db) }
+  }
+
+  private func createTriggers(_ db: SqliteDatabase) throws {
+    for definition in ChangeTables.definitions { try db.execute(definition) }
+    for table in tables {
+      let shape = try db.running { try table.loggedTable(on: $0) }
+      let images = shape.images(values)
+      for addition in try db.running({ try $0.missingValueColumns(images.count) }) { try db.execute(addition) }
+      let entry = try LogEntry.current(of: shape, values, in: db)
+      let triggers = ChangeTriggers(table: shape, entry: entry, kept: values).all
+      guard try db.running({ try !$0.hasNewest(triggers, on: shape.name) }) else { continue }
+      try db.dropChangeTriggers(of: shape.name)
+      for trigger in triggers { try db.execute(SQL(verbatim: trigger.sql)) }
+    }
+  }
+
+  private func dropTriggers(_ db: SqliteDatabase) throws {
+    for table in tables {
+      try table.checkDeclarations()
+      try db.dropChangeTriggers(of: table.name)
+    }
+    let isUsed = try db.running { connection in
+      try connection.rows("SELECT name FROM main.sqlite_schema WHERE type = 'trigger'")
+        .contains { $0[0].foldedName.starts(with: ChangeTables.triggerPrefix.utf8) }
+    }
+    guard !isUsed else { return }
+    for name in ChangeTables.all { try db.execute("DROP TABLE IF EXISTS main.\(table: name)") }
+  }
+}
+
+extension TableInfo {
+  /// Returns the table as the database defines it. Throws if the log can't record its changes.
+  fileprivate func loggedTable(on connection: Connection) throws -> LoggedTable {
+    try checkDeclarations()
+    func refused(_ reason: String) -> SqlError {
+      SqlError.misuse("a change log can't record table \(name): \(reason)").at(table: name)
+    }
+    guard view == nil else { throw refused("it is a view") }
+    guard fullText?.isExternal != false else { throw refused("it is a full-text table") }
+    guard database == nil else { throw refused("it is in an attached file") }
+    guard !name.foldedName.starts(with: "sqlable_change".utf8) else { throw refused("it belongs to the change log") }
+    let found = try connection.rows("SELECT type, name, sql FROM main.sqlite_schema WHERE type IN ('table', 'view')")
+      .first { $0[1].isSameName(as: name) }
+    guard let found else {
+      throw SqlError(
+        .schema(.missingTable(name)), message: "the database has no table \(name); create it before its change log",
+        table: name)
+    }
+    guard found[0] == "table" else { throw refused("it is a view") }
+    guard found[2].virtualTableModule == nil else { throw refused("it is a virtual table") }
+    let table = try LoggedTable(named: found[1], on: connection)
+    guard table.isIdentifiable else { throw refused("its columns hide all names of the rowid") }
+    return table
+  }
+}
+
+extension Connection {
+  /// True if the table has exactly these triggers of the log, and no newer trigger.
+  fileprivate func hasNewest(_ triggers: [(name: String, sql: String)], on table: String) throws -> Bool {
+    let found = try self.triggers(of: table)
+    // A plan that rebuilds the table creates the triggers in another order, which does not matter among them.
+    let newest = Dictionary(found.suffix(triggers.count).map { ($0.name, $0.sql) }) { $1 }
+    return triggers.allSatisfy { newest[$0.name] == $0.sql } && !found.dropLast(triggers.count).contains { $0.isOfLog }
+  }
+
+  /// Returns the triggers of a table in the order of their creation.
+  func triggers(of table: String) throws -> [(name: String, sql: String, isOfLog: Bool)] {
+    try rows("SELECT name, sql, tbl_name FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY rowid")
+      .filter { $0[2].isSameName(as: table) }
+      .map { ($0[0], $0[1], $0[0].foldedName.starts(with: ChangeTables.triggerPrefix.utf8)) }
+  }
+}
+
+extension SqliteDatabase {
+  /// Drops the log's triggers on a table.
+  fileprivate func dropChangeTriggers(of table: String) throws {
+    for trigger in try running({ try $0.triggers(of: table) }) where trigger.isOfLog {
+      try execute("DROP TRIGGER main.\(table: trigger.name)")
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import SqlableCore
+
+/// The tables of the change log, in the database of the logged tables.
+///
+/// ```sql
+/// CREATE TABLE IF NOT EXISTS "sqlable_changes" (
+///   "seq" INTEGER PRIMARY KEY AUTOINCREMENT, "table" INTEGER, "kind" INTEGER, "at" INTEGER)
+/// ```
+///
+/// `sqlable_changes` has one row for each image: an insert and a delete have one image, an update has two, in this
+/// order. The columns `v0`, `v1` and so on have no type, so that each value keeps its storage class.
+enum ChangeTables {
+  static let log = "sqlable_changes"
+  /// The column lists of the logged tables. A table whose columns change gets another entry.
+  static let tables = "sqlable_change_tables"
+  /// Rows that a REPLACE might delete. SQLite calls no trigger for such a row; see ``ChangeTriggers``.
+  static let candidates = "sqlable_change_candidates"
+  static let history = "sqlable_change_history"
+  /// The positions and owners of the consumers.
+  static let consumers = "sqlable_change_consumers"
+
+  static let all = [log, tables, candidates, history, consumers]
+
+  /// The prefix of the triggers' names.
+  static let triggerPrefix = "sqlable_changes_"
+
+  /// The time of a change in milliseconds since 1970, as SQL. The time is the same for all rows of a statement.
+  static let time = "CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
+
+  static let definitions: [SQL] = [
+    """
+    CREATE TABLE IF NOT EXISTS "sqlable_changes" (
+      "seq" INTEGER PRIMARY KEY AUTOINCREMENT, "table" INTEGER, "kind" INTEGER, "at" INTEGER)
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS "sqlable_change_tables" (
+      "id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL, "kept" TEXT NOT NULL, "columns" TEXT NOT NULL,
+      "key" TEXT NOT NULL)
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS "sqlable_change_candidates" ("table" INTEGER, "row" INTEGER)
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS "sqlable_change_history" ("id" TEXT NOT NULL, "trimmed" INTEGER NOT NULL)
+    """,
+    // `claimed` is the time at which the owner loses its lease to another loop, unless the owner renews the lease.
+    """
+    CREATE TABLE IF NOT EXISTS "sqlable_change_consumers" (
+      "name" TEXT PRIMARY KEY, "history" TEXT NOT NULL, "seq" INTEGER NOT NULL, "at" INTEGER NOT NULL,
+      "isNew" INTEGER NOT NULL, "owner" TEXT, "claimed" INTEGER)
+    """,
+    """
+    INSERT INTO "sqlable_change_history" ("id", "trimmed") SELECT lower(hex(randomblob(16))), 0
+    WHERE NOT EXISTS (SELECT 1 FROM "sqlable_change_history")
+    """,
+  ]
+
+  /// The name of a column that stores a value of an image.
+  static func value(_ position: Int) -> String { "v\(position)" }
+}
+
+/// The image that a row of the log contains.
+enum ImageKind: Int {
+  case inserted = 1
+  case deleted = 2
+  case beforeUpdate = 3
+  case afterUpdate = 4
+}
+
+extension Connection {
+  /// Returns the statements that add columns for values to the log until it has `count` such columns.
+  func missingValueColumns(_ count: Int) throws -> [SQL] {
+    var statements: [SQL] = []
+    for table in [ChangeTables.log, ChangeTables.candidates] {
+      let names = Set(try rows("PRAGMA main.table_info(\(table.quotedName))").map { $0[1] })
+      for column in (0..<count).map(ChangeTables.value) where !names.contains(column) {
+        statements.append("ALTER TABLE main.\(table: table) ADD COLUMN \(column: column)")
+      }
+    }
+    return statements
+  }
+}

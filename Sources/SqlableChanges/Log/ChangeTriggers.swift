@@ -1,0 +1,193 @@
+import SqlableCore
+
+/// The triggers that log the changes of one table.
+///
+/// AFTER triggers log the images. SQLite calls no trigger for a row that REPLACE deletes, unless `recursive_triggers`
+/// is on. A BEFORE trigger therefore copies the rows with which a new row conflicts into a table of candidates. The
+/// AFTER trigger logs a delete for each candidate that is gone. A candidate stays in its table after OR IGNORE or an
+/// upsert; the next trigger of the logged table removes it.
+///
+/// The conflict clause of the writer's statement also applies to the statements of a trigger. No statement here can
+/// violate a constraint.
+struct ChangeTriggers {
+  let table: LoggedTable
+  /// The id of the table's entry in ``ChangeTables/tables``.
+  let entry: Int
+  let kept: ChangeLog.Values
+
+  private var name: String { table.name.quotedName }
+  private var images: [String] { table.images(kept) }
+  private var values: String { images.indices.map { ChangeTables.value($0).quotedName }.joined(separator: ", ") }
+  private var log: String { ChangeTables.log.quotedName }
+  private var candidates: String { ChangeTables.candidates.quotedName }
+
+  /// The triggers with their names. The triggers of a table must be newer than its other triggers: SQLite calls the
+  /// newest trigger first, so that the log has a row's change before the changes by other triggers.
+  var all: [(name: String, sql: String)] {
+    let hasChanged = keyChange.map { "(\($0)) AND " } ?? ""
+    let parts = [
+      ("before_insert", "BEFORE INSERT", " WHEN \(conflictExists(besides: nil))", note(besides: nil)),
+      (
+        "before_update", "BEFORE UPDATE", " WHEN \(hasChanged)(\(conflictExists(besides: "old")))",
+        note(besides: "old")
+      ),
+      ("insert", "AFTER INSERT", "", [logReplaced, forget, image(.inserted, "new")]),
+      (
+        "update", "AFTER UPDATE", "",
+        [forgetOld, logReplaced, forget, image(.beforeUpdate, "old"), image(.afterUpdate, "new")] + ownUpdate
+      ),
+      ("delete", "AFTER DELETE", "", table.deletesItself ? ownDelete : [forgetOld, image(.deleted, "old")]),
+    ]
+    return parts.map { suffix, event, condition, body in
+      let trigger = "\(ChangeTables.triggerPrefix)\(table.name)_\(suffix)"
+      let text = body.map { "\($0);" }.joined(separator: " ")
+      return (trigger, "CREATE TRIGGER \(trigger.quotedName) \(event) ON \(name)\(condition) BEGIN \(text) END")
+    }
+  }
+
+  // MARK: Images
+
+  private func list(of row: String) -> String { images.map { "\(row).\($0.quotedName)" }.joined(separator: ", ") }
+
+  private var insertImage: String { "INSERT INTO \(log) (\"table\", \"kind\", \"at\", \(values))" }
+
+  private func head(_ kind: ImageKind) -> String { "\(entry), \(kind.rawValue), \(ChangeTables.time)" }
+
+  private func image(_ kind: ImageKind, _ row: String) -> String {
+    "\(insertImage) VALUES (\(head(kind)), \(list(of: row)))"
+  }
+
+  // MARK: Rows
+
+  /// A condition that two rows are the same row.
+  private func isSame(_ left: String, _ right: String) -> String {
+    guard let rowid = table.rowid else {
+      return table.rowKey.map { term in
+        "\(left).\(term.expression) COLLATE \(term.collation.quotedName) = \(right).\(term.expression)"
+      }.joined(separator: " AND ")
+    }
+    return "\(left).\(rowid) = \(right).\(rowid)"
+  }
+
+  /// A condition that a candidate is a copy of a row.
+  ///
+  /// - Parameter candidate: The alias or the quoted name of the table of candidates. Without it, a column of the logged
+  ///   table could have the name.
+  private func isCopy(of row: String, _ candidate: String) -> String {
+    guard let rowid = table.rowid else {
+      return table.rowKey.map { term in
+        let position = images.firstIndex { $0.isExactly(term.column ?? "") } ?? 0
+        let value = ChangeTables.value(position).quotedName
+        return "\(row).\(term.expression) COLLATE \(term.collation.quotedName) = \(candidate).\(value)"
+      }.joined(separator: " AND ")
+    }
+    return "\(row).\(rowid) = \(candidate).\"row\""
+  }
+
+  // MARK: Conflicts
+
+  /// A column of the new row. OR REPLACE stores the default for a NULL that the column does not accept.
+  private func new(_ column: String) -> String {
+    guard let replacement = table.columns.first(where: { $0.name.isExactly(column) })?.replacement else {
+      return "new.\(column.quotedName)"
+    }
+    return "coalesce(new.\(column.quotedName), (\(replacement)))"
+  }
+
+  /// The conditions that an existing row `t` conflicts with the new row, one for each unique index.
+  private var conflicts: [String] {
+    let conflicts = table.uniques.map { index in
+      let terms = index.terms.map { term in
+        guard let column = term.column else {
+          let row = table.columns.map { "\(new($0.name)) AS \($0.name.quotedName)" }.joined(separator: ", ")
+          return "(\(term.expression)) COLLATE \(term.collation.quotedName) = "
+            + "(SELECT \(term.expression) FROM (SELECT \(row)))"
+        }
+        return "t.\(column.quotedName) COLLATE \(term.collation.quotedName) = \(new(column))"
+      }
+      return (terms + (index.condition.map { ["(\($0))"] } ?? [])).joined(separator: " AND ")
+    }
+    return (table.rowid.map { ["t.\($0) = new.\($0)"] } ?? []) + conflicts
+  }
+
+  private func conflictExists(besides row: String?) -> String {
+    conflicts.map { conflict in
+      let other = row.map { " AND NOT (\(isSame("t", $0)))" } ?? ""
+      return "EXISTS (SELECT 1 FROM \(name) AS t WHERE \(conflict)\(other))"
+    }.joined(separator: " OR ")
+  }
+
+  /// A condition that an update changed a value on which a conflict depends; nil if any column can matter.
+  private var keyChange: String? {
+    guard table.uniques.allSatisfy(\.isPlain) else { return nil }
+    var names: [String] = []
+    for name in table.uniques.flatMap({ $0.terms.compactMap(\.column) }) where !names.contains(where: name.isExactly) {
+      names.append(name)
+    }
+    let columns = names.map { "new.\($0.quotedName) COLLATE BINARY IS NOT old.\($0.quotedName)" }
+    return ((table.rowid.map { ["new.\($0) IS NOT old.\($0)"] } ?? []) + columns).joined(separator: " OR ")
+  }
+
+  /// Copies the rows that conflict with the new row.
+  private func note(besides row: String?) -> [String] {
+    let any = conflicts.map { "(\($0))" }.joined(separator: " OR ")
+    let other = row.map { " AND NOT (\(isSame("t", $0)))" } ?? ""
+    let rowid = table.rowid.map { "t.\($0)" } ?? "NULL"
+    return [
+      forget,
+      "INSERT INTO \(candidates) (\"table\", \"row\", \(values)) SELECT \(entry), \(rowid), \(list(of: "t")) "
+        + "FROM \(name) AS t WHERE (\(any))\(other)",
+    ]
+  }
+
+  /// Removes the table's candidates. A negative entry marks a candidate whose delete is already logged.
+  private var forget: String {
+    "DELETE FROM \(candidates) WHERE \"table\" = \(entry)\(table.deletesItself ? " OR \"table\" = -\(entry)" : "")"
+  }
+
+  private var forgetOld: String {
+    "DELETE FROM \(candidates) WHERE \"table\" = \(entry) AND \(isCopy(of: "old", candidates))"
+  }
+
+  private func isGone(_ candidate: String) -> String {
+    "NOT EXISTS (SELECT 1 FROM \(name) AS t WHERE \(isCopy(of: "t", candidate)))"
+  }
+
+  /// Logs a delete for each candidate that is gone, or whose place the new row has taken.
+  private var logReplaced: String { logGone("(\(isCopy(of: "new", "c"))) OR \(isGone("c"))") }
+
+  private func logGone(_ condition: String) -> String {
+    let copied = images.indices.map { "c.\(ChangeTables.value($0).quotedName)" }.joined(separator: ", ")
+    return "\(insertImage) SELECT \(head(.deleted)), \(copied) FROM \(candidates) AS c "
+      + "WHERE c.\"table\" = \(entry) AND (\(condition))"
+  }
+
+  // MARK: Tables that reference themselves
+
+  /// Logs the change that a foreign key made to the updated row itself. SQLite runs the action of the foreign key
+  /// first, so the log already has that change, before the update that caused it.
+  private var ownUpdate: [String] {
+    guard table.updatesItself else { return [] }
+    let differs = images.map { "t.\($0.quotedName) COLLATE BINARY IS NOT new.\($0.quotedName)" }
+    let kinds = (ImageKind.beforeUpdate.rawValue, ImageKind.afterUpdate.rawValue)
+    let columns = images.map { "CASE k.kind WHEN \(kinds.0) THEN new.\($0.quotedName) ELSE t.\($0.quotedName) END" }
+    return [
+      "\(insertImage) SELECT \(entry), k.kind, \(ChangeTables.time), \(columns.joined(separator: ", ")) "
+        + "FROM \(name) AS t, (SELECT \(kinds.0) AS kind UNION ALL SELECT \(kinds.1)) AS k "
+        + "WHERE \(isSame("t", "new")) AND (\(differs.joined(separator: " OR "))) ORDER BY k.kind"
+    ]
+  }
+
+  /// Logs the deleted row, and the candidates that are gone. UPDATE OR REPLACE can delete a row whose children include
+  /// the updated row. Then SQLite calls no AFTER UPDATE trigger, which would log the replaced row.
+  private var ownDelete: [String] {
+    let isMarked = "\"table\" = -\(entry) AND \(isCopy(of: "old", candidates))"
+    return [
+      "\(insertImage) SELECT \(head(.deleted)), \(list(of: "old")) "
+        + "WHERE NOT EXISTS (SELECT 1 FROM \(candidates) WHERE \(isMarked))",
+      "DELETE FROM \(candidates) WHERE \"table\" IN (\(entry), -\(entry)) AND \(isCopy(of: "old", candidates))",
+      logGone(isGone("c")),
+      "UPDATE \(candidates) SET \"table\" = -\(entry) WHERE \"table\" = \(entry) AND \(isGone(candidates))",
+    ]
+  }
+}

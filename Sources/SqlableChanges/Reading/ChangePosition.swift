@@ -1,0 +1,58 @@
+import FoundationEssentials
+import SqlableCore
+
+/// A position in a database's change log: the end of one logged change.
+///
+/// ```swift
+/// let position = try await pool.changePosition()
+/// response.headers["Last-Event-ID"] = position.description
+/// for try await change in pool.changes(since: position) { … }
+/// ```
+///
+/// A position names the history of its database. A position from another database throws `.changeLog(.otherHistory)`
+/// where changes are read. So does a position whose change a restore to an earlier point has undone.
+///
+/// Positions of one history are ordered like their changes. Between positions of different histories, the order has no
+/// meaning. ``description`` and the encoded form are one short text without blanks.
+public struct ChangePosition: Sendable, Hashable {
+  /// The random name of the history.
+  let history: String
+  /// The number of the change in the log; 0 before the first change.
+  let number: Int
+  /// The time of the change in milliseconds since 1970. After a restore, another change can have the same number, but
+  /// a later time.
+  let time: Int
+}
+
+extension ChangePosition: Comparable {
+  public static func < (left: ChangePosition, right: ChangePosition) -> Bool {
+    (left.history, left.number, left.time) < (right.history, right.number, right.time)
+  }
+}
+
+extension ChangePosition: LosslessStringConvertible {
+  public var description: String { "\(history)-\(number)-\(time)" }
+
+  /// Makes a position from its description; nil for any other text.
+  public init?(_ description: String) {
+    let parts = description.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 3, !parts[0].isEmpty, let number = Int(parts[1]), number >= 0, let time = Int(parts[2])
+    else { return nil }
+    self.init(history: String(parts[0]), number: number, time: time)
+  }
+}
+
+extension ChangePosition: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let position = ChangePosition(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a position in a change log")
+    }
+    self = position
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}

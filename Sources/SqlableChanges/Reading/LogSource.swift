@@ -1,0 +1,198 @@
+import SqlableCore
+import SqlableSchema
+
+/// A part of the log, read in one snapshot.
+struct LogPage<Element: Sendable>: Sendable {
+  var elements: [Element] = []
+  /// The position up to which the log was read.
+  var end: ChangePosition
+  /// True if the snapshot has no more changes.
+  var isLast: Bool
+  /// The end of the log in the snapshot.
+  var snapshotEnd: ChangePosition
+}
+
+/// A reader of logged changes, as elements of one type.
+final class LogSource<Element: Sendable>: Sendable {
+  /// The query of some tables' images in the log, for one version of the schema.
+  struct Query: Sendable {
+    /// The SQL of the selected values.
+    let values: String
+    let entries: [LogEntry]
+  }
+
+  private let query: @Sendable (SqliteDatabase) throws -> Query
+  private let decode: @Sendable (SqliteDatabase, SQL, Query, String) throws -> [(Element, ChangePosition)?]
+  private let known = LockedValue<(version: Int64, query: Query)?>(nil)
+
+  /// - Parameter decode: Runs the query, and returns an element for each image. The first image of an update has none.
+  init(
+    query: @escaping @Sendable (SqliteDatabase) throws -> Query,
+    decode: @escaping @Sendable (SqliteDatabase, SQL, Query, String) throws -> [(Element, ChangePosition)?]
+  ) {
+    (self.query, self.decode) = (query, decode)
+  }
+
+  /// The maximum number of images that one read returns.
+  static var pageLength: Int { 1_000 }
+
+  /// Reads the changes after a position. Call this method in a transaction.
+  ///
+  /// - Parameter last: The number of the last change to read; nil for all changes of the snapshot.
+  func page(after position: ChangePosition, upTo last: ChangePosition? = nil, in db: SqliteDatabase) throws
+    -> LogPage<Element>
+  {
+    let state = try LogState(db)
+    try state.check(position, in: db)
+    let query = try currentQuery(db)
+    let end = last ?? state.end
+    guard position.number < end.number else { return LogPage(end: position, isLast: true, snapshotEnd: state.end) }
+    let entries = query.entries.map { "\($0.id)" }.joined(separator: ", ")
+    let sql: SQL = """
+      SELECT "seq", "kind", "at", \(sql: SQL(verbatim: query.values)) FROM main."sqlable_changes"
+      WHERE "seq" > \(position.number) AND "seq" <= \(end.number) AND "table" IN (\(sql: SQL(verbatim: entries)))
+      ORDER BY "seq" LIMIT \(Self.pageLength)
+      """
+    let images = try decode(db, sql, query, state.end.history)
+    let elements = images.compactMap(\.self)
+    guard images.count == Self.pageLength else {
+      return LogPage(elements: elements.map(\.0), end: end, isLast: true, snapshotEnd: state.end)
+    }
+    // The next page begins with both images of an update whose second image is not on this page.
+    guard let last = elements.last else {
+      let message = "can't read the change log: changes after number \(position.number) have no second image"
+      throw SqlError(.schema(.mismatch(message)), message: message, table: ChangeTables.log)
+    }
+    return LogPage(elements: elements.map(\.0), end: last.1, isLast: false, snapshotEnd: state.end)
+  }
+
+  private func currentQuery(_ db: SqliteDatabase) throws -> Query {
+    let version = try db.running { try $0.schemaVersion() }
+    if let known = known.withLock({ $0 }), known.version == version { return known.query }
+    let query = try query(db)
+    known.withLock { $0 = (version, query) }
+    return query
+  }
+}
+
+extension LogSource<LoggedChange> {
+  /// Makes a reader of the changes of all logged tables.
+  convenience init() {
+    self.init { db in
+      let entries = try LogEntry.all(in: db)
+      for entry in entries.current { try entry.checkIsCurrent(in: db) }
+      let count = entries.map(\.columns.count).max() ?? 0
+      let values = ["\"table\""] + (0..<count).map { ChangeTables.value($0).quotedName }
+      return Query(values: values.joined(separator: ", "), entries: entries)
+    } decode: { db, sql, query, history in
+      let entries = Dictionary(query.entries.map { ($0.id, $0) }) { $1 }
+      var before: DynamicRow?
+      return try db.query(sql, as: Int.self, Int.self, Int.self, Int.self, DynamicRow.self).map { image in
+        let (number, kind, time, table, row) = image
+        guard let entry = entries[table], let kind = ImageKind(rawValue: kind) else { return nil }
+        let values = DynamicRow(columns: entry.columns, values: Array(row.values.prefix(entry.columns.count)))
+        defer { before = kind == .beforeUpdate ? values : nil }
+        if kind == .beforeUpdate || kind == .afterUpdate && before == nil { return nil }
+        let position = ChangePosition(history: history, number: number, time: time)
+        let change = LoggedChange(
+          position: position, time: position.date, table: entry.table, change: kind.change,
+          old: kind == .deleted ? values : before, new: kind == .deleted ? nil : values, key: entry.key)
+        return (change, position)
+      }
+    }
+  }
+}
+
+extension ImageKind {
+  fileprivate var change: Change {
+    switch self {
+    case .inserted: .insert
+    case .deleted: .delete
+    case .beforeUpdate, .afterUpdate: .update
+    }
+  }
+}
+
+extension LogSource {
+  /// Makes a reader of the changes of a model's table.
+  convenience init<Model: Sqlable & Sendable>(_ table: TableInfo) where Element == LoggedModelChange<Model> {
+    self.init { db in
+      try Query(of: table, in: db)
+    } decode: { db, sql, _, history in
+      var before: Model?
+      return try db.query(sql, as: Int.self, Int.self, Int.self, Model.self).map { number, kind, time, model in
+        let position = ChangePosition(history: history, number: number, time: time)
+        let row: LoggedRow<Model>
+        switch ImageKind(rawValue: kind) {
+        case .inserted: row = .insert(model)
+        case .deleted: row = .delete(model)
+        case .afterUpdate:
+          guard let old = before else { return nil }
+          row = .update(old: old, new: model)
+        case .beforeUpdate, nil:
+          before = model
+          return nil
+        }
+        before = nil
+        return (LoggedModelChange(position: position, time: position.date, row: row), position)
+      }
+    }
+  }
+}
+
+extension LogSource.Query {
+  /// Makes the query of a model's columns. Values of an older entry are read by name. A column that the entry lacks has
+  /// its declared default.
+  fileprivate init(of table: TableInfo, in db: SqliteDatabase) throws {
+    let entries = try LogEntry.all(in: db).filter { $0.table.isSameName(as: table.name) }
+    guard let latest = entries.last else {
+      throw SqlError.misuse("table \(table.name) has no change log; create one with ChangeLog(…).create(db)")
+        .at(table: table.name)
+    }
+    try latest.checkIsCurrent(in: db)
+    guard entries.allSatisfy({ $0.kept == .rows }) else {
+      throw SqlError.misuse(
+        "the change log of table \(table.name) keeps only keys; read it with changes(since:)"
+      ).at(table: table.name)
+    }
+    let declared = try db.running { connection in
+      var reader = SchemaReader(try TableDefinition(table).createTable(for: connection))
+      return try reader.table()
+    }
+    let values = table.columns.map { column in
+      let missing = declared[column: column.name]?.defaultValue.map { "(\($0.text))" } ?? "NULL"
+      let terms = entries.map { entry in
+        entry.columns.firstIndex { $0.isSameName(as: column.name) }.map { ChangeTables.value($0).quotedName } ?? missing
+      }
+      guard let last = terms.last, terms.contains(where: { $0 != last }) else { return terms.last ?? missing }
+      let cases = zip(entries, terms).map { "WHEN \($0.id) THEN \($1)" }.joined(separator: " ")
+      return "CASE \"table\" \(cases) END"
+    }
+    self.init(values: values.joined(separator: ", "), entries: entries)
+  }
+}
+
+extension [LogEntry] {
+  /// The latest entry of each table.
+  var current: [LogEntry] {
+    Dictionary(map { ($0.table.foldedName, $0) }) { $1 }.values.sorted { $0.id < $1.id }
+  }
+}
+
+extension LogEntry {
+  /// Throws `.schema(.mismatch)` if the table's columns or triggers have changed since the log's triggers were created.
+  ///
+  /// A table that was dropped, or whose log was dropped, records nothing more; its old changes can be read.
+  func checkIsCurrent(in db: SqliteDatabase) throws {
+    try db.running { connection in
+      let triggers = try connection.triggers(of: table)
+      guard triggers.contains(where: \.isOfLog) else { return }
+      let shape = try LoggedTable(named: table, on: connection)
+      let isSame = shape.images(kept).areExactly(columns)
+      guard !isSame || triggers.suffix(5).contains(where: { !$0.isOfLog }) else { return }
+      let reason = isSame ? "has a trigger that is newer than its change log" : "has other columns than its change log"
+      let message = "table \(table) \(reason); run ChangeLog(…).create(db) again"
+      throw SqlError(.schema(.mismatch(message)), message: message, table: table)
+    }
+  }
+}

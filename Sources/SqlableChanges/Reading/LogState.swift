@@ -1,0 +1,74 @@
+import SqlableCore
+
+/// The ends of a database's change log in one snapshot.
+struct LogState {
+  /// The position of the last logged change.
+  let end: ChangePosition
+  /// The number of the last change that was deleted from the log; 0 if the log is complete.
+  let trimmed: Int
+
+  init(_ db: SqliteDatabase) throws {
+    let sql: SQL = """
+      SELECT h."id", h."trimmed", coalesce(l."seq", 0), coalesce(l."at", 0) FROM main."sqlable_change_history" AS h
+      LEFT JOIN (SELECT "seq", "at" FROM main."sqlable_changes" ORDER BY "seq" DESC LIMIT 1) AS l
+      """
+    let rows: [(String, Int, Int, Int)]
+    do {
+      rows = try db.query(sql, as: String.self, Int.self, Int.self, Int.self)
+    } catch let error as SqlError {
+      guard case .schema(.missingTable) = error.kind else { throw error }
+      throw LogState.missing
+    }
+    guard let (history, trimmed, number, time) = rows.first else { throw LogState.missing }
+    end = ChangePosition(history: history, number: number, time: time)
+    self.trimmed = trimmed
+  }
+
+  private static var missing: SqlError {
+    SqlError(
+      .schema(.missingTable(ChangeTables.log)),
+      message: "the database has no change log; create one with ChangeLog(…).create(db)", table: ChangeTables.log)
+  }
+
+  /// Throws `.changeLog` if the log does not have all changes after a position.
+  func check(_ position: ChangePosition, in db: SqliteDatabase) throws {
+    guard position.history == end.history else { throw LogState.otherHistory }
+    if position == end { return }
+    if position.number > 0 {
+      let times = try db.query(
+        "SELECT \"at\" FROM main.\"sqlable_changes\" WHERE \"seq\" = \(position.number)", as: Int.self)
+      if let time = times.first {
+        guard time == position.time else { throw LogState.otherHistory }
+        return
+      }
+      guard position.number <= trimmed else { throw LogState.otherHistory }
+    }
+    guard trimmed == 0 else {
+      throw SqlError(
+        .changeLog(.trimmed),
+        message: "changes after the position were deleted from the change log; start again with all rows",
+        table: ChangeTables.log)
+    }
+  }
+
+  private static var otherHistory: SqlError {
+    SqlError(
+      .changeLog(.otherHistory),
+      message: "the change log does not have the position: it is from another database, or a restore undid its change",
+      table: ChangeTables.log)
+  }
+}
+
+extension SqlDatabase {
+  /// Returns the position of the last logged change, of all commits that the call sees.
+  ///
+  /// ```swift
+  /// let (bikes, position) = try db.read { db in (try Bicycle.read().run(db), try db.changePosition()) }
+  /// ```
+  ///
+  /// In one read with a query, the position belongs to the snapshot of the query. Throws `.schema(.missingTable)` if
+  /// the database has no change log. Blocks the thread. In `async` code, use the overload for pools with `await`.
+  public func changePosition(file: StaticString = #fileID, line: UInt = #line) throws -> ChangePosition {
+    try withTransaction(.deferred, file: file, line: line) { try LogState($0).end }
+  }
+}

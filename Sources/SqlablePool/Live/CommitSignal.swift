@@ -1,0 +1,77 @@
+import SqlableCore
+
+/// A signal of commits that might have changed rows of a table, for one waiting task.
+///
+/// The signal reads nothing. Commits of the pool set it if they changed the table. Commits of other processes, restores
+/// and schema changes always set it.
+package final class CommitSignal: FollowedLiveQuery {
+  private struct State {
+    var isSet = false
+    var isEnded = false
+    var waiter: Waiter?
+  }
+
+  let number: Int
+  let priority = Task.currentPriority
+  private let feed: PoolFeed
+  private let state = LockedValue(State())
+
+  /// - Parameter columns: The columns whose updates set the signal. Inserts and deletes always set it.
+  package init(_ pool: SqlitePool, table: String, columns: [String]) {
+    feed = pool.feed
+    number = feed.newNumber()
+    feed.add(self, number)
+    let names = Set(columns.map(\.foldedName))
+    feed.expect(ReadColumns(tables: [table.foldedName: names]), RowRule(), number)
+    feed.loopBegins()
+  }
+
+  deinit {
+    feed.remove(number)
+    feed.loopEnds()
+  }
+
+  /// Waits for a commit since the last call; returns false if the pool was closed or the task is cancelled.
+  ///
+  /// Read the table after this method returns true. Before the first call, read the table after creating the signal.
+  package func wait(isolation actor: isolated (any Actor)?) async -> Bool {
+    while !Task.isCancelled {
+      let waiter = Waiter()
+      let isReady = state.withLock { state -> Bool? in
+        if state.isSet {
+          state.isSet = false
+          return true
+        }
+        if state.isEnded { return false }
+        state.waiter = waiter
+        return nil
+      }
+      if let isReady { return isReady }
+      guard await waiter.wait(isolation: actor) else { return false }
+    }
+    return false
+  }
+
+  /// Sets the signal, and wakes the waiting task.
+  package func wake() { set()?.wake() }
+
+  private func set() -> Waiter? {
+    state.withLock { state in
+      state.isSet = true
+      return state.waiter.take()
+    }
+  }
+
+  func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches) {
+    if let waiter = set() { matches.wake([waiter]) }
+  }
+
+  func end(_ matches: inout Matches) {
+    let waiter = state.withLock { state in
+      state.isEnded = true
+      return state.waiter.take()
+    }
+    matches.keep(self)
+    if let waiter { matches.wake([waiter]) }
+  }
+}

@@ -1,0 +1,160 @@
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableChanges
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
+/// The examples of `Docs/ChangeLog.md`.
+@Suite struct ChangeLogGuide {
+  private final class Index: Sendable {
+    private let bikes = LockedValue<[String: Bicycle]>([:])
+
+    var names: [String] { bikes.withLock { $0.keys.sorted() } }
+
+    func removeAll() { bikes.withLock { $0 = [:] } }
+    func add(_ bike: Bicycle) { bikes.withLock { $0[bike.name] = bike } }
+    func remove(_ bike: Bicycle) { bikes.withLock { $0[bike.name] = nil } }
+
+    func replace(_ old: Bicycle, with new: Bicycle) {
+      remove(old)
+      add(new)
+    }
+  }
+
+  private func createLog(_ db: SqliteDatabase) throws {
+    try db.transaction { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try ChangeLog(Person.self, Bicycle.self).create(db)
+    }
+  }
+
+  private func follow(_ pool: SqlitePool, _ index: Index) async throws {
+    for try await batch in pool.changes(on: Bicycle.self, as: "search-index") {
+      if batch.isSnapshot { index.removeAll() }
+      for try await change in batch.changes {
+        switch change.row {
+        case .insert(let bike): index.add(bike)
+        case .update(let old, let new): index.replace(old, with: new)
+        case .delete(let bike): index.remove(bike)
+        }
+      }
+      try await batch.acknowledge()
+    }
+  }
+
+  @Test func anIndexFollowsTheTable() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try newPool(in: directory)
+      try await pool.transaction { db in try createLog(db) }
+      try await Bicycle(name: "Rover", color: "red").insert().run(pool)
+      let index = Index()
+      let task = Task { try await follow(pool, index) }
+      try await until { index.names == ["Rover"] }
+      try await Bicycle(name: "Dahon", color: "red").insert().run(pool)
+      try await until { index.names == ["Dahon", "Rover"] }
+      try await Bicycle.delete(Bicycle.name == "Rover").run(pool)
+      try await until { index.names == ["Dahon"] }
+      try await Bicycle.updateAll(Bicycle.name.set(to: "Brompton")).run(pool)
+      try await until { index.names == ["Brompton"] }
+      try await pool.close()
+      try await task.value
+    }
+  }
+
+  @Test func logsOfKeys() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try ChangeLog(Bicycle.self, keeping: .keys).create(db)
+      try ChangeLog(Bicycle.self).drop(db)
+      #expect(try !db.tableExists("sqlable_changes"))
+    }
+  }
+
+  @Test func changesSinceAPosition() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try newPool(in: directory)
+      try await pool.transaction { db in try createLog(db) }
+      let sent = Collected<String>()
+      @Sendable func send(_ row: LoggedRow<Bicycle>, id: String) async throws { sent.append(id) }
+      @Sendable func sendChanges() async throws {
+        let position = try await pool.changePosition()
+        try await Bicycle(name: "Rover", color: "red").insert().run(pool)
+        for try await change in pool.changes(on: Bicycle.self, since: position) {
+          try await send(change.row, id: change.position.description)
+        }
+      }
+      @Sendable func printChanges(_ position: ChangePosition) async throws {
+        for try await change in pool.changes(since: position) {
+          if let row = change.new ?? change.old { print(change.table, change.change, row) }
+        }
+      }
+      func list() async throws -> ChangePosition {
+        let (bikes, position) = try await pool.read { db in (try Bicycle.read().run(db), try db.changePosition()) }
+        #expect(bikes.count == 1)
+        return position
+      }
+      let task = Task { try await sendChanges() }
+      try await until { sent.values.count == 1 }
+      let position = try await list()
+      #expect(position.description == sent.values.first)
+      let other = Task { try await printChanges(position) }
+      try await pool.close()
+      try await task.value
+      try await other.value
+    }
+  }
+
+  @Test func aTotalCountsEachBikeOnce() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try newPool(in: directory)
+      try await pool.transaction { db in
+        try createLog(db)
+        try db.execute("CREATE TABLE total (bikes INTEGER)")
+        try db.execute("INSERT INTO total VALUES (0)")
+      }
+      @Sendable func count() async throws {
+        try await pool.consume("totals", on: Bicycle.self) { db, change in
+          guard case .insert = change.row else { return }
+          try db.execute("UPDATE total SET bikes = bikes + 1")
+        }
+      }
+      let task = Task { try await count() }
+      for number in 1...10 { try await Bicycle(name: "\(number)", color: "red").insert().run(pool) }
+      try await until { (try? pool.query("SELECT bikes FROM total", as: Int.self)) == [10] }
+      for consumer in try await pool.changeConsumers() {
+        print(consumer.name, consumer.lag, consumer.delay, consumer.isOwned)
+      }
+      try await ChangeLog.trim(pool, keeping: .unacknowledged, .age(.seconds(86_400)))
+      try await ChangeLog.trim(pool, keeping: .count(1_000_000))
+      #expect(try await pool.changeConsumers().map(\.name) == ["totals"])
+      try await pool.close()
+      try await task.value
+    }
+  }
+
+  @Test func createAfterAChangeOfTheSchema() throws {
+    try withDatabase { db in
+      try createLog(db)
+      try db.transaction { db in
+        try db.createTable(Bicycle.self)
+        try ChangeLog(Person.self, Bicycle.self).create(db)
+      }
+    }
+  }
+
+  @Test func otherProgramsReadTheLog() throws {
+    try withDatabase { db in
+      try createLog(db)
+      try Person(id: nil, name: "Ada").insert().run(db)
+      let sql: SQL = """
+        SELECT t."name", c.* FROM "sqlable_changes" AS c JOIN "sqlable_change_tables" AS t ON t."id" = c."table"
+        """
+      let rows = try db.query(sql, as: DynamicRow.self)
+      #expect(rows.map { $0.values[0] } == ["person"])
+      #expect(try rows[0].get("v1", as: String.self) == "Ada")
+    }
+  }
+}

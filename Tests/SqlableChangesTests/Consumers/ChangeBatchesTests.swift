@@ -1,0 +1,240 @@
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableChanges
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
+@Suite struct ChangeBatchesTests {
+  /// Calls `body` with a pool whose table of members is logged.
+  private func withLog(_ body: (SqlitePool) async throws -> Void) async throws {
+    try await withMembers { pool in
+      try await ChangeLog(Member.self).create(pool)
+      try await body(pool)
+    }
+  }
+
+  private func ids(_ batch: ChangeBatch<Member>?) async throws -> [Int] {
+    try await batch?.all().map { change in
+      switch change.row {
+      case .insert(let member): member.id
+      case .update(_, let member): member.id
+      case .delete(let member): -member.id
+      }
+    } ?? []
+  }
+
+  private func batches(
+    _ pool: SqlitePool, _ start: ConsumerStart = .now, lease: Duration = .seconds(10)
+  ) -> ChangeBatches<Member>.Iterator {
+    pool.changes(on: Member.self, as: "copy", startingWith: start, lease: lease).makeAsyncIterator()
+  }
+
+  private func insert(_ ids: ClosedRange<Int>, _ pool: SqlitePool) async throws {
+    try await Member.insert(ids.map { Member(id: $0, name: "m") }).run(pool)
+  }
+
+  @Test func aNewConsumerStartsWithTheRowsAndContinuesWithoutAGap() async throws {
+    try await withLog { pool in
+      try await insert(1...3, pool)
+      var loop = batches(pool, .rows)
+      let rows = try await loop.next()
+      #expect(rows?.isSnapshot == true)
+      try await insert(4...4, pool)
+      #expect(try await ids(rows) == [1, 2, 3, 4])
+      try await insert(5...5, pool)
+      let next = try await loop.next()
+      #expect(next?.isSnapshot == false)
+      #expect(try await ids(next) == [5])
+    }
+  }
+
+  @Test func aSnapshotThatIsNotAcknowledgedIsDeliveredAgain() async throws {
+    try await withLog { pool in
+      try await insert(1...2, pool)
+      do {
+        var loop = batches(pool, .rows)
+        #expect(try await ids(loop.next()) == [1, 2])
+      }
+      var loop = batches(pool, .rows)
+      let again = try await loop.next()
+      #expect(again?.isSnapshot == true)
+      #expect(try await ids(again) == [1, 2])
+    }
+  }
+
+  @Test func aConsumerStartsWithTheLogOrWithLaterChanges() async throws {
+    try await withLog { pool in
+      try await insert(1...2, pool)
+      var log = pool.changes(on: Member.self, as: "log", startingWith: .log).makeAsyncIterator()
+      #expect(try await ids(log.next()) == [1, 2])
+      var now = pool.changes(on: Member.self, as: "now", startingWith: .now).makeAsyncIterator()
+      let first = Task { [ids] in
+        var loop = now
+        defer { now = loop }
+        return try await ids(loop.next())
+      }
+      try await until { (try? pool.query("SELECT count(*) FROM sqlable_change_consumers", as: Int.self)) == [2] }
+      try await insert(3...3, pool)
+      #expect(try await first.value == [3])
+    }
+  }
+
+  @Test func aLaterLoopStartsWithTheFirstChangeThatIsNotAcknowledged() async throws {
+    try await withLog { pool in
+      do {
+        var loop = batches(pool, .log)
+        try await insert(1...2, pool)
+        let batch = try await loop.next()
+        #expect(try await ids(batch) == [1, 2])
+        try await batch?.acknowledge()
+        try await insert(3...3, pool)
+        #expect(try await ids(loop.next()) == [3])
+      }
+      var loop = batches(pool)
+      #expect(try await ids(loop.next()) == [3])
+    }
+  }
+
+  @Test func askingForTheNextBatchAcknowledgesThePreviousOne() async throws {
+    try await withLog { pool in
+      do {
+        var loop = batches(pool, .log)
+        try await insert(1...2, pool)
+        _ = try await loop.next()
+        try await insert(3...3, pool)
+        _ = try await loop.next()
+      }
+      var loop = batches(pool)
+      #expect(try await ids(loop.next()) == [3])
+    }
+  }
+
+  @Test func theChangesOfACommitAreInOneBatch() async throws {
+    try await withLog { pool in
+      var loop = batches(pool, .log)
+      try await pool.transaction { db in
+        for id in 1...2_500 { try Member(id: id, name: "m").insert().run(db) }
+        try Member.updateAll(Member.name.set(to: "n")).run(db)
+      }
+      let batch = try await loop.next()
+      #expect(try await ids(batch) == Array(1...2_500) + Array(1...2_500))
+      let position = try await pool.changePosition()
+      #expect(batch?.position == position)
+    }
+  }
+
+  @Test func changesOfOtherTablesDoNotWakeTheLoopBody() async throws {
+    try await withMembers { pool in
+      try await pool.transaction { db in
+        try db.createTable(Person.self)
+        try ChangeLog(Member.self, Person.self).create(db)
+      }
+      var loop = batches(pool, .log)
+      try await pool.transaction { db in
+        for _ in 0..<3_000 { try Person(id: nil, name: "p").insert().run(db) }
+      }
+      try await insert(1...1, pool)
+      #expect(try await ids(loop.next()) == [1])
+    }
+  }
+
+  @Test func aSecondLoopWaitsUntilTheFirstEnds() async throws {
+    try await withLog { pool in
+      let first = LockedValue<ChangeBatches<Member>.Iterator?>(batches(pool, .log))
+      try await insert(1...1, pool)
+      var loop = first.withLock { $0 }
+      var batch = try await loop?.next()
+      let second = Task { [ids, batches] in
+        var loop = batches(pool, .now, .milliseconds(100))
+        return try await ids(loop.next())
+      }
+      // Several leases pass. The first loop answers each claim.
+      try await Task.sleep(for: .milliseconds(500))
+      try await batch?.acknowledge()
+      try await insert(2...2, pool)
+      (loop, batch) = (nil, nil)
+      first.withLock { $0 = nil }
+      #expect(try await second.value == [2])
+    }
+  }
+
+  @Test func anOwnerThatDoesNotAnswerLosesTheConsumer() async throws {
+    try await withLog { pool in
+      try await insert(1...1, pool)
+      var loop = batches(pool, .log)
+      let batch = try await loop.next()
+      try await pool.transaction { db in try db.execute("UPDATE sqlable_change_consumers SET owner = 'other'") }
+      let error = await #expect(throws: SqlError.self) { try await batch?.acknowledge() }
+      #expect(error?.kind == .changeLog(.ownerChanged))
+      // The loop takes over at the end of the other's lease.
+      var other = batches(pool, .now, lease: .milliseconds(100))
+      #expect(try await ids(other.next()) == [1])
+    }
+  }
+
+  @Test func aLoopNoticesARestore() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/log.sqlite")
+      try await pool.transaction { db in
+        try db.createTable(Member.self)
+        try ChangeLog(Member.self).create(db)
+      }
+      var loop = batches(pool, .log)
+      try await insert(1...1, pool)
+      let batch = try await loop.next()
+      let rows = try await pool.read { db in try db.query("SELECT * FROM sqlable_changes", as: DynamicRow.self).count }
+      #expect(rows == 1)
+      try await batch?.acknowledge()
+      // The state before the insert, as a restore would write it.
+      try await pool.transaction { db in
+        try db.execute("DELETE FROM sqlable_changes")
+        try db.execute("UPDATE sqlable_change_consumers SET seq = 0, at = 0")
+      }
+      let error = await #expect(throws: SqlError.self) { try await loop.next() }
+      #expect(error?.kind == .changeLog(.otherHistory))
+      try await pool.close()
+    }
+  }
+
+  @Test func aRemovedConsumerStartsAgain() async throws {
+    try await withLog { pool in
+      try await insert(1...2, pool)
+      do {
+        var loop = batches(pool, .rows)
+        try await loop.next()?.acknowledge()
+      }
+      try await pool.removeChangeConsumer("copy")
+      var loop = batches(pool, .rows)
+      #expect(try await loop.next()?.isSnapshot == true)
+    }
+  }
+
+  @Test func refusesALeaseThatIsTooShortAndAnEmptyName() async throws {
+    try await withLog { pool in
+      var short = batches(pool, .log, lease: .milliseconds(1))
+      #expect(await #expect(throws: SqlError.self) { try await short.next() }?.kindIsMisuse == true)
+      var unnamed = pool.changes(on: Member.self, as: "").makeAsyncIterator()
+      #expect(await #expect(throws: SqlError.self) { try await unnamed.next() }?.kindIsMisuse == true)
+    }
+  }
+
+  @Test func theLoopEndsWhenThePoolCloses() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try newPool(in: directory)
+      try await pool.transaction { db in
+        try db.createTable(Member.self)
+        try ChangeLog(Member.self).create(db)
+      }
+      let task = Task { [batches] in
+        var loop = batches(pool, .now, .seconds(10))
+        return try await loop.next() == nil
+      }
+      try await until { (try? pool.query("SELECT owner FROM sqlable_change_consumers", as: String.self).count) == 1 }
+      try await pool.close()
+      #expect(try await task.value)
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableChanges
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
+@Suite struct ChangeRetentionTests {
+  private func withLog(_ body: (SqlitePool) async throws -> Void) async throws {
+    try await withMembers { pool in
+      try await ChangeLog(Member.self).create(pool)
+      try await Member.insert((1...10).map { Member(id: $0, name: "m") }).run(pool)
+      try await body(pool)
+    }
+  }
+
+  private func numbers(_ pool: SqlitePool) throws -> [Int] {
+    try pool.query("SELECT seq FROM sqlable_changes ORDER BY seq", as: Int.self)
+  }
+
+  /// Sets the position of a consumer after the change with a number.
+  private func start(_ name: String, at number: Int, _ pool: SqlitePool) async throws {
+    try await pool.transaction { db in
+      _ = try ConsumerRecord.known(name, startingAt: .now, in: db)
+      try db.execute(
+        """
+        UPDATE sqlable_change_consumers SET seq = \(number),
+        at = (SELECT at FROM sqlable_changes WHERE seq = \(number)) WHERE name = \(name)
+        """)
+    }
+  }
+
+  @Test func keepsWhatTheSlowestConsumerNeeds() async throws {
+    try await withLog { pool in
+      try await start("slow", at: 4, pool)
+      try await start("fast", at: 9, pool)
+      #expect(try await ChangeLog.trim(pool, keeping: .unacknowledged) == 3)
+      #expect(try numbers(pool) == Array(4...10))
+      var loop = pool.changes(on: Member.self, as: "slow").makeAsyncIterator()
+      #expect(try await loop.next()?.all().count == 6)
+    }
+  }
+
+  @Test func keepsWhatAnyRuleKeeps() async throws {
+    try await withLog { pool in
+      try await start("fast", at: 9, pool)
+      #expect(try await ChangeLog.trim(pool, keeping: .unacknowledged, .count(5)) == 5)
+      #expect(try numbers(pool) == Array(6...10))
+      #expect(try await ChangeLog.trim(pool, keeping: .unacknowledged, .age(.seconds(3_600))) == 0)
+    }
+  }
+
+  @Test func deletesOldChangesAndKeepsTheLast() async throws {
+    try await withLog { pool in
+      try await pool.transaction { db in try db.execute("UPDATE sqlable_changes SET at = at - 7200000 WHERE seq < 4") }
+      #expect(try await ChangeLog.trim(pool, keeping: .age(.seconds(3_600))) == 3)
+      #expect(try numbers(pool) == Array(4...10))
+      #expect(try await pool.transaction { db in try ChangeLog.trim(db, keeping: .count(0)) } == 6)
+      #expect(try numbers(pool) == [10])
+    }
+  }
+
+  @Test func aConsumerThatHasFallenBehindThrowsAndCanStartAgain() async throws {
+    try await withLog { pool in
+      try await start("slow", at: 4, pool)
+      try await ChangeLog.trim(pool, keeping: .count(2))
+      var loop = pool.changes(on: Member.self, as: "slow").makeAsyncIterator()
+      let error = await #expect(throws: SqlError.self) { try await loop.next() }
+      #expect(error?.kind == .changeLog(.trimmed))
+      try await pool.removeChangeConsumer("slow")
+      var again = pool.changes(on: Member.self, as: "slow").makeAsyncIterator()
+      #expect(try await again.next()?.isSnapshot == true)
+    }
+  }
+
+  @Test func aDeletedPositionThrows() async throws {
+    try await withLog { pool in
+      let position = try await pool.changePosition()
+      try await Member(id: 11, name: "m").insert().run(pool)
+      try await ChangeLog.trim(pool, keeping: .count(0))
+      var loop = pool.changes(since: position).makeAsyncIterator()
+      let error = await #expect(throws: SqlError.self) { try await loop.next() }
+      #expect(error?.kind == .changeLog(.trimmed))
+    }
+  }
+
+  @Test func consumersShowTheirLag() async throws {
+    try await withLog { pool in
+      try await Member.updateAll(Member.name.set(to: "n")).run(pool)
+      try await start("slow", at: 4, pool)
+      try await pool.transaction { db in try db.execute("UPDATE sqlable_changes SET at = at - 7200000 WHERE seq = 5") }
+      let consumer = try #require(try await pool.changeConsumers().first)
+      #expect(consumer.name == "slow")
+      #expect(consumer.lag == 16)
+      #expect(consumer.delay >= .seconds(7_200))
+      #expect(!consumer.isOwned)
+      try await start("fast", at: 30, pool)
+      #expect(try await pool.changeConsumers().map(\.delay).min() == .zero)
+    }
+  }
+
+  @Test func refusesRulesWithoutMeaning() async throws {
+    try await withLog { pool in
+      expectMisuse { _ = try pool.transaction { db in try ChangeLog.trim(db) } }
+      expectMisuse { _ = try pool.transaction { db in try ChangeLog.trim(db, keeping: .count(-1)) } }
+      expectMisuse { _ = try pool.transaction { db in try ChangeLog.trim(db, keeping: .age(.seconds(-1))) } }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Glibc
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableChanges
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
+/// Tests of consumers in processes that are killed, while other processes write.
+@Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"), .needsSQLiteProgram)
+struct ConsumerProcesses {
+  fileprivate static let variable = "SQLABLE_CHANGE_CONSUMER"
+
+  /// The state that a consumer keeps in a second file: a copy of the table, and the number of deliveries.
+  fileprivate static func openCopy(_ directory: String) throws -> SqliteDatabase {
+    let copy = try SqliteDatabase(filepath: directory + "/copy.sqlite", configuration: .init(busyTimeout: 60))
+    try copy.createTable(Member.self)
+    return copy
+  }
+
+  @Test func killedConsumersLoseNoChange() async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/log.sqlite"
+      let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 60))
+      try db.createTable(Member.self)
+      try ChangeLog(Member.self).create(db)
+      try db.execute("CREATE TABLE total (inserts INTEGER, deletes INTEGER)")
+      try db.execute("INSERT INTO total VALUES (0, 0)")
+      let copy = try ConsumerProcesses.openCopy(directory)
+      var random = SeededGenerator(seed: SeededGenerator.seed)
+      let shell = try SQLiteProcess(path)
+      try shell.run(".timeout 60000")
+      var workers: [ChildProcess] = []
+      func startWorker() throws -> ChildProcess {
+        try TestProgram.start("ConsumerWorkerProcess", environment: [ConsumerProcesses.variable: directory])
+      }
+      for _ in 0..<2 { workers.append(try startWorker()) }
+      for round in 0..<300 {
+        let (id, name) = (Int.random(in: 1...40, using: &random), "name \(round)")
+        if random.chance(50) {
+          try shell.run("INSERT OR REPLACE INTO member VALUES (\(id), '\(name)');")
+        } else if random.chance(50) {
+          try Member(id: id, name: name).save().run(db)
+        } else {
+          try Member.delete(Member.id <= id).run(db)
+        }
+        guard round % 40 == 39 else { continue }
+        // The kill hits a worker while it consumes, or while it waits for the other's lease.
+        let victim = Int.random(in: 0..<workers.count, using: &random)
+        workers[victim].signal(SIGKILL)
+        workers[victim].waitUntilExit()
+        workers[victim] = try startWorker()
+      }
+      shell.quit()
+      let rows = try Member.read().orderBy(Member.id).run(db)
+      try waitUntil(within: .seconds(120)) { try Member.read().orderBy(Member.id).run(copy) == rows }
+      let logged = try [1, 2].map { kind in
+        try db.query("SELECT count(*) FROM sqlable_changes WHERE kind = \(kind)", as: Int.self)[0]
+      }
+      try waitUntil(within: .seconds(120)) {
+        try db.query("SELECT inserts, deletes FROM total", as: Int.self, Int.self).map { [$0, $1] } == [logged]
+      }
+      for worker in workers {
+        worker.signal(SIGKILL)
+        worker.waitUntilExit()
+      }
+    }
+  }
+}
+
+/// The program of a consumer process, which runs until it is killed.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment[ConsumerProcesses.variable] != nil, "a process of its own"))
+struct ConsumerWorkerProcess {
+  @Test func work() async throws {
+    let directory = try #require(ProcessInfo.processInfo.environment[ConsumerProcesses.variable])
+    let pool = try SqlitePool(
+      filepath: directory + "/log.sqlite", configuration: .init(handles: .init(busyTimeout: 60), waitTimeout: nil))
+    let copy = try ConsumerProcesses.openCopy(directory)
+    async let totals: Void = pool.consume("totals", on: Member.self, startingWith: .log) { db, change in
+      switch change.row {
+      case .insert: try db.execute("UPDATE total SET inserts = inserts + 1")
+      case .delete: try db.execute("UPDATE total SET deletes = deletes + 1")
+      case .update: break
+      }
+    }
+    for try await batch in pool.changes(on: Member.self, as: "copy", startingWith: .log, lease: .milliseconds(300)) {
+      for change in try await batch.all() {
+        switch change.row {
+        case .insert(let member), .update(_, let member): try member.save().run(copy)
+        case .delete(let member): try member.delete().run(copy)
+        }
+      }
+      try await batch.acknowledge()
+    }
+    try await totals
+  }
+}

@@ -1,0 +1,102 @@
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableChanges
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
+@Suite struct ConsumingTests {
+  private struct Failure: Error {}
+
+  /// Calls `body` with a pool whose table of members is logged, and with a table of ids.
+  private func withLog(_ body: (SqlitePool) async throws -> Void) async throws {
+    try await withMembers { pool in
+      try await pool.transaction { db in
+        try ChangeLog(Member.self).create(db)
+        try db.execute("CREATE TABLE seen (id INTEGER)")
+      }
+      try await body(pool)
+    }
+  }
+
+  private func seen(_ pool: SqlitePool) throws -> [Int] {
+    try pool.query("SELECT id FROM seen ORDER BY rowid", as: Int.self)
+  }
+
+  private func note(_ db: SqliteDatabase, _ change: LoggedModelChange<Member>) throws {
+    if case .insert(let member) = change.row { try db.execute("INSERT INTO seen VALUES (\(member.id))") }
+  }
+
+  @Test func theClosureRunsForRowsAndThenForEachChange() async throws {
+    try await withLog { pool in
+      try await Member(id: 1, name: "m").insert().run(pool)
+      let task = Task { [note] in try await pool.consume("totals", on: Member.self) { try note($0, $1) } }
+      try await until { (try? seen(pool)) == [1] }
+      try await Member.insert([Member(id: 2, name: "m"), Member(id: 3, name: "m")]).run(pool)
+      try await until { (try? seen(pool)) == [1, 2, 3] }
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+  }
+
+  @Test func anErrorStoresNeitherTheEffectsNorThePosition() async throws {
+    try await withLog { pool in
+      try await Member.insert((1...3).map { Member(id: $0, name: "m") }).run(pool)
+      await #expect(throws: Failure.self) {
+        try await pool.consume("totals", on: Member.self, startingWith: .log) { [note] db, change in
+          try note(db, change)
+          if try db.query("SELECT count(*) FROM seen", as: Int.self) == [2] { throw Failure() }
+        }
+      }
+      #expect(try seen(pool).isEmpty)
+      let task = Task { [note] in
+        try await pool.consume("totals", on: Member.self, startingWith: .log) { try note($0, $1) }
+      }
+      try await until { (try? seen(pool)) == [1, 2, 3] }
+      task.cancel()
+      _ = try? await task.value
+    }
+  }
+
+  @Test func severalConsumersWithOneNameShareTheChanges() async throws {
+    try await withLog { pool in
+      let tasks = (0..<4).map { _ in
+        Task { [note] in try await pool.consume("totals", on: Member.self, startingWith: .log) { try note($0, $1) } }
+      }
+      for id in 1...100 { try await Member(id: id, name: "m").insert().run(pool) }
+      try await until { (try? seen(pool).count) == 100 }
+      #expect(try seen(pool) == Array(1...100))
+      for task in tasks { task.cancel() }
+      for task in tasks { _ = try? await task.value }
+    }
+  }
+
+  @Test func aLoopOverBatchesExcludesConsume() async throws {
+    try await withLog { pool in
+      try await Member(id: 1, name: "m").insert().run(pool)
+      var loop = pool.changes(on: Member.self, as: "totals", startingWith: .log).makeAsyncIterator()
+      let batch = try await loop.next()
+      let error = await #expect(throws: SqlError.self) {
+        try await pool.consume("totals", on: Member.self) { _, _ in }
+      }
+      #expect(error?.kind == .changeLog(.ownerChanged))
+      try await batch?.acknowledge()
+    }
+  }
+
+  @Test func consumeReturnsWhenThePoolCloses() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try newPool(in: directory)
+      try await pool.transaction { db in
+        try db.createTable(Member.self)
+        try ChangeLog(Member.self).create(db)
+      }
+      let task = Task { try await pool.consume("totals", on: Member.self) { _, _ in } }
+      try await until { (try? pool.query("SELECT isNew FROM sqlable_change_consumers", as: Int.self)) == [0] }
+      try await pool.close()
+      try await task.value
+    }
+  }
+}

@@ -1,0 +1,212 @@
+import SqlableCore
+import SqlableSchema
+import Testing
+
+@testable import SqlableChanges
+@testable import SqlableTestSupport
+
+@Suite struct ChangeLogTests {
+  private func triggers(_ db: SqliteDatabase) throws -> [String] {
+    try db.query("SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid", as: String.self)
+  }
+
+  /// Returns the images in the log: the number of the kind, and the values.
+  private func images(_ db: SqliteDatabase) throws -> [String] {
+    try db.query("SELECT kind, v0, v1, v2, v3 FROM sqlable_changes ORDER BY seq", as: DynamicRow.self)
+      .map { $0.description.replacing(#/[a-z0-9]+: /#, with: "") }
+  }
+
+  @Test func createMakesTriggersOnce() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      let log = ChangeLog(Bicycle.self)
+      try log.create(db)
+      let names = ["before_insert", "before_update", "insert", "update", "delete"]
+      #expect(try triggers(db) == names.map { "sqlable_changes_bicycle_\($0)" })
+      let version = try db.query("PRAGMA schema_version", as: Int.self)
+      try log.create(db)
+      #expect(try db.query("PRAGMA schema_version", as: Int.self) == version)
+    }
+  }
+
+  @Test func everyChangeIsLoggedWithItsValues() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try ChangeLog(Bicycle.self).create(db)
+      try Bicycle(name: "Rover", color: "red").insert().run(db)
+      try Bicycle.updateAll(Bicycle.color.set(to: "blue")).run(db)
+      try Bicycle.deleteAll().run(db)
+      #expect(
+        try images(db) == [
+          "1, 1, Rover, red, NULL", "3, 1, Rover, red, NULL", "4, 1, Rover, blue, NULL",
+          "2, 1, Rover, blue, NULL",
+        ])
+    }
+  }
+
+  @Test func aRowThatReplaceDeletesIsLogged() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try ChangeLog(Bicycle.self).create(db)
+      try db.execute("INSERT INTO bicycle (id, name, color) VALUES (1, 'Rover', 'red'), (2, 'Dahon', 'red')")
+      try db.execute("UPDATE OR REPLACE bicycle SET name = 'Rover' WHERE id = 2")
+      try db.execute("INSERT OR REPLACE INTO bicycle (id, name, color) VALUES (3, 'Rover', 'red')")
+      let deletes = try images(db).filter { $0.hasPrefix("2") }
+      #expect(deletes == ["2, 1, Rover, red, NULL", "2, 2, Rover, red, NULL"])
+      #expect(try db.query("SELECT count(*) FROM sqlable_change_candidates", as: Int.self) == [0])
+    }
+  }
+
+  @Test func nothingOfARolledBackSavepointIsLogged() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try ChangeLog(Bicycle.self).create(db)
+      try db.transaction { db in
+        try Bicycle(name: "Rover", color: "red").insert().run(db)
+        try db.transaction { db -> TransactionResult in
+          try Bicycle(name: "Dahon", color: "red").insert().run(db)
+          return .rollback
+        }
+      }
+      #expect(try images(db) == ["1, 1, Rover, red, NULL"])
+    }
+  }
+
+  @Test func aLogOfKeysKeepsOnlyKeys() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try ChangeLog(Bicycle.self, keeping: .keys).create(db)
+      try Bicycle(name: "Rover", color: "red").insert().run(db)
+      try db.execute("UPDATE bicycle SET id = 5")
+      #expect(
+        try db.query("SELECT kind, v0 FROM sqlable_changes", as: Int.self, Int.self).map { [$0, $1] }
+          == [[1, 1], [3, 1], [4, 5]])
+      let columns = try db.query("SELECT name FROM pragma_table_info('sqlable_changes')", as: String.self)
+      #expect(columns == ["seq", "table", "kind", "at", "v0"])
+    }
+  }
+
+  @Test func blobsAndRealsKeepTheirStorageClass() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+      try ChangeLog(Entry<Table>.self).create(db)
+      let values: [DatabaseValue] = [.real(1), .integer(1), .text("1"), .blob(.init([0, 255])), .text("a\0b"), .null]
+      for value in values { try db.execute("INSERT INTO t (v) VALUES (\(value))") }
+      let logged = try db.query("SELECT v1 FROM sqlable_changes ORDER BY seq", as: DynamicRow.self)
+      #expect(logged.map { $0.values[0] } == values)
+    }
+  }
+
+  @Test func aTableWithoutAKeyIsLoggedWithItsRowid() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (v)")
+      try ChangeLog(Entry<Keyless>.self).create(db)
+      try db.execute("INSERT INTO t (rowid, v) VALUES (7, 'a')")
+      let start = ChangePosition(history: try db.changePosition().history, number: 0, time: 0)
+      let page = try db.transaction(.deferred) { try LogSource<LoggedChange>().page(after: start, in: $0) }
+      #expect(page.elements.map(\.key) == [["rowid"]])
+      #expect(page.elements.map(\.new?.columns) == [["rowid", "v"]])
+      #expect(page.elements.map(\.new?.values) == [[7, "a"]])
+    }
+  }
+
+  @Test func createAfterANewColumnLogsTheColumn() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+      try ChangeLog(Entry<Table>.self).create(db)
+      try db.execute("INSERT INTO t VALUES (1)")
+      try db.execute("ALTER TABLE t ADD COLUMN v")
+      try ChangeLog(Entry<Table>.self).create(db)
+      try db.execute("INSERT INTO t VALUES (2, 'a')")
+      #expect(
+        try db.query("SELECT \"columns\" FROM sqlable_change_tables ORDER BY id", as: String.self)
+          == [#"["id"]"#, #"["id","v"]"#])
+      #expect(try db.query("SELECT v1 FROM sqlable_changes ORDER BY seq", as: String?.self) == [nil, "a"])
+    }
+  }
+
+  @Test func createReplacesTriggersThatAreOlderThanOthers() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+      let log = ChangeLog(Entry<Table>.self)
+      try log.create(db)
+      try db.execute("CREATE TRIGGER fill AFTER INSERT ON t BEGIN UPDATE t SET v = 'new' WHERE id = new.id; END")
+      try log.create(db)
+      try db.execute("INSERT INTO t VALUES (1, NULL)")
+      #expect(try db.query("SELECT kind FROM sqlable_changes ORDER BY seq", as: Int.self) == [1, 3, 4])
+      #expect(try triggers(db).first == "fill")
+    }
+  }
+
+  @Test func columnsCanHaveTheNamesOfTheLogsColumns() throws {
+    try withDatabase { db in
+      try db.execute(
+        """
+        CREATE TABLE t (id INTEGER PRIMARY KEY, "row" INTEGER REFERENCES t ON DELETE CASCADE, "table", v0, kind UNIQUE,
+        "weird ""name")
+        """)
+      try ChangeLog(Entry<Table>.self).create(db)
+      try db.execute("INSERT INTO t VALUES (1, NULL, 2, 3, 'a', 5), (2, 1, 2, 3, 'b', 5), (3, 2, 2, 3, 'c', 5)")
+      try db.execute("INSERT OR REPLACE INTO t VALUES (4, NULL, 2, 3, 'a', 6)")
+      let rows = try db.query("SELECT kind, v0, v5 FROM sqlable_changes ORDER BY seq", as: Int.self, Int.self, Int.self)
+      #expect(
+        rows.map { [$0, $1, $2] }.sorted { ($0[1], $0[0]) < ($1[1], $1[0]) } == [
+          [1, 1, 5], [2, 1, 5], [1, 2, 5], [2, 2, 5], [1, 3, 5], [2, 3, 5], [1, 4, 6],
+        ])
+    }
+  }
+
+  @Test func dropRemovesTheTriggersAndTheLastDropTheLog() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try ChangeLog(Bicycle.self, Person.self).create(db)
+      try Person(id: nil, name: "Ada").insert().run(db)
+      try ChangeLog(Bicycle.self).drop(db)
+      #expect(try triggers(db).allSatisfy { $0.hasPrefix("sqlable_changes_person") })
+      #expect(try db.query("SELECT count(*) FROM sqlable_changes", as: Int.self) == [1])
+      try ChangeLog(Person.self).drop(db)
+      #expect(try db.schema().tables.map(\.name) == ["bicycle", "person"])
+      #expect(try triggers(db).isEmpty)
+    }
+  }
+
+  @Test func refusesWhatTriggersCantRecord() throws {
+    try withDatabase { db in
+      expectError(.schema(.missingTable("t"))) { try ChangeLog(Entry<Table>.self).create(db) }
+      try db.execute("CREATE VIEW t AS SELECT 1 AS id")
+      expectMisuse { try ChangeLog(Entry<Table>.self).create(db) }
+      try db.execute("DROP VIEW t")
+      try db.execute("CREATE TABLE t (rowid, oid, _rowid_)")
+      expectMisuse { try ChangeLog(Entry<Table>.self).create(db) }
+      try db.execute("DROP TABLE t")
+      try db.execute("CREATE VIRTUAL TABLE t USING fts5(v)")
+      expectMisuse { try ChangeLog(Entry<Table>.self).create(db) }
+      #expect(try !db.tableExists("sqlable_changes"))
+    }
+  }
+
+  @Test func schemasIgnoreTheLog() throws {
+    try withDatabase { db in
+      let schema = Schema(Person.self, Bicycle.self)
+      try schema.create(db)
+      try ChangeLog(Person.self, Bicycle.self).create(db)
+      try schema.verify(db)
+      #expect(try schema.plan(db).steps.isEmpty)
+      try schema.create(db)
+      #expect(try triggers(db).count == 10)
+    }
+  }
+
+  @Test func logsAreEqualByTheirTablesAndValues() {
+    #expect(ChangeLog(Bicycle.self) == ChangeLog(Bicycle.self))
+    #expect(ChangeLog(Bicycle.self) != ChangeLog(Bicycle.self, keeping: .keys))
+    #expect(ChangeLog(Bicycle.self) != ChangeLog(Person.self))
+    #expect(Set([ChangeLog(Bicycle.self), ChangeLog(Bicycle.self)]).count == 1)
+  }
+
+  private struct Table: TableDeclaration {
+    static let columns = [Column("id", .integer, PrimaryKey()), Column("v", .nullable(.blob))]
+  }
+
+  private struct Keyless: TableDeclaration { static let columns = [Column("v", .nullable(.blob))] }
+}

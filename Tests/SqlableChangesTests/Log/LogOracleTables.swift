@@ -1,0 +1,131 @@
+import SqlableCore
+
+@testable import SqlableTestSupport
+
+/// The tables of the oracle: all forms of keys, unique indexes and foreign keys on which the log's triggers depend.
+enum OracleTable: String, CaseIterable {
+  case a, b, c, d, e
+
+  static let definitions = [
+    """
+    CREATE TABLE a(id INTEGER PRIMARY KEY, x TEXT UNIQUE COLLATE NOCASE, y,
+    p INTEGER REFERENCES a(id) ON DELETE CASCADE ON UPDATE CASCADE)
+    """,
+    """
+    CREATE TABLE b(k TEXT, l INTEGER, x NOT NULL DEFAULT 7, y REAL, PRIMARY KEY(k,l), UNIQUE(x)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE c(k TEXT PRIMARY KEY, a_id INTEGER REFERENCES a(id) ON DELETE SET NULL ON UPDATE CASCADE, x,
+    g GENERATED ALWAYS AS (x || k) VIRTUAL)
+    """,
+    "CREATE TABLE d(id INTEGER PRIMARY KEY, x, y, z)",
+    "CREATE TABLE e(id INTEGER PRIMARY KEY AUTOINCREMENT, x, y, z UNIQUE ON CONFLICT REPLACE)",
+    "CREATE UNIQUE INDEX d_x ON d(lower(x))",
+    "CREATE UNIQUE INDEX d_y ON d(y) WHERE z > 3",
+  ]
+
+  var columns: [String] {
+    switch self {
+    case .a: ["id", "x", "y", "p"]
+    case .b: ["k", "l", "x", "y"]
+    case .c: ["k", "a_id", "x", "g"]
+    case .d, .e: ["id", "x", "y", "z"]
+    }
+  }
+
+  /// The columns that statements set, some by a name of the rowid.
+  fileprivate var settable: [String] {
+    switch self {
+    case .a: columns + ["rowid"]
+    case .b, .e: columns
+    case .c: ["k", "a_id", "x", "rowid"]
+    case .d: columns + ["_rowid_"]
+    }
+  }
+
+  fileprivate var targets: [String] {
+    switch self {
+    case .a: ["(id)", "(x)", ""]
+    case .b: ["(k,l)", "(x)", ""]
+    case .c: ["(k)", ""]
+    case .d: ["(id)", "(lower(x))", "(y) WHERE z>3", ""]
+    case .e: ["(id)", ""]
+    }
+  }
+
+  /// The number of the columns by which a copy finds a row; nil for a table whose keys can be NULL.
+  var keyLength: Int? {
+    switch self {
+    case .a, .d, .e: 1
+    case .b: 2
+    case .c: nil
+    }
+  }
+}
+
+struct TableA: TableDeclaration { static let (name, columns) = ("a", [Column("id", .integer, PrimaryKey())]) }
+struct TableB: TableDeclaration { static let (name, columns) = ("b", [Column("k", .text, PrimaryKey())]) }
+struct TableC: TableDeclaration { static let (name, columns) = ("c", [Column("k", .text, PrimaryKey())]) }
+struct TableD: TableDeclaration { static let (name, columns) = ("d", [Column("id", .integer, PrimaryKey())]) }
+struct TableE: TableDeclaration { static let (name, columns) = ("e", [Column("id", .integer, PrimaryKey())]) }
+
+extension SeededGenerator {
+  private mutating func number() -> String { "\(Int.random(in: 1...6, using: &self))" }
+
+  private mutating func value() -> String {
+    chance(50) ? number() : pick(["NULL", "'a'", "'A'", "'b'", "1.0", "2.5", "x'01'", "0"])
+  }
+
+  private mutating func value(of column: String) -> String {
+    ["id", "p", "l", "a_id", "rowid", "_rowid_"].contains(column) ? number() : value()
+  }
+
+  private mutating func row(of table: OracleTable) -> String {
+    let key = chance(50) ? number() : "NULL"
+    let values =
+      switch table {
+      case .a: [key, value(), value(), chance(50) ? number() : "NULL"]
+      case .b: [pick(["1", "2"]), number(), value(), value()]
+      case .c: [value(), key, value()]
+      case .d, .e: [key, value(), value(), value()]
+      }
+    return "(\(values.joined(separator: ", ")))"
+  }
+
+  private mutating func condition(on columns: [String]) -> String {
+    let (column, sign) = (pick(columns), pick(["=", "<"]))
+    return chance(30) ? "" : " WHERE \(column) \(sign) \(chance(60) ? number() : value())"
+  }
+
+  /// A statement that changes rows or controls the transaction.
+  mutating func statement() -> String {
+    let table = pick(OracleTable.allCases)
+    let policy = pick(["", "", "OR REPLACE ", "OR REPLACE ", "OR IGNORE ", "OR FAIL ", "OR ABORT "])
+    let columns = table.settable
+    switch Int.random(in: 0..<10, using: &self) {
+    case 0...4:
+      let names = table.columns.filter { $0 != "g" }.joined(separator: ", ")
+      let rows = (0..<Int.random(in: 1...3, using: &self)).map { _ in row(of: table) }.joined(separator: ", ")
+      return "INSERT \(policy)INTO \(table)(\(names)) VALUES \(rows)\(chance(30) ? upsert(table) : "")"
+    case 5...6:
+      let (first, second) = (pick(columns), pick(columns))
+      let new = pick([value(of: first), "\(first)+1", "(\(first)+1)%7"])
+      let isOne = first == second || ![first, second].contains { !["id", "rowid", "_rowid_"].contains($0) }
+      let more = isOne ? "" : ", \(second) = \(value(of: second))"
+      return "UPDATE \(policy)\(table) SET \(first) = \(new)\(more)\(condition(on: columns))"
+    case 7...8:
+      let condition = condition(on: columns)
+      return condition.isEmpty && chance(70) ? "SELECT 1" : "DELETE FROM \(table)\(condition)"
+    default:
+      return pick(["SAVEPOINT s", "ROLLBACK TO s", "RELEASE s", "BEGIN", "BEGIN", "COMMIT", "COMMIT", "ROLLBACK"])
+    }
+  }
+
+  private mutating func upsert(_ table: OracleTable) -> String {
+    let (target, column) = (pick(table.targets), pick(table.settable))
+    guard !target.isEmpty, chance(70) else { return " ON CONFLICT\(target) DO NOTHING" }
+    let isExcluded = chance(50) && !["rowid", "_rowid_"].contains(column)
+    let new = isExcluded ? "excluded.\(column)" : value(of: column)
+    return " ON CONFLICT\(target) DO UPDATE SET \(column) = \(new)"
+  }
+}
