@@ -64,15 +64,15 @@ struct LiveClosureTests {
         })
       let all = try await everything(pool)
       try await until { both.values.count == 1 }
-      #expect(both.latest! == (2, 28))
+      #expect(both.latest.map { $0 == (2, 28) } == true)
       try await settle(pool, all, "INSERT INTO note VALUES (1, 'x')")
       try await settle(pool, all, "UPDATE wheel SET picture = x'02'")
       try await settle(pool, all, "UPDATE member SET name = 'Cid' WHERE id = 2")
       #expect(runs.count == 1)
       try await settle(pool, all, "UPDATE wheel SET size = 29 WHERE id = 2")
-      try await until { both.latest! == (2, 29) }
+      try await until { both.latest.map { $0 == (2, 29) } == true }
       try await settle(pool, all, "DELETE FROM member WHERE id = 1")
-      try await until { both.latest! == (1, 29) }
+      try await until { both.latest.map { $0 == (1, 29) } == true }
       #expect(runs.count == 3)
     }
   }
