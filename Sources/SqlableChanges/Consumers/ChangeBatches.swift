@@ -22,12 +22,8 @@ extension SqlitePool {
   /// timer: it answers when another loop asks. An owner that does not answer within `lease`, such as a suspended
   /// process, loses the consumer. Its `acknowledge()` then throws `.changeLog(.ownerChanged)`.
   ///
-  /// - Parameters:
-  ///   - model: The model whose table to follow.
-  ///   - tableName: The table, if the table is not the model's own.
-  ///   - name: The name of the consumer.
-  ///   - start: The changes with which a consumer starts that has no position in the database.
-  ///   - lease: The time after which a killed owner loses the consumer, between 0.1 seconds and a day.
+  /// `tableName` names the table if it is not the model's own. `startingWith` tells the first changes of a consumer that
+  /// has no position in the database. `lease` is between 0.1 seconds and a day.
   ///
   /// Throws the errors of ``changes(on:in:since:file:line:)``, and errors of writing. After `.changeLog(.otherHistory)`
   /// and `.changeLog(.trimmed)`, call ``removeChangeConsumer(_:file:line:)`` and start again with
