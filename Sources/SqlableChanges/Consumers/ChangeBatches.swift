@@ -22,8 +22,8 @@ extension SqlitePool {
   /// timer: it answers when another loop asks. An owner that does not answer within `lease`, such as a suspended
   /// process, loses the consumer. Its `acknowledge()` then throws `.changeLog(.ownerChanged)`.
   ///
-  /// `tableName` names the table if it is not the model's own. `startingWith` tells the first changes of a consumer that
-  /// has no position in the database. `lease` is between 0.1 seconds and a day.
+  /// `tableName` names the table if it is not the model's own. A consumer without a position in the database begins
+  /// with the changes of `startingWith`. `lease` is between 0.1 seconds and a day.
   ///
   /// Throws the errors of ``changes(on:in:since:file:line:)``, and errors of writing. After `.changeLog(.otherHistory)`
   /// and `.changeLog(.trimmed)`, call ``removeChangeConsumer(_:file:line:)`` and start again with
