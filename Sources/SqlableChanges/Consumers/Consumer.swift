@@ -52,8 +52,7 @@ final class Consumer<Model: Sqlable & Sendable>: Sendable {
         }
       }
     } catch {
-      // The pool was closed during the call, so the sequence ends.
-      if !pool.isOpen, (error as? SqlError)?.kind == .closed { return nil }
+      if pool.endsLoops(error) { return nil }
       throw error
     }
   }

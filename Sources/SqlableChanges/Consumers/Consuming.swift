@@ -41,7 +41,7 @@ extension SqlitePool {
         }
       } while await signal.wait(isolation: nil)
     } catch {
-      if !isOpen, (error as? SqlError)?.kind == .closed { return }
+      if endsLoops(error) { return }
       throw error
     }
     try Task.checkCancellation()

@@ -127,8 +127,7 @@ final class LogLoop<Element: Sendable>: Sendable {
           try db.transaction(.deferred) { db in try source.page(after: position, in: db) }
         }
       } catch {
-        // The pool was closed during the read, so the sequence ends.
-        if !pool.isOpen, (error as? SqlError)?.kind == .closed { return nil }
+        if pool.endsLoops(error) { return nil }
         throw error
       }
       if !next.elements.isEmpty { return next }

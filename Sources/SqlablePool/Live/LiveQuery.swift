@@ -45,7 +45,7 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
       } catch {
         isEnded = true
         // The pool or handle was closed during the read, so the sequence ends.
-        if !pool.isOpen || !pool.root.isOpen, (error as? SqlError)?.kind == .closed { return nil }
+        if pool.endsLoops(error) { return nil }
         throw error
       }
       isEnded = true
@@ -181,5 +181,12 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     // If the filter depends on other rows, a row after the page can move into the page.
     guard filter != nil || query.filter == nil else { return RowRule() }
     return RowRule(filter: filter, page: PageOrder(query, columns))
+  }
+}
+
+extension SqlitePool {
+  /// True if a call failed because the pool was closed meanwhile. Then a loop ends without an error.
+  package func endsLoops(_ error: any Error) -> Bool {
+    (!isOpen || !root.isOpen) && (error as? SqlError)?.kind == .closed
   }
 }

@@ -8,14 +8,6 @@ import Testing
 @testable import SqlableTestSupport
 
 @Suite struct ChangeBatchesTests {
-  /// Calls `body` with a pool whose table of members is logged.
-  private func withLog(_ body: (SqlitePool) async throws -> Void) async throws {
-    try await withMembers { pool in
-      try await ChangeLog(Member.self).create(pool)
-      try await body(pool)
-    }
-  }
-
   private func ids(_ batch: ChangeBatch<Member>?) async throws -> [Int] {
     try await batch?.all().map { change in
       switch change.row {
@@ -37,7 +29,7 @@ import Testing
   }
 
   @Test func aNewConsumerStartsWithTheRowsAndContinuesWithoutAGap() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       try await insert(1...3, pool)
       var loop = batches(pool, .rows)
       let rows = try await loop.next()
@@ -52,7 +44,7 @@ import Testing
   }
 
   @Test func aSnapshotThatIsNotAcknowledgedIsDeliveredAgain() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       try await insert(1...2, pool)
       do {
         var loop = batches(pool, .rows)
@@ -66,7 +58,7 @@ import Testing
   }
 
   @Test func aConsumerStartsWithTheLogOrWithLaterChanges() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       try await insert(1...2, pool)
       var log = pool.changes(on: Member.self, as: "log", startingWith: .log).makeAsyncIterator()
       #expect(try await ids(log.next()) == [1, 2])
@@ -83,7 +75,7 @@ import Testing
   }
 
   @Test func aLaterLoopStartsWithTheFirstChangeThatIsNotAcknowledged() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       do {
         var loop = batches(pool, .log)
         try await insert(1...2, pool)
@@ -99,7 +91,7 @@ import Testing
   }
 
   @Test func askingForTheNextBatchAcknowledgesThePreviousOne() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       do {
         var loop = batches(pool, .log)
         try await insert(1...2, pool)
@@ -113,7 +105,7 @@ import Testing
   }
 
   @Test func theChangesOfACommitAreInOneBatch() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       var loop = batches(pool, .log)
       try await pool.transaction { db in
         for id in 1...2_500 { try Member(id: id, name: "m").insert().run(db) }
@@ -142,7 +134,7 @@ import Testing
   }
 
   @Test func aSecondLoopWaitsUntilTheFirstEnds() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       let first = LockedValue<ChangeBatches<Member>.Iterator?>(batches(pool, .log))
       try await insert(1...1, pool)
       var loop = first.withLock { $0 }
@@ -162,7 +154,7 @@ import Testing
   }
 
   @Test func anOwnerThatDoesNotAnswerLosesTheConsumer() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       try await insert(1...1, pool)
       var loop = batches(pool, .log)
       let batch = try await loop.next()
@@ -200,7 +192,7 @@ import Testing
   }
 
   @Test func aRemovedConsumerStartsAgain() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       try await insert(1...2, pool)
       do {
         var loop = batches(pool, .rows)
@@ -213,7 +205,7 @@ import Testing
   }
 
   @Test func refusesALeaseThatIsTooShortAndAnEmptyName() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       var short = batches(pool, .log, lease: .milliseconds(1))
       #expect(await #expect(throws: SqlError.self) { try await short.next() }?.kindIsMisuse == true)
       var unnamed = pool.changes(on: Member.self, as: "").makeAsyncIterator()
@@ -222,12 +214,7 @@ import Testing
   }
 
   @Test func theLoopEndsWhenThePoolCloses() async throws {
-    try await withDirectoryAsync { directory in
-      let pool = try newPool(in: directory)
-      try await pool.transaction { db in
-        try db.createTable(Member.self)
-        try ChangeLog(Member.self).create(db)
-      }
+    try await withLoggedMembersToClose { pool in
       let task = Task { [batches] in
         var loop = batches(pool, .now, .seconds(10))
         return try await loop.next() == nil

@@ -9,8 +9,7 @@ import Testing
 
 @Suite struct ChangeRetentionTests {
   private func withLog(_ body: (SqlitePool) async throws -> Void) async throws {
-    try await withMembers { pool in
-      try await ChangeLog(Member.self).create(pool)
+    try await withLoggedMembers { pool in
       try await Member.insert((1...10).map { Member(id: $0, name: "m") }).run(pool)
       try await body(pool)
     }

@@ -87,12 +87,7 @@ import Testing
   }
 
   @Test func consumeReturnsWhenThePoolCloses() async throws {
-    try await withDirectoryAsync { directory in
-      let pool = try newPool(in: directory)
-      try await pool.transaction { db in
-        try db.createTable(Member.self)
-        try ChangeLog(Member.self).create(db)
-      }
+    try await withLoggedMembersToClose { pool in
       let task = Task { try await pool.consume("totals", on: Member.self) { _, _ in } }
       try await until { (try? pool.query("SELECT isNew FROM sqlable_change_consumers", as: Int.self)) == [0] }
       try await pool.close()

@@ -9,14 +9,6 @@ import Testing
 @testable import SqlableTestSupport
 
 @Suite struct LoggedChangesTests {
-  /// Calls `body` with a pool whose table of members is logged.
-  private func withLog(_ body: (SqlitePool) async throws -> Void) async throws {
-    try await withMembers { pool in
-      try await ChangeLog(Member.self).create(pool)
-      try await body(pool)
-    }
-  }
-
   /// Returns the first changes after a position.
   private func first(_ count: Int, of pool: SqlitePool, since position: ChangePosition) async throws
     -> [LoggedModelChange<Member>]
@@ -30,7 +22,7 @@ import Testing
   }
 
   @Test func deliversEarlierChangesAndThenLaterOnes() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       let start = try await pool.changePosition()
       try await Member(id: 1, name: "Ada").insert().run(pool)
       try await Member(id: 1, name: "Bob").update().run(pool)
@@ -46,7 +38,7 @@ import Testing
   }
 
   @Test func aLoopContinuesAtThePositionOfAnyChange() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       let start = try await pool.changePosition()
       try await Member.insert((1...5).map { Member(id: $0, name: "m") }).run(pool)
       let changes = try await first(5, of: pool, since: start)
@@ -59,7 +51,7 @@ import Testing
   }
 
   @Test func readsMoreChangesThanOnePage() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       let start = try await pool.changePosition()
       try await Member.insert((1...1_500).map { Member(id: $0, name: "m") }).run(pool)
       try await Member.updateAll(Member.name.set(to: "n")).run(pool)
@@ -74,7 +66,7 @@ import Testing
   }
 
   @Test(.needsSQLiteProgram, .disabled(if: isInMemory)) func deliversCommitsOfAnotherProcess() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       let start = try await pool.changePosition()
       let task = Task { try await first(2, of: pool, since: start) }
       let shell = try SQLiteProcess(pool.filepath)
@@ -115,9 +107,9 @@ import Testing
   }
 
   @Test func refusesAPositionOfAnotherDatabase() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       let position = try await pool.changePosition()
-      try await withLog { other in
+      try await withLoggedMembers { other in
         await #expect { try await first(1, of: other, since: position) } throws: {
           ($0 as? SqlError)?.kind == .changeLog(.otherHistory)
         }
@@ -178,7 +170,7 @@ import Testing
   }
 
   @Test func throwsIfTheTableHasChangedSinceItsLog() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       let start = try await pool.changePosition()
       try await pool.transaction { db in try db.execute("ALTER TABLE member ADD COLUMN extra") }
       let error = await #expect(throws: SqlError.self) { try await first(1, of: pool, since: start) }
@@ -203,12 +195,7 @@ import Testing
   }
 
   @Test func theLoopEndsWhenThePoolCloses() async throws {
-    try await withDirectoryAsync { directory in
-      let pool = try newPool(in: directory)
-      try await pool.transaction { db in
-        try db.createTable(Member.self)
-        try ChangeLog(Member.self).create(db)
-      }
+    try await withLoggedMembersToClose { pool in
       let start = try await pool.changePosition()
       let task = Task { try await first(1, of: pool, since: start) }
       try await Task.sleep(for: .milliseconds(20))
@@ -218,7 +205,7 @@ import Testing
   }
 
   @Test func aCancelledLoopThrows() async throws {
-    try await withLog { pool in
+    try await withLoggedMembers { pool in
       let start = try await pool.changePosition()
       let task = Task { try await first(1, of: pool, since: start) }
       try await Task.sleep(for: .milliseconds(20))
