@@ -61,7 +61,7 @@ extension ChangeConsumer {
     return rows.map { name, history, number, time, isNew, isOwned, lag, first in
       ChangeConsumer(
         name: name, position: ChangePosition(history: history, number: number, time: time), isNew: isNew,
-        isOwned: isOwned, lag: lag, delay: .milliseconds(first.map { max(now - $0, 0) } ?? 0))
+        isOwned: isOwned, lag: lag, delay: .milliseconds(first.map { max(now - max($0, 0), 0) } ?? 0))
     }
   }
 }

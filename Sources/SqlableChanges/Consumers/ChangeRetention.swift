@@ -81,10 +81,10 @@ extension ChangeRetention {
       let last = try db.query(
         "SELECT \"seq\" FROM main.\"sqlable_changes\" WHERE \"at\" < \(time) ORDER BY \"seq\" DESC LIMIT 1",
         as: Int.self)
-      return last.first.map { $0 + 1 } ?? 0
+      return last.first.map { $0 < state.end.number ? $0 + 1 : $0 } ?? 0
     case .count(let count):
       guard count >= 0 else { throw SqlError.misuse("the number of the changes to keep can't be negative") }
-      return count < state.end.number ? state.end.number - count + 1 : 0
+      return count < state.end.number ? state.end.number - max(count, 1) + 1 : 0
     }
   }
 }

@@ -79,7 +79,8 @@ final class ConsumerLease: Sendable {
       try db.execute(
         "UPDATE main.\"sqlable_change_consumers\" SET \"claimed\" = \(end) WHERE \"name\" = \(name)")
     }
-    return .wait(.milliseconds(end - now))
+    // No lease is longer than a day, whatever another program has written.
+    return .wait(.milliseconds(min(end - now, 86_400_000)))
   }
 
   /// Waits for the time, or until the consumer has no owner; returns false if the pool was closed.

@@ -32,7 +32,8 @@ struct LogState {
 
   /// Throws `.changeLog` if the log does not have all changes after a position.
   func check(_ position: ChangePosition, in db: SqliteDatabase) throws {
-    guard position.history == end.history else { throw LogState.otherHistory }
+    // A negative number was written by another program.
+    guard position.history == end.history, position.number >= 0 else { throw LogState.otherHistory }
     if position == end { return }
     if position.number > 0 {
       let times = try db.query(

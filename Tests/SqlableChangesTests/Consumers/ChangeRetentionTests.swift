@@ -107,4 +107,24 @@ import Testing
       expectMisuse { _ = try pool.transaction { db in try ChangeLog.trim(db, keeping: .age(.seconds(-1))) } }
     }
   }
+
+  @Test func numbersOfAnotherProgramEndNoProcess() async throws {
+    try await withLoggedMembers { pool in
+      try await Member(id: 1, name: "m").insert().run(pool)
+      try await pool.transaction { db in
+        try db.execute("UPDATE sqlable_changes SET seq = 9223372036854775807, at = -9223372036854775808")
+        try db.execute(
+          """
+          INSERT INTO sqlable_change_consumers (name, history, seq, at, isNew)
+          SELECT 'edited', id, -9223372036854775808, 0, 0 FROM sqlable_change_history
+          """)
+      }
+      #expect(try await ChangeLog.trim(pool, keeping: .count(0)) == 0)
+      #expect(try await ChangeLog.trim(pool, keeping: .age(.zero)) == 0)
+      #expect(try await pool.changeConsumers().map(\.lag) == [1])
+      var loop = pool.changes(on: Member.self, as: "edited").makeAsyncIterator()
+      let error = await #expect(throws: SqlError.self) { _ = try await loop.next() }
+      #expect(error?.kind == .changeLog(.otherHistory))
+    }
+  }
 }
