@@ -139,12 +139,20 @@ import Testing
       try await insert(1...1, pool)
       var loop = first.withLock { $0 }
       var batch = try await loop?.next()
+      try await pool.transaction { db in
+        try db.execute(
+          """
+          CREATE TABLE claim (isMade INTEGER);
+          CREATE TRIGGER claims AFTER UPDATE OF claimed ON sqlable_change_consumers WHEN old.claimed IS NOT new.claimed
+          BEGIN INSERT INTO claim VALUES (new.claimed IS NOT NULL); END
+          """)
+      }
       let second = Task { [ids, batches] in
-        var loop = batches(pool, .now, .milliseconds(100))
+        var loop = batches(pool, .now, .seconds(600))
         return try await ids(loop.next())
       }
-      // Several leases pass. The first loop answers each claim.
-      try await Task.sleep(for: .milliseconds(500))
+      // The first loop answers the claim of the second.
+      try await until { (try? pool.query("SELECT isMade FROM claim", as: Int.self)) == [1, 0] }
       try await batch?.acknowledge()
       try await insert(2...2, pool)
       (loop, batch) = (nil, nil)
