@@ -29,11 +29,7 @@ extension BackupSource {
   private static let maximumShown = 10
 
   private func checkIntegrity(_ connection: Connection) throws {
-    let pragma = "integrity_check".quotedName(inDatabase: name)
-    let problems = try connection.rows("PRAGMA \(pragma)(\(BackupSource.maximumShown))").map { $0.first ?? "" }
-    guard problems != ["ok"] else { return }
-    throw SqlError(
-      .corrupt, message: "the integrity check failed: " + problems.joined(separator: "; "), label: connection.label)
+    try connection.checkPages("PRAGMA \("integrity_check".quotedName(inDatabase: name))(\(BackupSource.maximumShown))")
   }
 
   private func checkForeignKeys(_ connection: Connection) throws {
@@ -49,5 +45,18 @@ extension BackupSource {
     let message = tables.prefix(BackupSource.maximumShown).map { "\(counts[$0] ?? 0) rows of \($0)" }
     throw SqlError(
       .constraint(.foreignKey), message: message.joined(separator: "; "), label: connection.label)
+  }
+}
+
+extension Connection {
+  /// Runs an integrity check. Throws `.corrupt` with the problems, or `.constraint(.notNull)` if all of them are rows
+  /// with NULL in a NOT NULL column, because such a file is not damaged.
+  ///
+  /// SQLite reads no CHECK on a read-only connection, so the check of a copy accepts rows that violate a CHECK.
+  func checkPages(_ pragma: String) throws {
+    let problems = try rows(pragma).map { $0.first ?? "" }
+    guard problems != ["ok"] else { return }
+    let kind = problems.allSatisfy { $0.begins(with: "NULL value in ") } ? SqlError.Kind.constraint(.notNull) : .corrupt
+    throw SqlError(kind, message: "the integrity check failed: " + problems.joined(separator: "; "), label: label)
   }
 }

@@ -88,6 +88,10 @@ package final class BackupSource: @unchecked Sendable {
       if isQuiet { source.unlocked = (path, before) }
       return source
     } catch var error as SqlError {
+      // The read without locks ignores the journal, so it can meet pages of an interrupted write.
+      if [.notADatabase, .wrongKey, .corrupt].contains(error.kind), RawFile.hasHotJournal(path) {
+        error = SqlError.needsRollback.labelled(error.label)
+      }
       if [.notADatabase, .wrongKey].contains(error.kind), let file = try? RawFile(path: path) {
         if handle?.cipher != nil, file.isPlain {
           throw SqlError.misuse(
@@ -97,13 +101,6 @@ package final class BackupSource: @unchecked Sendable {
           throw handle.misuse(
             "the backup is encrypted, but the database is not; restore a copy made with export(to:key: nil): \(path)")
         }
-      }
-      // SQLITE_READONLY_ROLLBACK
-      if error.extendedCode == 776 {
-        error.message = """
-          the file has the journal of an interrupted write, which a read-only handle can't roll back; open the file \
-          once with a writable handle
-          """
       }
       error.message = "can't open the backup \(path): \(error.message)"
       error.sql = nil

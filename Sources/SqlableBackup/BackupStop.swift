@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// Stops a backup or restore early if its task is cancelled or its time limit passes.
+/// Stops a backup, restore or encryption early if its task is cancelled or its time limit passes.
 ///
 /// A stop interrupts running statements. The copy also checks for a stop between its steps.
 package final class BackupStop: Sendable {
@@ -48,6 +48,7 @@ package final class BackupStop: Sendable {
   /// Calls `body`; if the work was stopped, throws the reason instead of SQLite's error.
   package func mapping<Value>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let error as SqlError where error.kind == .interrupted || error.kind == .busy {
+      if let end, ContinuousClock.now >= end { request(.late) }
       guard let reason = reason.withLock({ $0 }) else { throw error }
       throw BackupStop.error(reason)
     }
@@ -56,7 +57,7 @@ package final class BackupStop: Sendable {
   private static func error(_ reason: Reason) -> any Error {
     switch reason {
     case .cancelled: CancellationError()
-    case .late: SqlError(.timeout, message: "the deadline passed before the backup or restore was done")
+    case .late: SqlError(.timeout, message: "the deadline passed before the backup, restore or encryption was done")
     }
   }
 }

@@ -101,6 +101,8 @@ package struct BackupTarget {
       }
       return
     }
+    // Without its rollback, a file can look encrypted or damaged. SQLite rolls back even with another key.
+    if RawFile.hasHotJournal(path) { try? Connection.closeWAL(ofFileAt: path, label: label, db.cipher) }
     var hasOtherKey = false
     do {
       try db.openFile(at: path, isImmutable: true).close()

@@ -25,13 +25,13 @@ extension SqliteDatabase {
   /// inside a transaction. Also throws `.misuse` for a pool's handle: use `encrypt` of the pool; and while a pool
   /// archives the file, because encrypted files can't be archived. Throws `.readOnly` on a read-only handle, `.corrupt`
   /// for a damaged file, and `.full`. Throws `.busy` if a handle is in use, a backup runs, or another process has the
-  /// file open, for longer than the busy timeout. Also throws `.busy` if another handle has attached the file. An error
-  /// leaves the file plain and complete.
+  /// file open, for longer than the busy timeout. Also throws `.busy` if another handle has attached the file. Throws
+  /// `CancellationError` if the task is cancelled before the replacement of the bytes begins. An error leaves the file
+  /// plain and complete.
   public func encrypt(with key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
-    guard !belongsToPool else { throw misuse("can't encrypt the file with a pool's handle; use encrypt of the pool") }
-    guard transactionLevel == 0 else { throw misuse("can't encrypt the file inside a transaction") }
-    let barrier = SqlitePool.FileCloseBarrier(callSite: .init(file: file, line: line))
-    try FileEncryption(self, key, barrier, until: .now + .seconds(configuration.busyTimeout)).run()
+    try KeyChange.ofHandle(self, .encrypt, at: .init(file: file, line: line)) {
+      try FileEncryption(key, $0, BackupStop(configuration, BackupOptions())).run()
+    }
   }
 }
 
@@ -42,122 +42,124 @@ extension SqlitePool {
   /// try await pool.encrypt(with: .rawFile("/run/secrets/bikes.key"))
   /// ```
   ///
-  /// Like `withClosed`, this method waits for the running calls. Later calls wait until the file is encrypted.
-  /// ``SqliteDatabase/encrypt(with:file:line:)`` describes the errors and the effect on other handles. Blocks the
-  /// thread. In `async` code, use the overload with `await`.
+  /// Like `withClosed`, this method waits for the running calls. Later calls wait until the file is encrypted. Throws
+  /// `.timeout` if the deadline of ``withDeadline(_:_:)`` passes before the replacement of the bytes begins; the
+  /// deadline in the pool's configuration does not apply. ``SqliteDatabase/encrypt(with:file:line:)`` describes the
+  /// other errors and the effect on other handles. Blocks the thread. In `async` code, use the overload with `await`.
   public func encrypt(with key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
-    try encrypt(with: key, FileCloseBarrier(callSite: .init(file: file, line: line)))
+    try encrypt(with: key, FileCloseBarrier(callSite: .init(file: file, line: line)), encryptionStop)
   }
 
   /// Encrypts a plain database file, on a separate thread.
   ///
-  /// Throws `CancellationError` if the task is cancelled while the method waits for the running calls.
+  /// Throws `CancellationError` if the task is cancelled before the replacement of the bytes begins; the file then stays
+  /// plain.
   public func encrypt(with key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) async throws {
-    try await closingOnOwnThread(.init(file: file, line: line)) { try self.encrypt(with: key, $0) }
+    let stop = encryptionStop
+    try await closingOnOwnThread(.init(file: file, line: line), onCancel: stop.cancel) {
+      try self.encrypt(with: key, $0, stop)
+    }
   }
 
-  private func encrypt(with key: EncryptionKey, _ barrier: FileCloseBarrier) throws {
-    try checkFork()
-    try withState { try $0.checkIsOpen(configuration.handles.label) }
-    guard withState({ $0.ownHandle }) == nil else {
-      throw misuse("can't encrypt the file inside a closure of the pool")
-    }
-    let end = Deadline.after(.seconds(configuration.handles.busyTimeout))
-    try FileEncryption(root, key, barrier, until: end).run()
+  private var encryptionStop: BackupStop {
+    BackupStop(configuration.handles, BackupOptions(), deadline: Deadline.current)
+  }
+
+  private func encrypt(with key: EncryptionKey, _ barrier: FileCloseBarrier, _ stop: BackupStop) throws {
+    try KeyChange.ofPool(self, .encrypt, barrier) { try FileEncryption(key, $0, stop).run() }
   }
 }
 
 /// The encryption of a plain file under open handles and pools.
 private struct FileEncryption {
-  let db: SqliteDatabase
   let key: EncryptionKey
-  let barrier: SqlitePool.FileCloseBarrier
-  let end: ContinuousClock.Instant
+  let change: KeyChange
+  /// Ends the work before the replacement of the file's bytes begins.
+  let stop: BackupStop
 
-  init(
-    _ db: SqliteDatabase, _ key: EncryptionKey, _ barrier: SqlitePool.FileCloseBarrier,
-    until end: ContinuousClock.Instant
-  ) {
-    (self.db, self.key, self.barrier, self.end) = (db, key, barrier, end)
+  init(_ key: EncryptionKey, _ change: KeyChange, _ stop: BackupStop) {
+    (self.key, self.change, self.stop) = (key, change, stop)
   }
 
+  private var db: SqliteDatabase { change.db }
   private var path: String { db.family.path }
 
   func run() throws {
-    try db.checkMayEncrypt(with: key)
-    try db.labelling {
-      let families = try db.familiesOfFile(until: end) { barrier.hasToStop }
-      for family in families {
-        guard let pool = family.pool as? SqlitePool, !pool.allFileUsers.isEmpty else { continue }
-        throw db.misuse("can't encrypt the file while a pool archives the file: stop the archive")
-      }
-      // Wait before the handles are closed, so that calls continue while another process has the file open.
-      db.waitForOtherProcesses(until: end) { barrier.hasToStop }
-      try closing(families[...]) {
-        try db.withDisconnected(families, to: "encrypt the file", until: end) {
-          if barrier.hasToStop { throw CancellationError() }
-          // Another thread can have encrypted or opened the file meanwhile.
-          try db.checkIsPlain()
-          try db.checkIsUsedOnly(by: families)
-          try replaceFile()
-          for family in families {
-            if (family.key ?? .unencrypted) == .unencrypted { family.keyDidChange(to: key) }
-            family.forgetDamage()
-          }
-        }
+    try db.labelling { try Cipher.check() }
+    guard !db.isInMemory else { throw db.misuse("an in-memory database has no file to encrypt") }
+    try checkIsPlain()
+    guard key.secret != nil else { throw db.misuse("encrypt needs a key") }
+    guard db.configuration.cipher.plaintextHeaderSize == 0 || key.hasSalt else {
+      throw db.misuse("a file with a plaintext header can't store the salt; use raw(_:salt:)")
+    }
+    try change.checkIsWritable()
+    try stop.mapping {
+      try change.run(key, check: check) {
+        // Another thread can have encrypted the file meanwhile.
+        try checkIsPlain()
+        try replaceFile()
+        db.family.forgetDamage()
       }
     }
   }
 
-  /// Calls `body` while no call runs in the pools of these families, and no other call can close the file.
-  ///
-  /// All calls close the families in the order of their creation, so that two calls can't wait for each other.
-  private func closing(_ families: ArraySlice<HandleFamily>, _ body: () throws -> Void) throws {
-    guard let family = families.first else { return try body() }
-    if let pool = family.pool as? SqlitePool {
-      guard pool.isOpen || family === db.family else {
-        throw SqlError(.busy, message: "can't encrypt the file: another pool of this process closes the file")
-      }
-      let other = SqlitePool.FileCloseBarrier(callSite: barrier.callSite, isCancelled: barrier.isCancelled)
-      return try pool.closing(other, until: end) { try closing(families.dropFirst(), body) }
+  private func checkIsPlain() throws {
+    guard db.cipher == nil else { throw db.misuse("the database is already encrypted; use rekey(to:) for another key") }
+  }
+
+  /// Throws `.misuse` if a pool archives the file, or if a handle has other cipher settings.
+  private func check(_ families: [HandleFamily]) throws {
+    for case let pool as SqlitePool in families.map(\.pool) where !pool.allFileUsers.isEmpty {
+      throw db.misuse("can't encrypt the file while a pool archives the file: stop the archive")
     }
-    try family.begin(.init(callSite: "\(barrier.callSite)"), for: db, until: end)
-    defer { family.endClosing() }
-    try closing(families.dropFirst(), body)
+    for handle in families.flatMap(\.members) where handle.isOpen {
+      var settings = handle.configuration.cipher
+      settings.memorySecurity = db.configuration.cipher.memorySecurity
+      guard settings == db.configuration.cipher else {
+        throw db.misuse("can't encrypt the file: handle \(handle.number) of this process has other cipher settings")
+      }
+    }
   }
 
   /// Replaces the plain file by an encrypted copy.
   private func replaceFile() throws {
     let plain = try openExclusively()
     do {
-      try plain.locked { try checkSource(plain.openConnection()) }
-      let settings = db.configuration.cipher
-      let file = try PartialFile.make(beside: path, mode: 0o600, for: "encryption")
-      try plain.locked {
-        try plain.openConnection().export(to: file.path, Cipher(key, settings), comparesRowids: true)
-      }
-      try db.checkExport(file, key, settings, .integrity)
-      try plain.locked { try plain.openConnection().replaceFile(withBytesOf: file) }
+      try plain.locked { try plain.openConnection().use(stop.interruption) }
+      let copy = try encryptedCopy(of: plain)
+      try stop.check()
+      try plain.locked { try plain.openConnection().replaceFile(withBytesOf: copy) }
     } catch {
       try? plain.close()
       // If the replacement has begun, this connection restores the plain pages from the journal.
       if FileIdentity.linkInfo(path + "-journal") != nil { _ = try? openPlain(busyTimeout: 1) }
-      throw error
+      // SQLCipher reports an interrupted export as a general error.
+      try stop.check()
+      guard var failure = error as? SqlError, !failure.message.begins(with: "can't encrypt") else { throw error }
+      failure.message = "can't encrypt the file, which stays plain: \(failure.message)"
+      throw failure
     }
     try? plain.close()
   }
 
-  /// Throws for a damaged file: the copy could lack rows.
-  private func checkSource(_ connection: Connection) throws {
-    let problems = try connection.rows("PRAGMA main.quick_check(10)").map { $0.first ?? "" }
-    guard problems != ["ok"] else { return }
-    throw SqlError(.corrupt, message: "can't encrypt a damaged file: " + problems.joined(separator: "; "))
+  private func encryptedCopy(of plain: SqliteDatabase) throws -> PartialFile {
+    let settings = db.configuration.cipher
+    return try plain.locked {
+      let connection = try plain.openConnection()
+      // A row that violates a CHECK is a row to copy, and no damage.
+      try connection.pragma("PRAGMA ignore_check_constraints = ON")
+      try connection.checkPages("PRAGMA main.quick_check(10)")
+      let copy = try PartialFile.make(beside: path, mode: 0o600, for: "encryption")
+      try connection.export(to: copy.path, Cipher(key, settings), comparesRowids: true)
+      try db.checkExport(copy, key, settings, .integrity, stop)
+      return copy
+    }
   }
 
   /// Opens the plain file outside WAL mode, with an exclusive lock against all other connections.
   private func openExclusively() throws -> SqliteDatabase {
     do {
-      let plain = try openPlain(busyTimeout: max(0, ContinuousClock.now.duration(to: end) / .seconds(1)))
+      let plain = try openPlain(busyTimeout: max(0, ContinuousClock.now.duration(to: change.end) / .seconds(1)))
       try plain.locked { try plain.openConnection().lockExclusively() }
       return plain
     } catch let error as SqlError where error.kind == .busy {

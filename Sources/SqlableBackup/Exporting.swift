@@ -45,7 +45,7 @@ extension SqliteDatabase {
         if let info = try FileIdentity.info(source.openConnection().absolutePath) { try file.takePermissions(of: info) }
       }
       try source.close()
-      try checkExport(file, key, cipher, checks)
+      try checkExport(file, key, cipher, checks, BackupStop(configuration, BackupOptions()))
       try file.sync()
       try file.rename(to: target)
     }
@@ -53,14 +53,13 @@ extension SqliteDatabase {
 
   /// Checks the copy that an export has written.
   func checkExport(
-    _ file: PartialFile, _ key: EncryptionKey?, _ cipher: CipherSettings, _ checks: BackupChecks
+    _ file: PartialFile, _ key: EncryptionKey?, _ cipher: CipherSettings, _ checks: BackupChecks, _ stop: BackupStop
   ) throws {
     let reading = Configuration(
       label: configuration.label, isReadOnly: true, journalMode: .delete, foreignKeys: configuration.foreignKeys,
       key: key ?? .unencrypted, cipher: cipher)
     let copy = try SqliteDatabase.openOther(at: file.path, reading, functions)
-    let options = BackupOptions(checks: checks)
-    try BackupSource.reading(copy, BackupStop(reading, options)).check(options, "the exported copy")
+    try BackupSource.reading(copy, stop).check(BackupOptions(checks: checks), "the exported copy")
   }
 }
 
@@ -98,8 +97,9 @@ extension Connection {
     }
     try pragma("PRAGMA \(Connection.exported).journal_mode = OFF")
     try pragma("PRAGMA \(Connection.exported).synchronous = OFF")
-    // Rows that are copied again might reference missing rows.
+    // Rows that are copied again might reference missing rows, or violate a CHECK.
     try pragma("PRAGMA foreign_keys = OFF")
+    try pragma("PRAGMA ignore_check_constraints = ON")
     try pragma("BEGIN")
     do {
       // The first read starts the snapshot.

@@ -52,7 +52,7 @@ extension SqliteDatabase {
   package func withFamilyClosed<Value>(
     until end: ContinuousClock.Instant, _ body: (DatabaseFiles) throws -> Value
   ) throws -> Value {
-    try withFamilyDisconnected(until: end) {
+    try withDisconnected([family], until: end) {
       if let check = ExclusiveCheck.current, check.path == family.path { check.end() }
       try labelling { try closeWAL() }
       let (path, before) = (family.path, FileIdentity(family.path))
@@ -60,13 +60,6 @@ extension SqliteDatabase {
       defer { if FileIdentity(path) != before { family.forgetDamage() } }
       return try body(files(at: path))
     }
-  }
-
-  /// Calls `body` with the family's connections closed; other connections can stay open. Call inside `closing`.
-  func withFamilyDisconnected<Value>(
-    until end: ContinuousClock.Instant, _ body: () throws -> Value
-  ) throws -> Value {
-    try withDisconnected([family], until: end, body)
   }
 
   /// Calls `body` with the connections of families closed. Call inside the `closing` of each family.

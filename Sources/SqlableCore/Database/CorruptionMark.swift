@@ -89,7 +89,7 @@ package final class ExclusiveCheck: @unchecked Sendable {
 extension SqliteDatabase {
   /// Throws if the file is damaged and `stopsWritesWhenDamaged` is set.
   @inline(__always)
-  func checkMayWrite() throws {
+  package func checkMayWrite() throws {
     if configuration.stopsWritesWhenDamaged, family.corruption.isMarked {
       throw writesAreStopped(by: family.corruption)
     }

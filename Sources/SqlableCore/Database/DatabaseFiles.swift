@@ -265,14 +265,20 @@ extension SqliteDatabase {
   private static func journalMode(ofFileAt path: String, _ configuration: Configuration) -> String? {
     let reading = Configuration(
       isReadOnly: true, busyTimeout: configuration.busyTimeout, key: configuration.key, cipher: configuration.cipher)
-    guard let db = try? SqliteDatabase(filepath: path, configuration: reading) else { return nil }
-    defer { try? db.close() }
-    guard (try? db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)) != nil else { return nil }
-    return try? db.query("PRAGMA journal_mode", as: String.self).first
+    do {
+      let db = try SqliteDatabase(filepath: path, configuration: reading)
+      defer { try? db.close() }
+      _ = try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
+      return try db.query("PRAGMA journal_mode", as: String.self).first
+    } catch {
+      // A handle that can write would roll the interrupted write back.
+      let needsRollback = (error as? SqlError)?.extendedCode == SqlError.needsRollback.extendedCode
+      return needsRollback && !configuration.isReadOnly ? "delete" : nil
+    }
   }
 
   /// True if two paths lead to the same file, or would lead to the same new file.
-  static func isSameFile(_ path: String, _ other: String) -> Bool {
+  package static func isSameFile(_ path: String, _ other: String) -> Bool {
     if let file = FileIdentity(path) { return file == FileIdentity(other) }
     return Location.file(path).absolutePath.isExactly(Location.file(other).absolutePath)
   }

@@ -387,7 +387,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   package var isForked: Bool { ForkGuard.generation != forkGeneration }
 
   @usableFromInline
-  func checkFork() throws {
+  package func checkFork() throws {
     guard !isForked else { throw misuse("the handle was opened before fork(); open another in the child process") }
   }
 

@@ -186,7 +186,7 @@ package final class Connection {
       throw error(SQLITE_TOOBIG, sql: nil)
     }
     if !isInternal {
-      try checkPragma(text)
+      try checkKeys(text)
       shared?.note(text)
     }
     let begin = tracer == nil ? nil : ContinuousClock.now

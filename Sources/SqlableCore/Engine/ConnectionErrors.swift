@@ -14,6 +14,8 @@ extension Connection {
     if failure.extendedCode == 1_544 {
       message = "can't read the database in WAL mode: its directory is not writable"
     }
+    let needsRollback = SqlError.needsRollback
+    if failure.extendedCode == Int32(needsRollback.extendedCode) { message = needsRollback.message }
     if primary == SQLITE_ERROR || primary == SQLITE_CORRUPT, let refusal = refusal(message) { message = refusal }
     var error = Connection.error(code, extendedCode: failure.extendedCode, message: message, label: label)
     error.sql = sql
@@ -152,4 +154,12 @@ extension Connection {
       "unsafe use of \(part) in the schema; use Configuration(trustsSchema: true) for SQLite's functions and virtual "
       + "tables, or isAllowedInSchema: true for a registered function"
   }
+}
+
+extension SqlError {
+  /// SQLITE_READONLY_ROLLBACK: a read-only handle reads a file with the journal of a killed process.
+  package static let needsRollback = SqlError(
+    .readOnly,
+    message: "the file has the journal of an interrupted write, which a read-only handle can't roll back; open the file "
+      + "once with a writable handle", code: 8, extendedCode: 776)
 }

@@ -57,7 +57,11 @@ extension Connection {
       // Binds a blob, because SQLite would convert a text in a UTF-16 database.
       try give(key) { sqlite3_bind_blob(statement.handle, 1, $0, $1, nil) }
       do { _ = try statement.step() } catch var error as SqlError {
-        if error.kind == .notADatabase { (error.kind, error.message) = (.wrongKey, Connection.wrongKeyMessage) }
+        if error.kind == .notADatabase {
+          let isPlain = (try? RawFile(path: path))?.isPlain == true
+          let message = "the attached file \(name) is not encrypted; use attachedKeys: [name: .unencrypted]"
+          (error.kind, error.message) = (.wrongKey, isPlain ? message : Connection.wrongKeyMessage)
+        }
         throw error
       }
     }
@@ -70,12 +74,39 @@ extension Connection {
     guard let code, code == SQLITE_OK else { throw error(code ?? SQLITE_MISUSE, sql: nil) }
   }
 
-  #if SQLCipher
-  /// Encrypts all pages with another key. SQLCipher reports no error: open the file with the new key to check.
-  func changeKey(to key: EncryptionKey) throws {
-    try give(key) { sqlite3_rekey_v2(handle, "main", $0, $1) }
+  /// Encrypts a file with another key, on separate connections. Throws `.busy` if another connection writes until `end`.
+  package static func changeKey(
+    ofFileAt path: String, _ cipher: Cipher, to key: EncryptionKey, until end: ContinuousClock.Instant
+  ) throws {
+    #if SQLCipher
+    do {
+      let connection = try keyed(path, cipher, until: end)
+      // Begins a transaction because its `.busy` error names the lock's holder. SQLCipher's error would not.
+      try connection.run(.beginImmediate)
+      try connection.run(.rollback)
+      try connection.give(key) { sqlite3_rekey_v2(connection.handle, "main", $0, $1) }
+    }
+    // SQLCipher reports no error of a rekey, so the file is read with the new key.
+    guard let changed = Cipher(key, cipher.settings), let connection = try? keyed(path, changed, until: end) else {
+      // If the file can't be read with its old key either, throws that error.
+      _ = try keyed(path, cipher, until: end)
+      throw SqlError(
+        .io, message: "can't change the key: another connection was writing, or the disk is full")
+    }
+    // Until this checkpoint, the database file still has the old pages. Another connection can prevent the checkpoint.
+    _ = try? connection.withBusyTimeout(.zero) { try connection.checkpoint(.truncate) }
+    #endif
   }
-  #endif
+
+  /// Opens a connection, and reads the file with the key.
+  private static func keyed(_ path: String, _ cipher: Cipher, until end: ContinuousClock.Instant) throws -> Connection {
+    let connection = try Connection(
+      path: path, flags: SQLITE_OPEN_READWRITE, label: nil, cacheCapacity: 0, cipher: cipher)
+    let left = max(.zero, ContinuousClock.now.duration(to: end)) / .milliseconds(1)
+    connection.setBusyTimeout(milliseconds: Int32(min(left, Double(Int32.max))))
+    try connection.pragma("PRAGMA main.schema_version")
+    return connection
+  }
 
   /// Returns the error. For an encrypted file, translates the error into a wrong key or a damaged page.
   ///

@@ -125,8 +125,8 @@ struct FileReplacement {
     // Enlarges the file first: on a full disk, nothing is overwritten.
     if new > old { try copy(old..<new, of: source) }
     try copy(0..<min(old, new), of: source)
-    if new < old { try check(methods.xTruncate?(file, sqlite3_int64(new))) }
-    try check(methods.xSync?(file, SQLITE_SYNC_FULL))
+    if new < old { try check(methods.xTruncate?(file, sqlite3_int64(new)), "shorten") }
+    try check(methods.xSync?(file, SQLITE_SYNC_FULL), "sync")
   }
 
   private func copy(_ range: Range<Int>, of source: PartialFile) throws {
@@ -142,23 +142,23 @@ struct FileReplacement {
         guard got > 0 else { throw SqlError.system("read", source.path, got < 0 ? errno : EIO) }
         count += got
       }
-      try check(methods.xWrite?(file, bytes, Int32(wanted), sqlite3_int64(offset)))
+      try check(methods.xWrite?(file, bytes, Int32(wanted), sqlite3_int64(offset)), "write")
     }
   }
 
   private func read(_ offset: Int, _ count: Int) throws -> [UInt8] {
     try [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-      try check(methods.xRead?(file, buffer.baseAddress, Int32(count), sqlite3_int64(offset)))
+      try check(methods.xRead?(file, buffer.baseAddress, Int32(count), sqlite3_int64(offset)), "read")
       initialized = count
     }
   }
 
   /// Throws the error of a file operation.
-  private func check(_ code: Int32?) throws {
+  private func check(_ code: Int32?, _ action: String) throws {
     guard code != SQLITE_OK else { return }
     let code = code ?? SQLITE_IOERR
-    throw Connection.error(
-      code, extendedCode: code, message: sqlite3_errstr(code).map { String(cString: $0) } ?? "", label: label)
+    let reason = sqlite3_errstr(code).map { String(cString: $0) } ?? ""
+    throw Connection.error(code, extendedCode: code, message: "can't \(action) \(path): \(reason)", label: label)
   }
 }
 

@@ -1,12 +1,20 @@
-// Checks for pragmas that SQLite runs during compilation. The checks must run before the compilation.
+// Checks for statements that take a key as text. The checks must run before the compilation, because SQLite runs pragmas
+// during compilation, and because the error of a compilation contains the text.
 
 extension Connection {
   /// Checks a text that the application wrote, before the text is compiled. Prepares FTS5 for `PRAGMA trusted_schema`.
   ///
-  /// Throws `.misuse` if the text begins with a pragma that sets a key. The error does not contain the text, because
-  /// the text contains the key.
-  func checkPragma(_ text: UnsafeBufferPointer<UInt8>) throws {
-    guard let name = text.pragma else { return }
+  /// Throws `.misuse` if the text begins with a pragma that sets a key, or with `ATTACH … KEY` and a key. The error does
+  /// not contain the text, because the text contains the key. `ATTACH … KEY ?` with a bound key is accepted.
+  func checkKeys(_ text: UnsafeBufferPointer<UInt8>) throws {
+    var tokens = SQLTokenizer(text)
+    guard let verb = tokens.nextVerb() else { return }
+    if verb.isWord("attach"), tokens.holdsKey() {
+      throw SqlError.misuse(
+        "ATTACH with a key in the SQL text is refused: errors and traces would show the key; bind the key as a value, "
+          + "or use attachedKeys")
+    }
+    guard verb.isWord("pragma"), let name = tokens.nextPragmaName() else { return }
     if name == "trusted_schema" { try FullTextModule.allowInTriggers(of: self) }
     guard Connection.keyPragmas.contains(name) else { return }
     let remedy =
@@ -18,24 +26,37 @@ extension Connection {
   private static let keyPragmas = ["key", "rekey", "hexkey", "hexrekey", "textkey", "textrekey"]
 }
 
-extension UnsafeBufferPointer<UInt8> {
-  /// The name of the pragma at the beginning of the text, in lower case; nil for any other statement.
-  fileprivate var pragma: String? {
-    var tokens = SQLTokenizer(self)
-    var token = tokens.next()
-    while token?.isSymbol(";") == true { token = tokens.next() }
-    if token?.isWord("explain") == true {
-      token = tokens.next()
-      if token?.isWord("query") == true {
-        _ = tokens.next()
-        token = tokens.next()
-      }
-    }
-    guard token?.isWord("pragma") == true, var name = tokens.next()?.name else { return nil }
-    if tokens.next()?.isSymbol(".") == true {
-      guard let second = tokens.next()?.name else { return nil }
+extension SQLTokenizer {
+  /// Returns the first token of the first statement, after an EXPLAIN.
+  fileprivate mutating func nextVerb() -> SQLToken? {
+    var token = next()
+    while token?.isSymbol(";") == true { token = next() }
+    guard token?.isWord("explain") == true else { return token }
+    token = next()
+    guard token?.isWord("query") == true else { return token }
+    _ = next()
+    return next()
+  }
+
+  /// Returns the name of the pragma after its verb, in lower case.
+  fileprivate mutating func nextPragmaName() -> String? {
+    guard var name = next()?.name else { return nil }
+    if next()?.isSymbol(".") == true {
+      guard let second = next()?.name else { return nil }
       name = second
     }
     return String(decoding: name.map(\.foldedLetter), as: UTF8.self)
+  }
+
+  /// True if the ATTACH statement after its verb has a key other than one parameter, NULL or an empty text.
+  fileprivate mutating func holdsKey() -> Bool {
+    while let token = next(), !token.isSymbol(";") {
+      guard token.isWord("key") else { continue }
+      guard let key = next(), !key.isSymbol(";") else { return false }
+      let isHarmless = key.kind == .parameter || key.isWord("null") || key.bytes.elementsEqual("''".utf8)
+      guard isHarmless, let end = next() else { return !isHarmless }
+      return !end.isSymbol(";")
+    }
+    return false
   }
 }

@@ -41,6 +41,11 @@ package final class RawFile {
     FileManager.default.fileExists(atPath: path) ? try RawFile(path: path) : nil
   }
 
+  /// True if a rollback journal with a header is beside the file. Also true while another connection writes.
+  package static func hasHotJournal(_ path: String) -> Bool {
+    (try? ifExists(path + "-journal"))?.bytes(at: 0, count: 1).first.map { $0 != 0 } == true
+  }
+
   /// True if the file begins with a database header, and does not look like an encrypted file with a plaintext header.
   package var isPlain: Bool { bytes(at: 0, count: 16) == Array("SQLite format 3\0".utf8) && !looksEncrypted }
 

@@ -64,12 +64,16 @@ extension SqlitePool {
     try await closingOnOwnThread(.init(file: file, line: line)) { try self.close($0, within: duration, body) }
   }
 
-  /// Calls `body` on a separate thread with a close barrier. Cancelling the task stops the barrier.
+  /// Calls `body` on a separate thread with a close barrier. Cancelling the task stops the barrier, and calls `onCancel`.
   package func closingOnOwnThread<Value: Sendable>(
-    _ callSite: CallSite, isBlock: Bool = false, _ body: @escaping @Sendable (FileCloseBarrier) throws -> Value
+    _ callSite: CallSite, isBlock: Bool = false, onCancel: @escaping @Sendable () -> Void = {},
+    _ body: @escaping @Sendable (FileCloseBarrier) throws -> Value
   ) async throws -> Value {
     let isCancelled = LockedValue(false)
-    @Sendable func cancel() { isCancelled.withLock { $0 = true } }
+    @Sendable func cancel() {
+      isCancelled.withLock { $0 = true }
+      onCancel()
+    }
     return try await onOwnThread(onCancel: cancel) {
       try body(FileCloseBarrier(callSite: callSite, isBlock: isBlock, isCancelled: isCancelled))
     }

@@ -28,7 +28,7 @@ extension SqlitePool {
     var nextCheck: ContinuousClock.Instant?
     /// The call that closes the files or blocks the database. Until this call or its block ends, other calls get no
     /// handles.
-    var closeBarrier: FileCloseBarrier?
+    package var closeBarrier: FileCloseBarrier?
 
     init(writer: PooledHandle) { self.writer = writer }
   }

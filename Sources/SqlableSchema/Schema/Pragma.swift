@@ -107,6 +107,8 @@ extension [DynamicRow] {
   /// Returns the first row's first value; nil if SQLite reported none.
   fileprivate func pragmaValue<Value: SqlValue>() throws -> Value? {
     guard let row = first, !row.values.isEmpty else { return nil }
+    // SQLCipher returns the page size of an encrypted file as text.
+    if case .text(let text) = row.values[0], Value.self == Int.self, let number = Int(text) { return number as? Value }
     return try row.get(at: 0, as: Value.self)
   }
 }

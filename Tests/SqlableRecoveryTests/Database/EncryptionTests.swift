@@ -321,7 +321,10 @@ import Testing
       let stale = try SqliteDatabase(
         filepath: path,
         configuration: Configuration(opensLazily: true, key: configuration.key, cipher: configuration.cipher))
-      try db.rekey(to: .raw([UInt8](0..<32)))
+      try db.close()
+      // Another program changes the key.
+      let cipher = try #require(Cipher(configuration.key, configuration.cipher))
+      try Connection.changeKey(ofFileAt: path, cipher, to: .raw([UInt8](0..<32)), until: .now + .seconds(5))
       expectError(.wrongKey) { _ = try stale.checkForCorruption() }
     }
   }

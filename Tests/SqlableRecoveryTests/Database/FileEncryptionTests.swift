@@ -143,7 +143,7 @@ import Testing
       #expect(SqliteDatabase.handles(at: path).count == 5)
       _ = observer
       try pool.rekey(to: .passphrase("horse"))
-      #expect(sqlError { _ = try Person.count().run(other) }?.kind == .wrongKey)
+      for handle in [db, child, other, reader, lazy] { #expect(try Person.count().run(handle) == 202) }
       try pool.close()
     }
   }
@@ -214,7 +214,7 @@ import Testing
       var events: [String] = []
       while events.last != "row 2" {
         switch await changes.next() {
-        case .row(let change)?: events.append("row \(change.id ?? 0)")
+        case .row(let change)?: events.append("row \(change.id)")
         case .missed?: events.append("missed")
         case nil: events.append("row 2")
         }
@@ -240,6 +240,74 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true]) func aRunningEncryptionEndsWithItsTaskOrDeadline(_ hasDeadline: Bool) async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/a.sqlite"
+      let pool = try SqlitePool(filepath: path, configuration: .init(handles: FileEncryptionTests.plain()))
+      try await pool.transaction { db in
+        try db.execute("CREATE TABLE big (id INTEGER PRIMARY KEY, bytes BLOB)")
+        try db.execute("INSERT INTO big SELECT value, randomblob(2000) FROM json_each(\(json: Array(1...20_000)))")
+      }
+      let key = try EncryptionKey.raw(FileEncryptionTests.bytes)
+      if hasDeadline {
+        let error = await #expect(throws: SqlError.self) {
+          try await withDeadline(.milliseconds(100)) { try await pool.encrypt(with: key) }
+        }
+        #expect(error?.kind == .timeout, "\(error as Any)")
+      } else {
+        let task = Task { try await pool.encrypt(with: key) }
+        try await until { access(path + ".sqlable-partial", F_OK) == 0 }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+      }
+      #expect(try await pool.read { db in try db.query("SELECT count(*) FROM big", as: Int.self) } == [20_000])
+      #expect(try file(path, contains: "SQLite format"))
+      #expect(!files(in: directory).contains { $0.hasSuffix("partial") || $0.hasSuffix("journal") })
+      try await pool.encrypt(with: key)
+      #expect(try await pool.read { db in try db.query("SELECT count(*) FROM big", as: Int.self) } == [20_000])
+      try await pool.close()
+    }
+  }
+
+  @Test func rowsThatViolateACheckAreCopied() throws {
+    try withPlain { db, path, key in
+      // The table has neither an integer key nor an index, so that the copy assigns its rowids again.
+      try db.execute(
+        """
+        CREATE TABLE bike (price INTEGER CHECK (price > 0));
+        PRAGMA ignore_check_constraints = ON;
+        INSERT INTO bike (rowid, price) VALUES (3, 7), (9, -1);
+        PRAGMA ignore_check_constraints = OFF;
+        """)
+      try db.export(to: path + ".copy", key: key)
+      try db.encrypt(with: key)
+      let copy = try SqliteDatabase(filepath: path + ".copy", configuration: .init(key: key))
+      for file in [db, copy] {
+        #expect(try file.query("SELECT rowid || ' ' || price FROM bike", as: String.self) == ["3 7", "9 -1"])
+        #expect(sqlError { try file.execute("INSERT INTO bike VALUES (-2)") }?.kind == .constraint(.check))
+      }
+      try db.backup(to: path + ".backup")
+    }
+  }
+
+  @Test func nullInANotNullColumnIsNoDamage() throws {
+    try withPlain(FileEncryptionTests.plain(.delete)) { first, path, key in
+      try first.execute("CREATE TABLE bike (price INTEGER /*    */); INSERT INTO bike VALUES (NULL)")
+      try first.close()
+      // As by a program that has changed the definition with `PRAGMA writable_schema`.
+      var contents = try Data(contentsOf: URL(filePath: path))
+      let comment = try #require(contents.range(of: Data("/*    */".utf8)))
+      contents.replaceSubrange(comment, with: Data("NOT NULL".utf8))
+      try contents.write(to: URL(filePath: path))
+      let db = try SqliteDatabase(filepath: path, configuration: FileEncryptionTests.plain(.delete))
+      for work in [{ try db.encrypt(with: key) }, { try db.backup(to: path + ".copy") }] {
+        let error = expectError(.constraint(.notNull)) { try work() }
+        #expect(error?.message.contains("NULL value in bike.price") == true, "\(error as Any)")
+      }
+      #expect(try count(path, .unencrypted) == 200)
+    }
+  }
+
   @Test func attachedFilesStayPlain() throws {
     try withDirectory { directory in
       let paths = [directory + "/a.sqlite", directory + "/b.sqlite"]
@@ -251,6 +319,15 @@ import Testing
       #expect(try db.query("SELECT count(*) FROM other.person", as: Int.self) == [0])
       #expect(try db.createChild().query("SELECT count(*) FROM other.person", as: Int.self) == [0])
       #expect(try count(paths[1], .unencrypted) == 0)
+      try db.close()
+      // After the restart, the configuration must say that the attached file is plain.
+      configuration.key = try .raw(FileEncryptionTests.bytes)
+      let error = sqlError { _ = try SqliteDatabase(filepath: paths[0], configuration: configuration) }
+      #expect(error?.kind == .wrongKey)
+      #expect(error?.message.contains("other is not encrypted; use attachedKeys") == true, "\(error as Any)")
+      configuration.attachedKeys = ["other": .unencrypted]
+      let again = try SqliteDatabase(filepath: paths[0], configuration: configuration)
+      #expect(try again.query("SELECT count(*) FROM other.person", as: Int.self) == [0])
     }
   }
 

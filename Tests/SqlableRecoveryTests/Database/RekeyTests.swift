@@ -4,6 +4,7 @@ import SqlableCore
 import SqlableRecovery
 import SqlableBackup
 import SqlablePool
+import SqlableSchema
 import Testing
 
 @testable import SqlableTestSupport
@@ -57,6 +58,109 @@ import Testing
       try child.close()
       try db.close()
       #expect(try count(path, RekeyTests.new) == 201)
+    }
+  }
+
+  @Test func allHandlesAndPoolsOfTheProcessUseTheNewKey() throws {
+    try withEncrypted { db, path in
+      let handles = Configuration(busyTimeout: 5, key: try .raw(RekeyTests.old))
+      let (child, other) = (try db.createChild(), try SqliteDatabase(filepath: path, configuration: handles))
+      let reader = try SqliteDatabase(
+        filepath: path, configuration: .init(isReadOnly: true, key: .raw(RekeyTests.old)))
+      let lazy = try SqliteDatabase(
+        filepath: path, configuration: .init(opensLazily: true, key: .raw(RekeyTests.old)))
+      let stranger = try SqliteDatabase(
+        filepath: path, configuration: .init(opensLazily: true, key: .passphrase("guess")))
+      let pool = try SqlitePool(filepath: path, configuration: .init(handles: handles))
+      let prepared = try other.prepare(Person.read().filter(Person.name == Parameter("name")))
+      var rows = 200
+      for round in 0..<4 {
+        let key = try EncryptionKey.raw(round % 2 == 0 ? RekeyTests.new : RekeyTests.old)
+        switch round {
+        case 0: try db.rekey(to: key)
+        case 1: try pool.rekey(to: key)
+        case 2: try other.rekey(to: key)
+        default: try lazy.rekey(to: key)
+        }
+        for handle in [child, other] { try Person(id: nil, name: "Bo").insert().run(handle) }
+        try Person(id: nil, name: "Cid").insert().run(pool)
+        rows += 3
+        for handle in [db, child, other, reader, lazy] { #expect(try Person.count().run(handle) == rows) }
+        #expect(try prepared.run(["name": "Person 7"]).count == 1)
+        #expect(try Person.count().run(pool) == rows)
+        // A handle that could not read the file learns no key.
+        #expect(sqlError { _ = try Person.count().run(stranger) }?.kind == .wrongKey)
+      }
+      try pool.close()
+    }
+  }
+
+  @Test func aHandleThatHasAttachedTheFileBlocksRekey() throws {
+    try withEncrypted { db, path in
+      let other = try SqliteDatabase(
+        filepath: path + ".main", configuration: .init(attached: ["bikes": path], key: .raw(RekeyTests.old)))
+      let error = sqlError { try db.rekey(to: .raw(RekeyTests.new)) }
+      #expect(error?.kind == .busy)
+      #expect(error?.message == "can't change the key: handle \(other.number) has attached the file as bikes")
+      #expect(try other.query("SELECT count(*) FROM bikes.person", as: Int.self) == [200])
+      try other.close()
+      try db.rekey(to: .raw(RekeyTests.new))
+      #expect(try count(path, RekeyTests.new) == 200)
+    }
+  }
+
+  @Test func aBoundPassphraseAttachesAnEncryptedFile() throws {
+    try withEncrypted { db, path in
+      try db.rekey(to: .passphrase("horse"))
+      let main = try SqliteDatabase(filepath: path + ".main", configuration: .init(key: .unencrypted))
+      let passphrase = "horse"
+      try main.execute("ATTACH \(path) AS old KEY \(passphrase)")
+      #expect(try main.query("SELECT count(*) FROM old.person", as: Int.self) == [200])
+      try main.execute("DETACH old")
+      let error = sqlError { try main.execute("ATTACH \(path) AS old KEY \("guess")") }
+      #expect(error?.kind == .notADatabase)
+      #expect(!"\(error as Any)".contains("guess"))
+    }
+  }
+
+  @Test func callsWaitUntilTheKeyHasChanged() async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/a.sqlite"
+      let pool = try SqlitePool(
+        filepath: path, configuration: .init(handles: .init(busyTimeout: 30, key: .raw(RekeyTests.old))))
+      try await pool.transaction { db in _ = try db.createTable(Person.self) }
+      let (begins, ends) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let running = Task {
+        try await pool.transaction { db in
+          begins.signal()
+          ends.wait()
+          try Person(id: nil, name: "Anna").insert().run(db)
+        }
+      }
+      try await onThread { begins.wait() }
+      let rekey = Task { try await pool.rekey(to: .raw(RekeyTests.new)) }
+      try await until { pool.withState { $0.closeBarrier != nil } }
+      // A call waits until its deadline.
+      #expect((try? withDeadline(.milliseconds(5)) { try Person.count().run(pool) }) == nil)
+      let later = Task { try await Person.read().run(pool) }
+      let (cancelled, other) = (Task { try await Person.read().run(pool) }, path + ".old")
+      cancelled.cancel()
+      await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
+      try FileManager.default.copyItem(atPath: path, toPath: other)
+      _ = try SqliteDatabase(filepath: other, configuration: .init(key: .raw(RekeyTests.old)))
+      ends.signal()
+      try await running.value
+      try await rekey.value
+      #expect(try await later.value.map(\.name) == ["Anna"])
+      try await pool.close()
+      #expect(try count(path, RekeyTests.new) == 1)
+    }
+  }
+
+  @Test func thePageSizeIsANumber() throws {
+    try withEncrypted { db, _ in
+      let size = try Pragma.pageSize.run(db)
+      #expect(size == 4_096)
     }
   }
 
@@ -115,7 +219,9 @@ import Testing
       let other = try SqliteDatabase(
         filepath: path, configuration: .init(stopsWritesWhenDamaged: true, key: .raw(RekeyTests.old)))
       #expect(try Person.count().run(other) == 200)
-      try db.rekey(to: .raw(RekeyTests.new))
+      // Another program changes the key.
+      let old = try #require(Cipher(.raw(RekeyTests.old), CipherSettings()))
+      try Connection.changeKey(ofFileAt: path, old, to: .raw(RekeyTests.new), until: .now + .seconds(5))
       let error = sqlError { _ = try Person.read().run(other) }
       #expect(error?.kind == .wrongKey, "\(error as Any)")
       #expect(other.corruption == nil)
