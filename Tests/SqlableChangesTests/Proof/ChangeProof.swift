@@ -1,0 +1,163 @@
+import Foundation
+import Glibc
+import SqlableBackup
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableChanges
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
+/// Writers in four processes, and consumers that are killed, while the database is backed up, restored, vacuumed,
+/// trimmed and changed.
+///
+/// The copy of the tables in a second file equals the tables. The totals in the same database are exact, which they
+/// would not be after a lost or repeated change. Positions only grow, except by a restore. `SQLABLE_SWEEP=all` runs a
+/// thousand rounds, `SQLABLE_SEED` others.
+@Suite(
+  .enabled(if: TestProgram.isAvailable, "the tests are no program of their own"), .needsSQLiteProgram,
+  .enabled(if: ProofScript.isAvailable, "python3 is not installed"))
+struct ChangeProof {
+  static let variable = "SQLABLE_CHANGE_PROOF"
+
+  @Test func copiesAndTotalsAreExactWhileProcessesAreKilled() async throws {
+    let isSweep = ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all"
+    try withDirectory { directory in
+      let proof = try ProofRun(directory, seed: SeededGenerator.seed)
+      defer { proof.end() }
+      for round in 1...(isSweep ? 1_000 : 30) {
+        try proof.disturb()
+        usleep(UInt32.random(in: 20_000..<150_000))
+        try proof.checkPositions()
+        if round % 10 == 0 { try proof.compare(round) }
+      }
+      print("proof: \(proof.counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))")
+    }
+  }
+}
+
+/// One run: the processes, and the state by which they are checked.
+final class ProofRun {
+  private let directory: String
+  private let db: SqliteDatabase
+  private let copy: SqliteDatabase
+  private var random: SeededGenerator
+  private var processes: [(role: String, process: ChildProcess)] = []
+  private let shell: ShellLoop
+  private var positions: [String: ChangePosition] = [:]
+  private var columns = 0
+  /// The number of disturbances by kind.
+  private(set) var counts: [String: Int] = [:]
+
+  init(_ directory: String, seed: UInt64) throws {
+    (self.directory, random) = (directory, SeededGenerator(seed: seed))
+    db = try ProofTables.open(directory)
+    try db.transaction { db in
+      try db.createTables(Member.self, ProofBike.self)
+      try ChangeLog(Member.self, ProofBike.self).create(db)
+      try db.execute("CREATE TABLE total (members INTEGER, letters INTEGER)")
+      try db.execute("INSERT INTO total VALUES (0, 0)")
+    }
+    copy = try ProofTables.openCopy(directory)
+    shell = try ShellLoop(directory, seed: seed)
+    for role in ["handle", "pool", "python", "consumer", "consumer"] { try start(role) }
+  }
+
+  private func start(_ role: String) throws {
+    let seed = UInt64.random(in: 0...999_999, using: &random)
+    let process =
+      role == "python"
+      ? try ProofScript.start(directory, seed: seed)
+      : try TestProgram.start(
+        "ChangeProofWorker", environment: [ChangeProof.variable: "\(role) \(seed) \(directory)"])
+    processes.append((role, process))
+  }
+
+  func end() {
+    shell.end()
+    for (_, process) in processes {
+      process.signal(SIGKILL)
+      process.waitUntilExit()
+    }
+  }
+
+  private func count(_ kind: String) { counts[kind, default: 0] += 1 }
+
+  /// Kills a process, or changes the database.
+  func disturb() throws {
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<60:
+      let index = Int.random(in: 0..<processes.count, using: &random)
+      let (role, process) = processes.remove(at: index)
+      process.signal(SIGKILL)
+      process.waitUntilExit()
+      count("killed \(role)")
+      try start(role)
+    case 60..<72:
+      do { try db.execute("VACUUM") } catch let error as SqlError where error.kind == .busy { return }
+      count("vacuums")
+    case 72..<84:
+      try db.backup(to: directory + "/backup.sqlite")
+      count("backups")
+    case 84..<88 where access(directory + "/backup.sqlite", F_OK) == 0: try restore()
+    case 88..<94:
+      try ChangeLog.trim(db, keeping: .unacknowledged, .count(200))
+      count("trims")
+    default: try migrate()
+    }
+  }
+
+  /// Restores the backup. The copies are ahead of the restored positions, so their consumers start again.
+  private func restore() throws {
+    try db.restore(from: directory + "/backup.sqlite")
+    try db.execute("DELETE FROM sqlable_change_consumers WHERE name <> 'totals'")
+    positions = [:]
+    count("restores")
+  }
+
+  private func migrate() throws {
+    guard columns < 8 else { return }
+    columns += 1
+    try db.transaction { db in
+      let names = try db.query("SELECT name FROM pragma_table_info('proof_bike')", as: String.self)
+      try db.execute("ALTER TABLE proof_bike ADD COLUMN \(table: "more\(names.count)") INTEGER DEFAULT 7")
+      try ChangeLog(Member.self, ProofBike.self).create(db)
+    }
+    count("migrations")
+  }
+
+  func checkPositions() throws {
+    for consumer in try db.changeConsumers() {
+      let last = positions[consumer.name]
+      #expect(last.map { $0 <= consumer.position } ?? true, "\(consumer.name): \(last as Any), \(consumer.position)")
+      positions[consumer.name] = consumer.position
+    }
+  }
+
+  /// Stops the writers, waits for the consumers, and compares their effects with the tables.
+  func compare(_ round: Int) throws {
+    FileManager.default.createFile(atPath: directory + "/pause", contents: nil)
+    shell.pause()
+    waitUntil { ["handle", "pool", "python"].allSatisfy { access(directory + "/paused-\($0)", F_OK) == 0 } }
+    let members = try Member.read().orderBy(Member.id).run(db)
+    let bikes = try ProofBike.read().orderBy(ProofBike.id).run(db)
+    try waitUntil {
+      try Member.read().orderBy(Member.id).run(copy) == members
+        && ProofBike.read().orderBy(ProofBike.id).run(copy) == bikes
+    }
+    let totals = [members.count, members.map(\.name.count).reduce(0, +)]
+    try waitUntil {
+      try db.query("SELECT members, letters FROM total", as: Int.self, Int.self).map { [$0, $1] } == [totals]
+    }
+    #expect(try Member.read().orderBy(Member.id).run(copy) == members, "round \(round)")
+    #expect(try ProofBike.read().orderBy(ProofBike.id).run(copy) == bikes, "round \(round)")
+    let problems = files(in: directory).filter { $0.hasPrefix("problem") }
+    for name in problems { Issue.record("\(try String(contentsOfFile: directory + "/" + name, encoding: .utf8))") }
+    unlink(directory + "/pause")
+    waitUntil { !files(in: directory).contains { $0.hasPrefix("paused") } }
+    shell.resume()
+    count("comparisons")
+  }
+}
