@@ -52,8 +52,8 @@ extension SqlitePool {
 
   /// Encrypts a plain database file, on a separate thread.
   ///
-  /// Throws `CancellationError` if the task is cancelled before the replacement of the bytes begins; the file then stays
-  /// plain.
+  /// Throws `CancellationError` if the task is cancelled before the replacement of the bytes begins. The file then
+  /// stays plain.
   public func encrypt(with key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) async throws {
     let stop = encryptionStop
     try await closingOnOwnThread(.init(file: file, line: line), onCancel: stop.cancel) {

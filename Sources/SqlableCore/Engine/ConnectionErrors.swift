@@ -160,6 +160,7 @@ extension SqlError {
   /// SQLITE_READONLY_ROLLBACK: a read-only handle reads a file with the journal of a killed process.
   package static let needsRollback = SqlError(
     .readOnly,
-    message: "the file has the journal of an interrupted write, which a read-only handle can't roll back; open the file "
-      + "once with a writable handle", code: 8, extendedCode: 776)
+    message:
+      "the file has the journal of an interrupted write, which a read-only handle can't roll back; open the file once "
+      + "with a writable handle", code: 8, extendedCode: 776)
 }

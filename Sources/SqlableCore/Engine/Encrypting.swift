@@ -74,7 +74,8 @@ extension Connection {
     guard let code, code == SQLITE_OK else { throw error(code ?? SQLITE_MISUSE, sql: nil) }
   }
 
-  /// Encrypts a file with another key, on separate connections. Throws `.busy` if another connection writes until `end`.
+  /// Encrypts a file with another key, on separate connections. Throws `.busy` if another connection writes until
+  /// `end`.
   package static func changeKey(
     ofFileAt path: String, _ cipher: Cipher, to key: EncryptionKey, until end: ContinuousClock.Instant
   ) throws {

@@ -64,7 +64,8 @@ extension SqlitePool {
     try await closingOnOwnThread(.init(file: file, line: line)) { try self.close($0, within: duration, body) }
   }
 
-  /// Calls `body` on a separate thread with a close barrier. Cancelling the task stops the barrier, and calls `onCancel`.
+  /// Calls `body` on a separate thread with a close barrier. Cancelling the task stops the barrier and calls
+  /// `onCancel`.
   package func closingOnOwnThread<Value: Sendable>(
     _ callSite: CallSite, isBlock: Bool = false, onCancel: @escaping @Sendable () -> Void = {},
     _ body: @escaping @Sendable (FileCloseBarrier) throws -> Value

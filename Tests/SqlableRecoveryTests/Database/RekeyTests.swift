@@ -127,7 +127,7 @@ import Testing
     try await withDirectoryAsync { directory in
       let path = directory + "/a.sqlite"
       let pool = try SqlitePool(
-        filepath: path, configuration: .init(handles: .init(busyTimeout: 30, key: .raw(RekeyTests.old))))
+        filepath: path, configuration: .init(handles: .init(busyTimeout: 600, key: .raw(RekeyTests.old))))
       try await pool.transaction { db in _ = try db.createTable(Person.self) }
       let (begins, ends) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let running = Task {

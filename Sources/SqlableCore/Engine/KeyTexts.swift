@@ -1,11 +1,11 @@
-// Checks for statements that take a key as text. The checks must run before the compilation, because SQLite runs pragmas
-// during compilation, and because the error of a compilation contains the text.
+// Checks for statements that take a key as text. The checks must run before the compilation, because SQLite runs
+// pragmas during compilation, and because the error of a compilation contains the text.
 
 extension Connection {
   /// Checks a text that the application wrote, before the text is compiled. Prepares FTS5 for `PRAGMA trusted_schema`.
   ///
-  /// Throws `.misuse` if the text begins with a pragma that sets a key, or with `ATTACH … KEY` and a key. The error does
-  /// not contain the text, because the text contains the key. `ATTACH … KEY ?` with a bound key is accepted.
+  /// Throws `.misuse` if the text begins with a pragma that sets a key, or with `ATTACH … KEY` and a key. The error
+  /// does not contain the text, because the text contains the key. `ATTACH … KEY ?` with a bound key is accepted.
   func checkKeys(_ text: UnsafeBufferPointer<UInt8>) throws {
     var tokens = SQLTokenizer(text)
     guard let verb = tokens.nextVerb() else { return }

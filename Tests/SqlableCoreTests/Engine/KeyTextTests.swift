@@ -4,7 +4,7 @@ import Testing
 
 @testable import SqlableTestSupport
 
-@Suite struct KeyPragmaTests {
+@Suite struct KeyTextTests {
   @Test(arguments: [
     "PRAGMA key = 'secret'",
     "pragma rekey('secret')",
