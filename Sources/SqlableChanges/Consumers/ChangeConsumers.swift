@@ -23,7 +23,7 @@ extension SqlDatabase {
   /// for consumer in try db.changeConsumers() { print(consumer.name, consumer.lag, consumer.delay) }
   /// ```
   ///
-  /// The call reads the unacknowledged changes to count them. Throws `.schema(.missingTable)` if the database has no
+  /// Throws `.schema(.missingTable)` if the database has no
   /// change log. Blocks the thread. In `async` code, use the overload for pools with `await`.
   public func changeConsumers(file: StaticString = #fileID, line: UInt = #line) throws -> [ChangeConsumer] {
     try withTransaction(.deferred, file: file, line: line) { try ChangeConsumer.all(in: $0) }
@@ -49,17 +49,19 @@ extension SqlitePool {
 
 extension ChangeConsumer {
   fileprivate static func all(in db: SqliteDatabase) throws -> [ChangeConsumer] {
-    _ = try LogState(db)
+    let state = try LogState(db)
     let now = try ConsumerRecord.now(db)
+    let least = try db.query("SELECT min(\"seq\") FROM main.\"sqlable_changes\"", as: Int?.self)[0] ?? 1
     let rows = try db.query(
       """
       SELECT c."name", c."history", c."seq", c."at", c."isNew", c."owner" IS NOT NULL,
-      (SELECT count(*) FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" AND l."kind" <> 3),
       (SELECT l."at" FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" ORDER BY l."seq" LIMIT 1)
       FROM main."sqlable_change_consumers" AS c ORDER BY c."name"
-      """, as: String.self, String.self, Int.self, Int.self, Bool.self, Bool.self, Int.self, Int?.self)
-    return rows.map { name, history, number, time, isNew, isOwned, lag, first in
-      ChangeConsumer(
+      """, as: String.self, String.self, Int.self, Int.self, Bool.self, Bool.self, Int?.self)
+    return rows.map { name, history, number, time, isNew, isOwned, first in
+      // The log has no gaps, but its first changes might be deleted. Another program might have written any number.
+      let lag = max(max(state.end.number, 0) - max(number, max(least, 1) - 1), 0)
+      return ChangeConsumer(
         name: name, position: ChangePosition(history: history, number: number, time: time), isNew: isNew,
         isOwned: isOwned, lag: lag, delay: .milliseconds(first.map { max(now - max($0, 0), 0) } ?? 0))
     }
