@@ -14,6 +14,10 @@ public struct ChangeConsumer: Sendable, Hashable {
   public let lag: Int
   /// The age of the first change after the position; zero without such a change.
   public let delay: Duration
+  /// The number of changes in quarantine.
+  public let quarantined: Int
+  /// The error of a change that the consumer tries again; nil if no change has failed.
+  public let error: String?
 }
 
 extension SqlDatabase {
@@ -37,12 +41,13 @@ extension SqlitePool {
     try await read(file: file, line: line) { db in try ChangeConsumer.all(in: db) }
   }
 
-  /// Removes a consumer with its position. A running loop with this name starts again as a new consumer.
+  /// Removes a consumer with its position and its quarantine. A running loop with this name starts again as a new consumer.
   ///
   /// Does nothing if no consumer has the name.
   public func removeChangeConsumer(_ name: String, file: StaticString = #fileID, line: UInt = #line) async throws {
     try await transaction(file: file, line: line) { db in
       try db.execute("DELETE FROM main.\"sqlable_change_consumers\" WHERE \"name\" = \(name)")
+      try db.execute("DELETE FROM main.\"sqlable_change_quarantine\" WHERE \"consumer\" = \(name)")
     }
   }
 }
@@ -55,15 +60,21 @@ extension ChangeConsumer {
     let rows = try db.query(
       """
       SELECT c."name", c."history", c."seq", c."at", c."isNew", c."owner" IS NOT NULL,
-      (SELECT l."at" FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" ORDER BY l."seq" LIMIT 1)
+      (SELECT l."at" FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" ORDER BY l."seq" LIMIT 1),
+      (SELECT count(*) FROM main."sqlable_change_quarantine" AS q
+      WHERE q."consumer" = c."name" AND q."isQuarantined" = 1),
+      (SELECT q."error" FROM main."sqlable_change_quarantine" AS q
+      WHERE q."consumer" = c."name" AND q."isQuarantined" = 0 AND q."seq" > c."seq" ORDER BY q."seq" LIMIT 1)
       FROM main."sqlable_change_consumers" AS c ORDER BY c."name"
-      """, as: String.self, String.self, Int.self, Int.self, Bool.self, Bool.self, Int?.self)
-    return rows.map { name, history, number, time, isNew, isOwned, first in
+      """, as: String.self, String.self, Int.self, Int.self, Bool.self, Bool.self, Int?.self,
+      Int.self, String?.self)
+    return rows.map { name, history, number, time, isNew, isOwned, first, quarantined, error in
       // The log has no gaps, but its first changes might be deleted. Another program might have written any number.
       let lag = max(max(state.end.number, 0) - max(number, max(least, 1) - 1), 0)
       return ChangeConsumer(
         name: name, position: ChangePosition(history: history, number: number, time: time), isNew: isNew,
-        isOwned: isOwned, lag: lag, delay: .milliseconds(first.map { max(now - max($0, 0), 0) } ?? 0))
+        isOwned: isOwned, lag: lag, delay: .milliseconds(first.map { max(now - max($0, 0), 0) } ?? 0),
+        quarantined: quarantined, error: error)
     }
   }
 }

@@ -23,7 +23,10 @@ enum ChangeTables {
   /// The positions and owners of the consumers.
   static let consumers = "sqlable_change_consumers"
 
-  static let all = [log, tables, candidates, history, consumers]
+  /// The changes that have failed; see ``QuarantineRecord``.
+  static let quarantine = "sqlable_change_quarantine"
+
+  static let all = [log, tables, candidates, history, consumers, quarantine]
 
   /// The prefix of the triggers' names.
   static let triggerPrefix = "sqlable_changes_"
@@ -55,6 +58,12 @@ enum ChangeTables {
       "isNew" INTEGER NOT NULL, "owner" TEXT, "claimed" INTEGER)
     """,
     """
+    CREATE TABLE IF NOT EXISTS "sqlable_change_quarantine" (
+      "consumer" TEXT NOT NULL, "seq" INTEGER NOT NULL, "attempts" INTEGER NOT NULL, "error" TEXT NOT NULL,
+      "failedAt" INTEGER NOT NULL, "isQuarantined" INTEGER NOT NULL, "table" INTEGER, "kind" INTEGER, "at" INTEGER,
+      PRIMARY KEY ("consumer", "seq"))
+    """,
+    """
     INSERT INTO "sqlable_change_history" ("id", "trimmed") SELECT lower(hex(randomblob(16))), 0
     WHERE NOT EXISTS (SELECT 1 FROM "sqlable_change_history")
     """,
@@ -80,7 +89,9 @@ extension Connection {
     var statements: [SQL] = []
     let values = (0..<count).map(ChangeTables.value)
     let all = values + (0..<count).map(ChangeTables.oldValue)
-    for (table, columns) in [(ChangeTables.log, all), (ChangeTables.candidates, values)] {
+    for (table, columns) in [
+      (ChangeTables.log, all), (ChangeTables.quarantine, all), (ChangeTables.candidates, values),
+    ] {
       let names = Set(try rows("PRAGMA main.table_info(\(table.quotedName))").map { $0[1] })
       for column in columns where !names.contains(column) {
         statements.append("ALTER TABLE main.\(table: table) ADD COLUMN \(column: column)")

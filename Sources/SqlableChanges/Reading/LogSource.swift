@@ -61,6 +61,19 @@ final class LogSource<Element: Sendable>: Sendable {
       snapshotEnd: state.end)
   }
 
+  /// Reads the changes in the quarantine of a consumer that are not after the consumer's position.
+  func quarantined(of consumer: String, in db: SqliteDatabase) throws -> [Element] {
+    let (state, query) = (try LogState(db), try currentQuery(db))
+    let entries = query.entries.map { "\($0.id)" }.joined(separator: ", ")
+    let sql: SQL = """
+      SELECT "seq", "at", "kind", \(sql: SQL(verbatim: query.values)) FROM main."sqlable_change_quarantine"
+      WHERE "consumer" = \(consumer) AND "isQuarantined" = 1 AND "table" IN (\(sql: SQL(verbatim: entries)))
+      AND "seq" <= (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer))
+      ORDER BY "seq"
+      """
+    return try decode(db, sql, query, state.end.history).compactMap(\.0)
+  }
+
   private func currentQuery(_ db: SqliteDatabase) throws -> Query {
     let version = try db.running { try $0.schemaVersion() }
     if let known = known.withLock({ $0 }), known.version == version { return known.query }

@@ -146,6 +146,42 @@ import Testing
     }
   }
 
+  @Test func readsRefuseTriggersInAnotherOrder() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+      let log = ChangeLog(Entry<Table>.self)
+      try log.create(db)
+      // Another program has rebuilt the table.
+      let name = "sqlable_changes_t_insert"
+      let text = try db.query("SELECT sql FROM sqlite_schema WHERE name = \(name)", as: String.self)[0]
+      try db.execute("DROP TRIGGER \(table: name)")
+      try db.execute(SQL(verbatim: text))
+      let start = try db.changePosition()
+      let source = LogSource<LoggedChange>()
+      let error = expectSqlError { try db.transaction(.deferred) { _ = try source.page(after: start, in: $0) } }
+      #expect(error?.message.contains("another order") == true)
+      try log.create(db)
+      try db.execute("INSERT INTO t VALUES (1, NULL)")
+      try db.execute("INSERT OR REPLACE INTO t VALUES (1, 'a')")
+      #expect(try db.query("SELECT kind FROM sqlable_changes ORDER BY seq", as: Int.self) == [1, 2, 1])
+    }
+  }
+
+  @Test func updatesOfAKeyByAnyNameAreLogged() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+      try ChangeLog(Entry<Table>.self).create(db)
+      for name in ["id", "rowid", "_rowid_", "OID"] {
+        try db.execute("DELETE FROM t")
+        try db.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+        try db.execute("UPDATE OR REPLACE t SET \(column: name) = 1 WHERE id = 2")
+        let last = try db.query(
+          "SELECT kind, v0, o0 FROM sqlable_changes ORDER BY seq DESC LIMIT 2", as: Int.self, Int.self, Int?.self)
+        #expect(last.map { [$0.0, $0.1, $0.2] } == [[3, 1, 2], [2, 1, nil]])
+      }
+    }
+  }
+
   @Test func columnsCanHaveTheNamesOfTheLogsColumns() throws {
     try withDatabase { db in
       try db.execute(
