@@ -41,7 +41,8 @@ extension SqlitePool {
     try await read(file: file, line: line) { db in try ChangeConsumer.all(in: db) }
   }
 
-  /// Removes a consumer with its position and its quarantine. A running loop with this name starts again as a new consumer.
+  /// Removes a consumer with its position and its quarantine. A running loop with this name starts again as a new
+  /// consumer.
   ///
   /// Does nothing if no consumer has the name.
   public func removeChangeConsumer(_ name: String, file: StaticString = #fileID, line: UInt = #line) async throws {

@@ -18,9 +18,9 @@ extension SqlitePool {
   /// The closure must not change the rows of the followed table: these changes are logged too, and the closure would
   /// run for them again. A closure can run twice if its first transaction was rolled back.
   ///
-  /// Without `retries`, an error of the closure ends the call. With ``ChangeRetries``, the transaction is rolled back and
-  /// tried again after a pause. A change in quarantine is skipped in later transactions, and the effects of the other
-  /// changes are stored. The rows with which a new consumer starts are tried again, but never put into quarantine.
+  /// Without `retries`, an error of the closure ends the call. With ``ChangeRetries``, the transaction is rolled back
+  /// and tried again after a pause. A change in quarantine is skipped in later transactions, and the effects of the
+  /// other changes are stored. The rows with which a new consumer starts are tried again, but never put into quarantine.
   ///
   /// The other parameters are those of ``changes(on:in:as:startingWith:lease:file:line:)``. Throws the errors of the
   /// closure, of ``changes(on:in:since:file:line:)``, and `CancellationError`. Throws `.changeLog(.ownerChanged)` if a

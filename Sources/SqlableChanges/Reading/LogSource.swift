@@ -21,15 +21,24 @@ final class LogSource<Element: Sendable>: Sendable {
     let entries: [LogEntry]
   }
 
+  /// The result of a query of the log.
+  struct Decoded: Sendable {
+    /// The changes. A row of the log that this version of the library does not know has no element.
+    var elements: [Element] = []
+    /// The number of rows.
+    var count = 0
+    /// The position of the last row.
+    var end: ChangePosition?
+  }
+
   private let query: @Sendable (SqliteDatabase) throws -> Query
-  private let decode: @Sendable (SqliteDatabase, SQL, Query, String) throws -> [(Element?, ChangePosition)]
+  private let decode: @Sendable (SqliteDatabase, SQL, Query, String) throws -> Decoded
   private let known = LockedValue<(version: Int64, query: Query)?>(nil)
 
-  /// - Parameter decode: Runs the query, and returns an element for each change. A row of the log that this version of
-  ///   the library does not know has no element.
+  /// - Parameter decode: Runs the query, and returns an element for each change.
   init(
     query: @escaping @Sendable (SqliteDatabase) throws -> Query,
-    decode: @escaping @Sendable (SqliteDatabase, SQL, Query, String) throws -> [(Element?, ChangePosition)]
+    decode: @escaping @Sendable (SqliteDatabase, SQL, Query, String) throws -> Decoded
   ) {
     (self.query, self.decode) = (query, decode)
   }
@@ -39,12 +48,14 @@ final class LogSource<Element: Sendable>: Sendable {
 
   /// Reads the changes after a position. Call this method in a transaction.
   ///
-  /// - Parameter last: The number of the last change to read; nil for all changes of the snapshot.
-  func page(after position: ChangePosition, upTo last: ChangePosition? = nil, in db: SqliteDatabase) throws
-    -> LogPage<Element>
-  {
+  /// - Parameters:
+  ///   - last: The number of the last change to read; nil for all changes of the snapshot.
+  ///   - isKnown: True if the position was read in this transaction, and needs no check.
+  func page(
+    after position: ChangePosition, upTo last: ChangePosition? = nil, isKnown: Bool = false, in db: SqliteDatabase
+  ) throws -> LogPage<Element> {
     let state = try LogState(db)
-    try state.check(position, in: db)
+    if !isKnown { try state.check(position, in: db) }
     let query = try currentQuery(db)
     let end = last ?? state.end
     guard position.number < end.number else { return LogPage(end: position, isLast: true, snapshotEnd: state.end) }
@@ -54,11 +65,10 @@ final class LogSource<Element: Sendable>: Sendable {
       WHERE "seq" > \(position.number) AND "seq" <= \(end.number) AND "table" IN (\(sql: SQL(verbatim: entries)))
       ORDER BY "seq" LIMIT \(Self.pageLength)
       """
-    let changes = try decode(db, sql, query, state.end.history)
-    let isLast = changes.count < Self.pageLength
+    let decoded = try decode(db, sql, query, state.end.history)
+    let isLast = decoded.count < Self.pageLength
     return LogPage(
-      elements: changes.compactMap(\.0), end: isLast ? end : changes[changes.count - 1].1, isLast: isLast,
-      snapshotEnd: state.end)
+      elements: decoded.elements, end: isLast ? end : decoded.end ?? end, isLast: isLast, snapshotEnd: state.end)
   }
 
   /// Reads the changes in the quarantine of a consumer that are not after the consumer's position.
@@ -71,7 +81,7 @@ final class LogSource<Element: Sendable>: Sendable {
       AND "seq" <= (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer))
       ORDER BY "seq"
       """
-    return try decode(db, sql, query, state.end.history).compactMap(\.0)
+    return try decode(db, sql, query, state.end.history).elements
   }
 
   private func currentQuery(_ db: SqliteDatabase) throws -> Query {
@@ -94,10 +104,13 @@ extension LogSource<LoggedChange> {
       return Query(values: (["table"] + columns).map(\.quotedName).joined(separator: ", "), entries: entries)
     } decode: { db, sql, query, history in
       let entries = Dictionary(query.entries.map { ($0.id, $0) }) { $1 }
-      return try db.query(sql, as: Int.self, Int.self, Int.self, Int.self, DynamicRow.self).map { row in
-        let (number, time, kind, table, values) = row
+      let rows = try db.query(sql, as: Int.self, Int.self, Int.self, Int.self, DynamicRow.self)
+      var decoded = Decoded(count: rows.count)
+      decoded.elements.reserveCapacity(rows.count)
+      for (number, time, kind, table, values) in rows {
         let position = ChangePosition(history: history, number: number, time: time)
-        guard let entry = entries[table], let kind = LoggedKind(rawValue: kind) else { return (nil, position) }
+        decoded.end = position
+        guard let entry = entries[table], let kind = LoggedKind(rawValue: kind) else { continue }
         func image(from first: Int) -> DynamicRow {
           let kept = values.values.dropFirst(first).prefix(entry.columns.count)
           return DynamicRow(columns: entry.columns, values: Array(kept))
@@ -106,8 +119,9 @@ extension LogSource<LoggedChange> {
         let change = LoggedChange(
           position: position, time: position.date, table: entry.table, change: kind.change,
           old: kind == .deleted ? changed : before, new: kind == .deleted ? nil : changed, key: entry.key)
-        return (change, position)
+        decoded.elements.append(change)
       }
+      return decoded
     }
   }
 }
@@ -128,10 +142,17 @@ extension LogSource {
     self.init { db in
       try Query(of: table, in: db)
     } decode: { db, sql, _, history in
-      try db.query(sql, as: Int.self, Int.self, ModelImages<Model>.self).map { number, time, images in
+      let rows = try db.query(sql, as: Int.self, Int.self, ModelImages<Model>.self)
+      var decoded = Decoded(count: rows.count)
+      decoded.elements.reserveCapacity(rows.count)
+      for (number, time, images) in rows {
         let position = ChangePosition(history: history, number: number, time: time)
-        return (images.row.map { LoggedModelChange(position: position, time: position.date, row: $0) }, position)
+        if let row = images.row {
+          decoded.elements.append(LoggedModelChange(position: position, time: position.date, row: row))
+        }
       }
+      decoded.end = rows.last.map { ChangePosition(history: history, number: $0.0, time: $0.1) }
+      return decoded
     }
   }
 }

@@ -21,7 +21,7 @@ struct CommitLatency {
   func measure() async throws {
     let path = place + "/latency.sqlite"
     let pool = try SqlitePool(filepath: path)
-    try pool.transaction { db in
+    try await pool.transaction { db in
       try db.createTable(Item.self)
       try ChangeLog(Item.self).create(db)
     }
@@ -59,17 +59,21 @@ struct CommitLatency {
 
   private static func now() -> Double { Date().timeIntervalSince1970 }
 
-  /// The number of times a second that a thread of this process wakes up, over five seconds.
+  /// The number of times a second that the threads of this process wake up, over five seconds. Threads that end
+  /// meanwhile do not count.
   private func wakeUps() async throws -> Double {
-    func switches() throws -> Int {
-      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").reduce(0) { sum, thread in
-        let status = (try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches") }
-        return sum + (line?.split(separator: "\t").last.flatMap { Int($0) } ?? 0)
-      }
+    func switches() throws -> [String: Int] {
+      let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
+      return Dictionary(
+        uniqueKeysWithValues: threads.map { thread in
+          let status = (try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)) ?? ""
+          let line = status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches") }
+          return (thread, line?.split(separator: "\t").last.flatMap { Int($0) } ?? 0)
+        })
     }
     let before = try switches()
     try await Task.sleep(for: .seconds(5))
-    return Double(try switches() - before) / 5
+    let after = try switches()
+    return Double(before.reduce(0) { $0 + (max((after[$1.key] ?? 0) - $1.value, 0)) }) / 5
   }
 }

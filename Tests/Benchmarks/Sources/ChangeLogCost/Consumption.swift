@@ -9,14 +9,14 @@ struct Consumption {
 
   func measure() async throws {
     let pool = try SqlitePool(filepath: place + "/consumption.sqlite")
-    let start = try pool.transaction { db in
+    let start = try await pool.transaction { db in
       try db.createTable(Item.self)
       try ChangeLog(Item.self).create(db)
       return try db.changePosition()
     }
     // A third each of inserts, updates and deletes.
     let part = max(options.changes / 3, 1)
-    try pool.transaction { db in
+    try await pool.transaction { db in
       try Item.insert((0..<part).map { Item($0) }).run(db)
       try Item.updateAll(Item.price.set(to: Item.price + 1)).run(db)
       try Item.deleteAll().run(db)

@@ -79,6 +79,18 @@ struct Item: SqlCodable, Sendable {
 
 func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
+/// The seconds of processor time of this process, which other processes on the machine hardly change.
+func processorSeconds(_ body: () throws -> Void) rethrows -> Double {
+  func now() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+  }
+  let begin = now()
+  try body()
+  return now() - begin
+}
+
 func seconds(_ body: () throws -> Void) rethrows -> Double {
   let begin = ContinuousClock.now
   try body()
