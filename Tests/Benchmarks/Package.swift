@@ -43,6 +43,11 @@ let package = Package(
       dependencies: [
         .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableRecovery", package: "Sqlable"),
       ]),
+    .executableTarget(
+      name: "ChangeLogCost",
+      dependencies: [
+        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableChanges", package: "Sqlable"),
+      ]),
     .executableTarget(name: "EncryptionCost", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
     .executableTarget(name: "Growth", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
     .executableTarget(name: "SchemaScale", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),

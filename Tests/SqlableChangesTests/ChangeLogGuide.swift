@@ -125,11 +125,46 @@ import Testing
       for number in 1...10 { try await Bicycle(name: "\(number)", color: "red").insert().run(pool) }
       try await until { (try? pool.query("SELECT bikes FROM total", as: Int.self)) == [10] }
       for consumer in try await pool.changeConsumers() {
-        print(consumer.name, consumer.lag, consumer.delay, consumer.isOwned)
+        print(consumer.name, consumer.lag, consumer.delay, consumer.isOwned, consumer.quarantined, consumer.error ?? "")
       }
       try await ChangeLog.trim(pool, keeping: .unacknowledged, .age(.seconds(86_400)))
       try await ChangeLog.trim(pool, keeping: .count(1_000_000))
       #expect(try await pool.changeConsumers().map(\.name) == ["totals"])
+      try await pool.close()
+      try await task.value
+    }
+  }
+
+  @Test func aWebhookIsTriedAgain() async throws {
+    struct Unreachable: Error {}
+    try await withDirectoryAsync { directory in
+      let pool = try newPool(in: directory)
+      try await pool.transaction { db in try createLog(db) }
+      let (posted, isReachable) = (Collected<String>(), LockedValue(false))
+      @Sendable func post(_ row: LoggedRow<Bicycle>, id: String) async throws {
+        guard isReachable.withLock({ $0 }) else { throw Unreachable() }
+        posted.append(id)
+      }
+      @Sendable func deliver() async throws {
+        let retries = ChangeRetries(attempts: 8, pause: .seconds(1), longestPause: .seconds(60), then: .quarantine)
+        try await pool.deliver("webhook", on: Bicycle.self, retries: retries) { change in
+          try await post(change.row, id: change.position.description)
+        }
+      }
+      let task = Task { try await deliver() }
+      try await until { (try? pool.query("SELECT isNew FROM sqlable_change_consumers", as: Int.self)) == [0] }
+      try await Bicycle(name: "Rover", color: "red").insert().run(pool)
+      try await until { (try? pool.query("SELECT attempts FROM sqlable_change_quarantine", as: Int.self)) == [1] }
+      isReachable.withLock { $0 = true }
+      try await until { posted.values.count == 1 }
+      for failed in try await pool.quarantinedChanges(of: "webhook") {
+        print(failed.change.position, failed.attempts, failed.error, failed.failedAt)
+      }
+      let count = try await pool.retryQuarantinedChanges(of: "webhook", on: Bicycle.self) { change in
+        try await post(change.row, id: change.position.description)
+      }
+      try await pool.dropQuarantinedChanges(of: "webhook")
+      #expect(count == 0)
       try await pool.close()
       try await task.value
     }

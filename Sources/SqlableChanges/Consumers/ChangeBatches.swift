@@ -142,27 +142,28 @@ public struct BatchChanges<Model: Sqlable & Sendable>: AsyncSequence, Sendable {
     private let pages: LogPages<Model>?
     private var rows: PoolRows<LoggedModelChange<Model>>.Iterator?
     private var page: LogPage<LoggedModelChange<Model>>?
+    /// The elements of the page, apart from the page so that a call copies only one element.
+    private var elements: [LoggedModelChange<Model>]
     private var delivered = 0
 
     fileprivate init(pages: LogPages<Model>?, rows: PoolRows<LoggedModelChange<Model>>.Iterator?) {
       (self.pages, self.rows) = (pages, rows)
+      (page, elements) = (pages?.first, pages?.first.elements ?? [])
     }
 
     /// Returns the next change; nil after the last change.
     public mutating func next() async throws -> LoggedModelChange<Model>? { try await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> LoggedModelChange<Model>? {
-      guard let pages else { return try await rows?.next(isolation: actor) }
       try Task.checkCancellation()
-      var current = page ?? pages.first
-      while delivered == current.elements.count {
-        if current.isLast { return nil }
-        current = try await pages.consumer.page(after: current.end, upTo: pages.first.snapshotEnd)
-        delivered = 0
+      while delivered == elements.count {
+        guard let pages, let page else { return try await rows?.next(isolation: actor) }
+        if page.isLast { return nil }
+        let next = try await pages.consumer.page(after: page.end, upTo: pages.first.snapshotEnd)
+        (self.page, elements, delivered) = (next, next.elements, 0)
       }
-      page = current
       delivered += 1
-      return current.elements[delivered - 1]
+      return elements[delivered - 1]
     }
   }
 }

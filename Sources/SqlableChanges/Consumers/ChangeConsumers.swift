@@ -14,6 +14,10 @@ public struct ChangeConsumer: Sendable, Hashable {
   public let lag: Int
   /// The age of the first change after the position; zero without such a change.
   public let delay: Duration
+  /// The number of changes in quarantine.
+  public let quarantined: Int
+  /// The error of a change that the consumer tries again; nil if no change has failed.
+  public let error: String?
 }
 
 extension SqlDatabase {
@@ -23,7 +27,7 @@ extension SqlDatabase {
   /// for consumer in try db.changeConsumers() { print(consumer.name, consumer.lag, consumer.delay) }
   /// ```
   ///
-  /// The call reads the unacknowledged changes to count them. Throws `.schema(.missingTable)` if the database has no
+  /// Throws `.schema(.missingTable)` if the database has no
   /// change log. Blocks the thread. In `async` code, use the overload for pools with `await`.
   public func changeConsumers(file: StaticString = #fileID, line: UInt = #line) throws -> [ChangeConsumer] {
     try withTransaction(.deferred, file: file, line: line) { try ChangeConsumer.all(in: $0) }
@@ -37,31 +41,41 @@ extension SqlitePool {
     try await read(file: file, line: line) { db in try ChangeConsumer.all(in: db) }
   }
 
-  /// Removes a consumer with its position. A running loop with this name starts again as a new consumer.
+  /// Removes a consumer with its position and its quarantine. A running loop with this name starts again as a new
+  /// consumer.
   ///
   /// Does nothing if no consumer has the name.
   public func removeChangeConsumer(_ name: String, file: StaticString = #fileID, line: UInt = #line) async throws {
     try await transaction(file: file, line: line) { db in
       try db.execute("DELETE FROM main.\"sqlable_change_consumers\" WHERE \"name\" = \(name)")
+      try db.execute("DELETE FROM main.\"sqlable_change_quarantine\" WHERE \"consumer\" = \(name)")
     }
   }
 }
 
 extension ChangeConsumer {
   fileprivate static func all(in db: SqliteDatabase) throws -> [ChangeConsumer] {
-    _ = try LogState(db)
+    let state = try LogState(db)
     let now = try ConsumerRecord.now(db)
+    let least = try db.query("SELECT min(\"seq\") FROM main.\"sqlable_changes\"", as: Int?.self)[0] ?? 1
     let rows = try db.query(
       """
       SELECT c."name", c."history", c."seq", c."at", c."isNew", c."owner" IS NOT NULL,
-      (SELECT count(*) FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" AND l."kind" <> 3),
-      (SELECT l."at" FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" ORDER BY l."seq" LIMIT 1)
+      (SELECT l."at" FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" ORDER BY l."seq" LIMIT 1),
+      (SELECT count(*) FROM main."sqlable_change_quarantine" AS q
+      WHERE q."consumer" = c."name" AND q."isQuarantined" = 1),
+      (SELECT q."error" FROM main."sqlable_change_quarantine" AS q
+      WHERE q."consumer" = c."name" AND q."isQuarantined" = 0 AND q."seq" > c."seq" ORDER BY q."seq" LIMIT 1)
       FROM main."sqlable_change_consumers" AS c ORDER BY c."name"
-      """, as: String.self, String.self, Int.self, Int.self, Bool.self, Bool.self, Int.self, Int?.self)
-    return rows.map { name, history, number, time, isNew, isOwned, lag, first in
-      ChangeConsumer(
+      """, as: String.self, String.self, Int.self, Int.self, Bool.self, Bool.self, Int?.self,
+      Int.self, String?.self)
+    return rows.map { name, history, number, time, isNew, isOwned, first, quarantined, error in
+      // The log has no gaps, but its first changes might be deleted. Another program might have written any number.
+      let lag = max(max(state.end.number, 0) - max(number, max(least, 1) - 1), 0)
+      return ChangeConsumer(
         name: name, position: ChangePosition(history: history, number: number, time: time), isNew: isNew,
-        isOwned: isOwned, lag: lag, delay: .milliseconds(first.map { max(now - max($0, 0), 0) } ?? 0))
+        isOwned: isOwned, lag: lag, delay: .milliseconds(first.map { max(now - max($0, 0), 0) } ?? 0),
+        quarantined: quarantined, error: error)
     }
   }
 }

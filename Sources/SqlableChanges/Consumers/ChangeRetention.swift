@@ -7,12 +7,12 @@ public enum ChangeRetention: Sendable, Hashable {
   case unacknowledged
   /// Changes of the last time, by the clock of their writers.
   case age(Duration)
-  /// The last images: an update has two, an insert and a delete have one.
+  /// The last changes.
   case count(Int)
 }
 
 extension ChangeLog {
-  /// Deletes the changes that no rule keeps, and returns the number of deleted images.
+  /// Deletes the changes that no rule keeps, and returns the number of deleted changes.
   ///
   /// ```swift
   /// try ChangeLog.trim(db, keeping: .unacknowledged)                           // by the slowest consumer
@@ -34,7 +34,7 @@ extension ChangeLog {
     try db.withTransaction(.immediate, file: file, line: line) { try trim($0, rules, atMost: .max) }
   }
 
-  /// Deletes the changes that no rule keeps, in transactions of at most 10,000 images; see
+  /// Deletes the changes that no rule keeps, in transactions of at most 10,000 changes; see
   /// ``trim(_:keeping:file:line:)-(SqlDatabase,_,_,_)``.
   @discardableResult
   public static func trim(
@@ -67,7 +67,7 @@ extension ChangeLog {
 }
 
 extension ChangeRetention {
-  /// Returns the number of the first image that the rule keeps.
+  /// Returns the number of the first change that the rule keeps.
   fileprivate func firstKept(_ state: LogState, in db: SqliteDatabase) throws -> Int {
     switch self {
     case .unacknowledged:

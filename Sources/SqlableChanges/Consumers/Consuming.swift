@@ -18,26 +18,54 @@ extension SqlitePool {
   /// The closure must not change the rows of the followed table: these changes are logged too, and the closure would
   /// run for them again. A closure can run twice if its first transaction was rolled back.
   ///
-  /// The parameters are those of ``changes(on:in:as:startingWith:lease:file:line:)``. Throws the errors of the closure,
-  /// of ``changes(on:in:since:file:line:)``, and `CancellationError`. Throws `.changeLog(.ownerChanged)` if a loop over
-  /// batches owns the consumer.
+  /// Without `retries`, an error of the closure ends the call. With ``ChangeRetries``, the transaction is rolled back
+  /// and tried again after a pause. A change in quarantine is skipped in later transactions, and the effects of the
+  /// other changes are stored. The rows with which a new consumer starts are tried again, but never put into quarantine.
+  ///
+  /// The other parameters are those of ``changes(on:in:as:startingWith:lease:file:line:)``. Throws the errors of the
+  /// closure, of ``changes(on:in:since:file:line:)``, and `CancellationError`. Throws `.changeLog(.ownerChanged)` if a
+  /// loop over batches owns the consumer.
   public func consume<Model: Sqlable & Sendable>(
     _ name: String, on model: Model.Type, in tableName: String? = nil, startingWith start: ConsumerStart = .rows,
-    file: StaticString = #fileID, line: UInt = #line,
+    retries: ChangeRetries? = nil, file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (SqliteDatabase, LoggedModelChange<Model>) throws -> Void
   ) async throws {
+    try retries?.check()
     let info = TableInfo.unchecked(model)
-    let run = ConsumingRun<Model>(name: name, table: tableName.map(info.named) ?? info, start: start, body: body)
-    let signal = CommitSignal(self, table: ChangeTables.log, columns: [])
+    let run = ConsumingRun<Model>(
+      name: name, table: tableName.map(info.named) ?? info, start: start, retries: retries, body: body)
+    let (signal, callSite) = (
+      CommitSignal(self, table: ChangeTables.log, columns: []), CallSite(file: file, line: line)
+    )
+    var failuresOfRows = 0
     do {
       repeat {
-        try Task.checkCancellation()
-        // A read first: at the end of the log, the consumer does not write.
-        let hasChanges = try await perform(.read, at: CallSite(file: file, line: line)) { db in
-          try db.transaction(.deferred) { try run.hasChanges($0) }
-        }
-        if hasChanges {
-          try await perform(.write, at: CallSite(file: file, line: line)) { db in try run.consume(db) }
+        var isAtEnd = false
+        while !isAtEnd {
+          try Task.checkCancellation()
+          // A read first: at the end of the log, the consumer does not write.
+          let work = try await perform(.read, at: callSite) { db in
+            try db.transaction(.deferred) { try run.nextWork($0) }
+          }
+          do {
+            switch work {
+            case .none: isAtEnd = true
+            case .register: try await perform(.write, at: callSite) { db in try run.register(db) }
+            case .pause(let milliseconds): try await Task.sleep(for: .milliseconds(milliseconds))
+            case .changes:
+              try await perform(.write, at: callSite) { db in try run.consume(db) }
+              isAtEnd = true
+            }
+          } catch let failure as FailedAttempt {
+            guard let retries, !failure.isFinal else { throw failure.error }
+            guard let number = failure.number else {
+              failuresOfRows += 1
+              guard failuresOfRows < retries.attempts else { throw failure.error }
+              try await Task.sleep(for: .milliseconds(retries.milliseconds(after: failuresOfRows)))
+              continue
+            }
+            try await note(failure, of: number, consumer: name, retries, callSite)
+          }
         }
       } while await signal.wait(isolation: nil)
     } catch {
@@ -46,30 +74,65 @@ extension SqlitePool {
     }
     try Task.checkCancellation()
   }
+
+  /// Counts a failed attempt in the database. Throws the closure's error if the consumer must stop.
+  func note(
+    _ failure: FailedAttempt, of number: Int, consumer: String, _ retries: ChangeRetries, _ callSite: CallSite
+  ) async throws {
+    let limit = retries.then == .quarantine ? retries.attempts : nil
+    let attempts = try await perform(.write, at: callSite) { db in
+      try QuarantineRecord.note(failure.error, of: number, consumer: consumer, quarantiningAfter: limit, in: db)
+    }
+    // The attempts of an earlier call count for the pause. The consumer stops after the attempts of this call.
+    if retries.then == .stop, attempts > 0, attempts % retries.attempts == 0 { throw failure.error }
+  }
 }
 
-/// The transactions of one call of ``SqlitePool/consume(_:on:in:startingWith:file:line:_:)``.
+/// The transactions of one call of ``SqlitePool/consume(_:on:in:startingWith:retries:file:line:_:)``.
 private struct ConsumingRun<Model: Sqlable & Sendable>: Sendable {
   let name: String
   let table: TableInfo
   let start: ConsumerStart
+  let retries: ChangeRetries?
   let source: LogSource<LoggedModelChange<Model>>
   let body: @Sendable (SqliteDatabase, LoggedModelChange<Model>) throws -> Void
 
   init(
-    name: String, table: TableInfo, start: ConsumerStart,
+    name: String, table: TableInfo, start: ConsumerStart, retries: ChangeRetries?,
     body: @escaping @Sendable (SqliteDatabase, LoggedModelChange<Model>) throws -> Void
   ) {
-    (self.name, self.table, self.start, self.body) = (name, table, start, body)
+    (self.name, self.table, self.start, self.retries, self.body) = (name, table, start, retries, body)
     source = LogSource(table)
   }
 
-  /// True if the consumer is new, or if the log has changes of the table, or many changes, after its position.
-  func hasChanges(_ db: SqliteDatabase) throws -> Bool {
-    guard let record = try ConsumerRecord(named: name, in: db), !record.isNew else { return true }
-    let page = try source.page(after: record.position, in: db)
-    return !page.elements.isEmpty || page.end.number - record.position.number >= ConsumerRecord.longestGap
+  enum Work {
+    case none
+    /// The database does not know the consumer. A transaction of its own stores the consumer, so that the consumer and
+    /// its error can be seen if the first change fails.
+    case register
+    /// The consumer must wait for a number of milliseconds before it tries again.
+    case pause(Int)
+    /// The consumer is new, or the log has changes of the table, or many changes, after its position.
+    case changes
   }
+
+  func nextWork(_ db: SqliteDatabase) throws -> Work {
+    guard let record = try ConsumerRecord(named: name, in: db) else { return .register }
+    if record.isNew { return .changes }
+    let page = try source.page(after: record.position, in: db)
+    guard !page.elements.isEmpty || page.end.number - record.position.number >= ConsumerRecord.longestGap else {
+      return .none
+    }
+    if let retries {
+      let failed = try QuarantineRecord.all(of: name, after: record.position.number, in: db).values
+      let now = try ConsumerRecord.now(db)
+      let pauses = failed.filter { !$0.isQuarantined }.map { $0.pause(retries, now: now) }
+      if let longest = pauses.max(), longest > 0 { return .pause(longest) }
+    }
+    return .changes
+  }
+
+  func register(_ db: SqliteDatabase) throws { _ = try ConsumerRecord.known(name, startingAt: start, in: db) }
 
   func consume(_ db: SqliteDatabase) throws {
     let record = try ConsumerRecord.known(name, startingAt: start, in: db)
@@ -77,16 +140,29 @@ private struct ConsumingRun<Model: Sqlable & Sendable>: Sendable {
     let state = try LogState(db)
     if record.isNew {
       try Model.read().in(table.name).forEach(db) { model in
-        try body(db, LoggedModelChange(position: state.end, time: state.end.date, row: .insert(model)))
+        try attempt(db, LoggedModelChange(position: state.end, time: state.end.date, row: .insert(model)), nil)
         return .continue
       }
     } else {
+      let failed = try QuarantineRecord.all(of: name, after: record.position.number, in: db)
       var page = LogPage<LoggedModelChange<Model>>(end: record.position, isLast: false, snapshotEnd: state.end)
       while !page.isLast {
         page = try source.page(after: page.end, upTo: state.end, in: db)
-        for change in page.elements { try body(db, change) }
+        for change in page.elements where failed[change.position.number]?.isQuarantined != true {
+          try attempt(db, change, change.position.number)
+        }
+      }
+      if failed.contains(where: { !$0.value.isQuarantined }) {
+        try QuarantineRecord.removeTried(of: name, upTo: state.end.number, in: db)
       }
     }
     try ConsumerRecord.move(name, from: record.position, to: state.end, owner: nil, in: db)
+  }
+
+  private func attempt(_ db: SqliteDatabase, _ change: LoggedModelChange<Model>, _ number: Int?) throws {
+    do { try body(db, change) } catch {
+      guard retries != nil else { throw error }
+      throw FailedAttempt(number: number, error: error)
+    }
   }
 }

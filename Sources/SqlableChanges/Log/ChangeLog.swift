@@ -156,12 +156,14 @@ extension TableInfo {
 }
 
 extension Connection {
-  /// True if the table has exactly these triggers of the log, and no newer trigger.
+  /// True if the table has exactly these triggers of the log, in this order, and no newer trigger.
   fileprivate func hasNewest(_ triggers: [(name: String, sql: String)], on table: String) throws -> Bool {
     let found = try self.triggers(of: table)
-    // A plan that rebuilds the table creates the triggers in another order, which does not matter among them.
-    let newest = Dictionary(found.suffix(triggers.count).map { ($0.name, $0.sql) }) { $1 }
-    return triggers.allSatisfy { newest[$0.name] == $0.sql } && !found.dropLast(triggers.count).contains { $0.isOfLog }
+    guard
+      found.suffix(triggers.count).elementsEqual(
+        triggers, by: { $0.name.isExactly($1.name) && $0.sql.isExactly($1.sql) })
+    else { return false }
+    return !found.dropLast(triggers.count).contains { $0.isOfLog }
   }
 
   /// Returns the triggers of a table in the order of their creation.

@@ -4,11 +4,15 @@ import SqlableCore
 ///
 /// ```sql
 /// CREATE TABLE IF NOT EXISTS "sqlable_changes" (
-///   "seq" INTEGER PRIMARY KEY AUTOINCREMENT, "table" INTEGER, "kind" INTEGER, "at" INTEGER)
+///   "seq" INTEGER PRIMARY KEY, "table" INTEGER, "kind" INTEGER, "at" INTEGER)
 /// ```
 ///
-/// `sqlable_changes` has one row for each image: an insert and a delete have one image, an update has two, in this
-/// order. The columns `v0`, `v1` and so on have no type, so that each value keeps its storage class.
+/// `sqlable_changes` has one row for each change. The columns `v0`, `v1` and so on have the values of the inserted,
+/// deleted or updated row. For an update, `o0`, `o1` and so on have the values before. These columns have no type, so
+/// that each value keeps its storage class.
+///
+/// `seq` is not AUTOINCREMENT, which would write another page in each transaction: `trim` never deletes the last row,
+/// so that SQLite numbers the rows without gaps and without reuse.
 enum ChangeTables {
   static let log = "sqlable_changes"
   /// The column lists of the logged tables. A table whose columns change gets another entry.
@@ -19,18 +23,22 @@ enum ChangeTables {
   /// The positions and owners of the consumers.
   static let consumers = "sqlable_change_consumers"
 
-  static let all = [log, tables, candidates, history, consumers]
+  /// The changes that have failed; see ``QuarantineRecord``.
+  static let quarantine = "sqlable_change_quarantine"
+
+  static let all = [log, tables, candidates, history, consumers, quarantine]
 
   /// The prefix of the triggers' names.
   static let triggerPrefix = "sqlable_changes_"
 
-  /// The time of a change in milliseconds since 1970, as SQL. The time is the same for all rows of a statement.
-  static let time = "CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
+  /// The time of a change in milliseconds since 1970, as SQL. The time is the same for all rows of a statement. Without
+  /// an argument, SQLite need not parse the text 'now' for each row.
+  static let time = "CAST((julianday() - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
 
   static let definitions: [SQL] = [
     """
     CREATE TABLE IF NOT EXISTS "sqlable_changes" (
-      "seq" INTEGER PRIMARY KEY AUTOINCREMENT, "table" INTEGER, "kind" INTEGER, "at" INTEGER)
+      "seq" INTEGER PRIMARY KEY, "table" INTEGER, "kind" INTEGER, "at" INTEGER)
     """,
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_tables" (
@@ -50,30 +58,42 @@ enum ChangeTables {
       "isNew" INTEGER NOT NULL, "owner" TEXT, "claimed" INTEGER)
     """,
     """
+    CREATE TABLE IF NOT EXISTS "sqlable_change_quarantine" (
+      "consumer" TEXT NOT NULL, "seq" INTEGER NOT NULL, "attempts" INTEGER NOT NULL, "error" TEXT NOT NULL,
+      "failedAt" INTEGER NOT NULL, "isQuarantined" INTEGER NOT NULL, "table" INTEGER, "kind" INTEGER, "at" INTEGER,
+      PRIMARY KEY ("consumer", "seq"))
+    """,
+    """
     INSERT INTO "sqlable_change_history" ("id", "trimmed") SELECT lower(hex(randomblob(16))), 0
     WHERE NOT EXISTS (SELECT 1 FROM "sqlable_change_history")
     """,
   ]
 
-  /// The name of a column that stores a value of an image.
+  /// The name of a column that stores a value of the changed row.
   static func value(_ position: Int) -> String { "v\(position)" }
+
+  /// The name of a column that stores a value before an update.
+  static func oldValue(_ position: Int) -> String { "o\(position)" }
 }
 
-/// The image that a row of the log contains.
-enum ImageKind: Int {
+/// The change that a row of the log contains.
+enum LoggedKind: Int {
   case inserted = 1
   case deleted = 2
-  case beforeUpdate = 3
-  case afterUpdate = 4
+  case updated = 3
 }
 
 extension Connection {
   /// Returns the statements that add columns for values to the log until it has `count` such columns.
   func missingValueColumns(_ count: Int) throws -> [SQL] {
     var statements: [SQL] = []
-    for table in [ChangeTables.log, ChangeTables.candidates] {
+    let values = (0..<count).map(ChangeTables.value)
+    let all = values + (0..<count).map(ChangeTables.oldValue)
+    for (table, columns) in [
+      (ChangeTables.log, all), (ChangeTables.quarantine, all), (ChangeTables.candidates, values),
+    ] {
       let names = Set(try rows("PRAGMA main.table_info(\(table.quotedName))").map { $0[1] })
-      for column in (0..<count).map(ChangeTables.value) where !names.contains(column) {
+      for column in columns where !names.contains(column) {
         statements.append("ALTER TABLE main.\(table: table) ADD COLUMN \(column: column)")
       }
     }

@@ -2,10 +2,13 @@ import SqlableCore
 
 /// The triggers that log the changes of one table.
 ///
-/// AFTER triggers log the images. SQLite calls no trigger for a row that REPLACE deletes, unless `recursive_triggers`
-/// is on. A BEFORE trigger therefore copies the rows with which a new row conflicts into a table of candidates. The
-/// AFTER trigger logs a delete for each candidate that is gone. A candidate stays in its table after OR IGNORE or an
-/// upsert; the next trigger of the logged table removes it.
+/// AFTER triggers log the changes. SQLite calls no trigger for a row that REPLACE deletes, unless `recursive_triggers`
+/// is on. A BEFORE trigger therefore copies the rows with which a new row conflicts into a table of candidates. If
+/// there are candidates, another AFTER trigger logs a delete for each candidate that is gone. A candidate stays in its
+/// table after OR IGNORE or an upsert; the next trigger of the logged table removes it.
+///
+/// Most changes have no candidates. Their cost is the call of each trigger, about 1,000 instructions, and the INSERT
+/// into the log.
 ///
 /// The conflict clause of the writer's statement also applies to the statements of a trigger. No statement here can
 /// violate a constraint.
@@ -15,28 +18,33 @@ struct ChangeTriggers {
   let entry: Int
   let kept: ChangeLog.Values
 
+  /// The number of the triggers of a table.
+  static let count = 7
+
   private var name: String { table.name.quotedName }
   private var images: [String] { table.images(kept) }
   private var values: String { images.indices.map { ChangeTables.value($0).quotedName }.joined(separator: ", ") }
+  private var oldValues: String { images.indices.map { ChangeTables.oldValue($0).quotedName }.joined(separator: ", ") }
   private var log: String { ChangeTables.log.quotedName }
   private var candidates: String { ChangeTables.candidates.quotedName }
 
-  /// The triggers with their names. The triggers of a table must be newer than its other triggers: SQLite calls the
-  /// newest trigger first, so that the log has a row's change before the changes by other triggers.
+  /// The triggers with their names, in the order of their creation. SQLite calls the newest trigger first: the log has
+  /// the deletes of a REPLACE before the change of the row, and this change before the changes by other triggers. The
+  /// names are sorted, because a plan that rebuilds the table creates the triggers in the order of their names.
   var all: [(name: String, sql: String)] {
     let hasChanged = keyChange.map { "(\($0)) AND " } ?? ""
+    let ofKeys = keyNames.map { " OF \($0.map(\.quotedName).joined(separator: ", "))" } ?? ""
     let parts = [
       ("before_insert", "BEFORE INSERT", " WHEN \(conflictExists(besides: nil))", note(besides: nil)),
       (
-        "before_update", "BEFORE UPDATE", " WHEN \(hasChanged)(\(conflictExists(besides: "old")))",
+        "before_update", "BEFORE UPDATE\(ofKeys)", " WHEN \(hasChanged)(\(conflictExists(besides: "old")))",
         note(besides: "old")
       ),
-      ("insert", "AFTER INSERT", "", [logReplaced, forget, image(.inserted, "new")]),
-      (
-        "update", "AFTER UPDATE", "",
-        [forgetOld, logReplaced, forget, image(.beforeUpdate, "old"), image(.afterUpdate, "new")] + ownUpdate
-      ),
       ("delete", "AFTER DELETE", "", table.deletesItself ? ownDelete : [forgetOld, image(.deleted, "old")]),
+      ("insert", "AFTER INSERT", "", [image(.inserted, "new")]),
+      ("insert_replaced", "AFTER INSERT", " WHEN \(candidateExists)", [logReplaced, forget]),
+      ("update", "AFTER UPDATE", "", [updateImages] + ownUpdate),
+      ("update_replaced", "AFTER UPDATE", " WHEN \(candidateExists)", [forgetOld, logReplaced, forget]),
     ]
     return parts.map { suffix, event, condition, body in
       let trigger = "\(ChangeTables.triggerPrefix)\(table.name)_\(suffix)"
@@ -51,10 +59,16 @@ struct ChangeTriggers {
 
   private var insertImage: String { "INSERT INTO \(log) (\"table\", \"kind\", \"at\", \(values))" }
 
-  private func head(_ kind: ImageKind) -> String { "\(entry), \(kind.rawValue), \(ChangeTables.time)" }
+  private var insertImages: String { "INSERT INTO \(log) (\"table\", \"kind\", \"at\", \(values), \(oldValues))" }
 
-  private func image(_ kind: ImageKind, _ row: String) -> String {
+  private func head(_ kind: LoggedKind) -> String { "\(entry), \(kind.rawValue), \(ChangeTables.time)" }
+
+  private func image(_ kind: LoggedKind, _ row: String) -> String {
     "\(insertImage) VALUES (\(head(kind)), \(list(of: row)))"
+  }
+
+  private var updateImages: String {
+    "\(insertImages) VALUES (\(head(.updated)), \(list(of: "new")), \(list(of: "old")))"
   }
 
   // MARK: Rows
@@ -128,6 +142,22 @@ struct ChangeTriggers {
     return ((table.rowid.map { ["new.\($0) IS NOT old.\($0)"] } ?? []) + columns).joined(separator: " OR ")
   }
 
+  /// The columns that an UPDATE sets if it changes a value on which a conflict depends; nil if others can matter.
+  /// `UPDATE OF` compares names, so all names of the rowid are included.
+  private var keyNames: [String]? {
+    guard table.uniques.allSatisfy(\.isPlain) else { return nil }
+    var names = table.rowid == nil ? [] : table.primaryKey + ["rowid", "oid", "_rowid_"]
+    for name in table.uniques.flatMap({ $0.terms.compactMap(\.column) }) {
+      guard let column = table.columns.first(where: { $0.name.isExactly(name) }), !column.isGenerated else {
+        return nil
+      }
+      names.append(name)
+    }
+    return names.reduce(into: []) { distinct, name in
+      if !distinct.contains(where: name.isSameName) { distinct.append(name) }
+    }
+  }
+
   /// Copies the rows that conflict with the new row.
   private func note(besides row: String?) -> [String] {
     let any = conflicts.map { "(\($0))" }.joined(separator: " OR ")
@@ -141,8 +171,12 @@ struct ChangeTriggers {
   }
 
   /// Removes the table's candidates. A negative entry marks a candidate whose delete is already logged.
-  private var forget: String {
-    "DELETE FROM \(candidates) WHERE \"table\" = \(entry)\(table.deletesItself ? " OR \"table\" = -\(entry)" : "")"
+  private var forget: String { "DELETE FROM \(candidates) WHERE \(isOwnCandidate)" }
+
+  private var candidateExists: String { "EXISTS (SELECT 1 FROM \(candidates) WHERE \(isOwnCandidate))" }
+
+  private var isOwnCandidate: String {
+    "\"table\" = \(entry)\(table.deletesItself ? " OR \"table\" = -\(entry)" : "")"
   }
 
   private var forgetOld: String {
@@ -169,12 +203,9 @@ struct ChangeTriggers {
   private var ownUpdate: [String] {
     guard table.updatesItself else { return [] }
     let differs = images.map { "t.\($0.quotedName) COLLATE BINARY IS NOT new.\($0.quotedName)" }
-    let kinds = (ImageKind.beforeUpdate.rawValue, ImageKind.afterUpdate.rawValue)
-    let columns = images.map { "CASE k.kind WHEN \(kinds.0) THEN new.\($0.quotedName) ELSE t.\($0.quotedName) END" }
     return [
-      "\(insertImage) SELECT \(entry), k.kind, \(ChangeTables.time), \(columns.joined(separator: ", ")) "
-        + "FROM \(name) AS t, (SELECT \(kinds.0) AS kind UNION ALL SELECT \(kinds.1)) AS k "
-        + "WHERE \(isSame("t", "new")) AND (\(differs.joined(separator: " OR "))) ORDER BY k.kind"
+      "\(insertImages) SELECT \(head(.updated)), \(list(of: "t")), \(list(of: "new")) FROM \(name) AS t "
+        + "WHERE \(isSame("t", "new")) AND (\(differs.joined(separator: " OR ")))"
     ]
   }
 

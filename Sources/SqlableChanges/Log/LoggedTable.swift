@@ -7,6 +7,7 @@ struct LoggedTable {
     let name: String
     /// The SQL of the default by which OR REPLACE replaces NULL; nil if the column can be NULL or has no default.
     let replacement: String?
+    let isGenerated: Bool
   }
 
   /// A term of a unique index: a column, or an expression.
@@ -45,7 +46,9 @@ struct LoggedTable {
     let rows = try connection.rows("PRAGMA main.table_xinfo(\(name.quotedName))")
     columns = rows.map { row in
       // 1: the column can't be NULL; an empty default stands for none.
-      Column(name: row[1], replacement: row[3] == "1" && !row[4].isEmpty ? row[4] : nil)
+      Column(
+        name: row[1], replacement: row[3] == "1" && !row[4].isEmpty ? row[4] : nil,
+        isGenerated: row[6] == "2" || row[6] == "3")
     }
     let keyRows = rows.filter { $0[5] != "0" }.sorted { (Int($0[5]) ?? 0) < (Int($1[5]) ?? 0) }
     primaryKey = keyRows.map { $0[1] }

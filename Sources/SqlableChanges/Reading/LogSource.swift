@@ -14,56 +14,74 @@ struct LogPage<Element: Sendable>: Sendable {
 
 /// A reader of logged changes, as elements of one type.
 final class LogSource<Element: Sendable>: Sendable {
-  /// The query of some tables' images in the log, for one version of the schema.
+  /// The query of some tables' changes in the log, for one version of the schema.
   struct Query: Sendable {
     /// The SQL of the selected values.
     let values: String
     let entries: [LogEntry]
   }
 
+  /// The result of a query of the log.
+  struct Decoded: Sendable {
+    /// The changes. A row of the log that this version of the library does not know has no element.
+    var elements: [Element] = []
+    /// The number of rows.
+    var count = 0
+    /// The position of the last row.
+    var end: ChangePosition?
+  }
+
   private let query: @Sendable (SqliteDatabase) throws -> Query
-  private let decode: @Sendable (SqliteDatabase, SQL, Query, String) throws -> [(Element, ChangePosition)?]
+  private let decode: @Sendable (SqliteDatabase, SQL, Query, String) throws -> Decoded
   private let known = LockedValue<(version: Int64, query: Query)?>(nil)
 
-  /// - Parameter decode: Runs the query, and returns an element for each image. The first image of an update has none.
+  /// - Parameter decode: Runs the query, and returns an element for each change.
   init(
     query: @escaping @Sendable (SqliteDatabase) throws -> Query,
-    decode: @escaping @Sendable (SqliteDatabase, SQL, Query, String) throws -> [(Element, ChangePosition)?]
+    decode: @escaping @Sendable (SqliteDatabase, SQL, Query, String) throws -> Decoded
   ) {
     (self.query, self.decode) = (query, decode)
   }
 
-  /// The maximum number of images that one read returns.
+  /// The maximum number of changes that one read returns.
   static var pageLength: Int { 1_000 }
 
   /// Reads the changes after a position. Call this method in a transaction.
   ///
-  /// - Parameter last: The number of the last change to read; nil for all changes of the snapshot.
-  func page(after position: ChangePosition, upTo last: ChangePosition? = nil, in db: SqliteDatabase) throws
-    -> LogPage<Element>
-  {
+  /// - Parameters:
+  ///   - last: The number of the last change to read; nil for all changes of the snapshot.
+  ///   - isKnown: True if the position was read in this transaction, and needs no check.
+  func page(
+    after position: ChangePosition, upTo last: ChangePosition? = nil, isKnown: Bool = false, in db: SqliteDatabase
+  ) throws -> LogPage<Element> {
     let state = try LogState(db)
-    try state.check(position, in: db)
+    if !isKnown { try state.check(position, in: db) }
     let query = try currentQuery(db)
     let end = last ?? state.end
     guard position.number < end.number else { return LogPage(end: position, isLast: true, snapshotEnd: state.end) }
     let entries = query.entries.map { "\($0.id)" }.joined(separator: ", ")
     let sql: SQL = """
-      SELECT "seq", "kind", "at", \(sql: SQL(verbatim: query.values)) FROM main."sqlable_changes"
+      SELECT "seq", "at", "kind", \(sql: SQL(verbatim: query.values)) FROM main."sqlable_changes"
       WHERE "seq" > \(position.number) AND "seq" <= \(end.number) AND "table" IN (\(sql: SQL(verbatim: entries)))
       ORDER BY "seq" LIMIT \(Self.pageLength)
       """
-    let images = try decode(db, sql, query, state.end.history)
-    let elements = images.compactMap(\.self)
-    guard images.count == Self.pageLength else {
-      return LogPage(elements: elements.map(\.0), end: end, isLast: true, snapshotEnd: state.end)
-    }
-    // The next page begins with both images of an update whose second image is not on this page.
-    guard let last = elements.last else {
-      let message = "can't read the change log: changes after number \(position.number) have no second image"
-      throw SqlError(.schema(.mismatch(message)), message: message, table: ChangeTables.log)
-    }
-    return LogPage(elements: elements.map(\.0), end: last.1, isLast: false, snapshotEnd: state.end)
+    let decoded = try decode(db, sql, query, state.end.history)
+    let isLast = decoded.count < Self.pageLength
+    return LogPage(
+      elements: decoded.elements, end: isLast ? end : decoded.end ?? end, isLast: isLast, snapshotEnd: state.end)
+  }
+
+  /// Reads the changes in the quarantine of a consumer that are not after the consumer's position.
+  func quarantined(of consumer: String, in db: SqliteDatabase) throws -> [Element] {
+    let (state, query) = (try LogState(db), try currentQuery(db))
+    let entries = query.entries.map { "\($0.id)" }.joined(separator: ", ")
+    let sql: SQL = """
+      SELECT "seq", "at", "kind", \(sql: SQL(verbatim: query.values)) FROM main."sqlable_change_quarantine"
+      WHERE "consumer" = \(consumer) AND "isQuarantined" = 1 AND "table" IN (\(sql: SQL(verbatim: entries)))
+      AND "seq" <= (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer))
+      ORDER BY "seq"
+      """
+    return try decode(db, sql, query, state.end.history).elements
   }
 
   private func currentQuery(_ db: SqliteDatabase) throws -> Query {
@@ -81,34 +99,39 @@ extension LogSource<LoggedChange> {
     self.init { db in
       let entries = try LogEntry.all(in: db)
       for entry in entries.current { try entry.checkIsCurrent(in: db) }
-      let count = entries.map(\.columns.count).max() ?? 0
-      let values = ["\"table\""] + (0..<count).map { ChangeTables.value($0).quotedName }
-      return Query(values: values.joined(separator: ", "), entries: entries)
+      let positions = 0..<(entries.map(\.columns.count).max() ?? 0)
+      let columns = positions.map(ChangeTables.value) + positions.map(ChangeTables.oldValue)
+      return Query(values: (["table"] + columns).map(\.quotedName).joined(separator: ", "), entries: entries)
     } decode: { db, sql, query, history in
       let entries = Dictionary(query.entries.map { ($0.id, $0) }) { $1 }
-      var before: DynamicRow?
-      return try db.query(sql, as: Int.self, Int.self, Int.self, Int.self, DynamicRow.self).map { image in
-        let (number, kind, time, table, row) = image
-        guard let entry = entries[table], let kind = ImageKind(rawValue: kind) else { return nil }
-        let values = DynamicRow(columns: entry.columns, values: Array(row.values.prefix(entry.columns.count)))
-        defer { before = kind == .beforeUpdate ? values : nil }
-        if kind == .beforeUpdate || kind == .afterUpdate && before == nil { return nil }
+      let rows = try db.query(sql, as: Int.self, Int.self, Int.self, Int.self, DynamicRow.self)
+      var decoded = Decoded(count: rows.count)
+      decoded.elements.reserveCapacity(rows.count)
+      for (number, time, kind, table, values) in rows {
         let position = ChangePosition(history: history, number: number, time: time)
+        decoded.end = position
+        guard let entry = entries[table], let kind = LoggedKind(rawValue: kind) else { continue }
+        func image(from first: Int) -> DynamicRow {
+          let kept = values.values.dropFirst(first).prefix(entry.columns.count)
+          return DynamicRow(columns: entry.columns, values: Array(kept))
+        }
+        let (changed, before) = (image(from: 0), kind == .updated ? image(from: values.values.count / 2) : nil)
         let change = LoggedChange(
           position: position, time: position.date, table: entry.table, change: kind.change,
-          old: kind == .deleted ? values : before, new: kind == .deleted ? nil : values, key: entry.key)
-        return (change, position)
+          old: kind == .deleted ? changed : before, new: kind == .deleted ? nil : changed, key: entry.key)
+        decoded.elements.append(change)
       }
+      return decoded
     }
   }
 }
 
-extension ImageKind {
+extension LoggedKind {
   fileprivate var change: Change {
     switch self {
     case .inserted: .insert
     case .deleted: .delete
-    case .beforeUpdate, .afterUpdate: .update
+    case .updated: .update
     }
   }
 }
@@ -119,24 +142,43 @@ extension LogSource {
     self.init { db in
       try Query(of: table, in: db)
     } decode: { db, sql, _, history in
-      var before: Model?
-      return try db.query(sql, as: Int.self, Int.self, Int.self, Model.self).map { number, kind, time, model in
+      let rows = try db.query(sql, as: Int.self, Int.self, ModelImages<Model>.self)
+      var decoded = Decoded(count: rows.count)
+      decoded.elements.reserveCapacity(rows.count)
+      for (number, time, images) in rows {
         let position = ChangePosition(history: history, number: number, time: time)
-        let row: LoggedRow<Model>
-        switch ImageKind(rawValue: kind) {
-        case .inserted: row = .insert(model)
-        case .deleted: row = .delete(model)
-        case .afterUpdate:
-          guard let old = before else { return nil }
-          row = .update(old: old, new: model)
-        case .beforeUpdate, nil:
-          before = model
-          return nil
+        if let row = images.row {
+          decoded.elements.append(LoggedModelChange(position: position, time: position.date, row: row))
         }
-        before = nil
-        return (LoggedModelChange(position: position, time: position.date, row: row), position)
       }
+      decoded.end = rows.last.map { ChangePosition(history: history, number: $0.0, time: $0.1) }
+      return decoded
     }
+  }
+}
+
+/// The kind of a change, the columns of the changed row, and the columns of the row before an update.
+private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
+  /// The change; nil for a kind that this version of the library does not know.
+  let row: LoggedRow<Model>?
+
+  static func next(of row: inout ResultRow) throws -> Self {
+    switch LoggedKind(rawValue: try Int.next(of: &row)) {
+    case .inserted: return Self(row: .insert(try Model.next(of: &row)))
+    case .deleted: return Self(row: .delete(try Model.next(of: &row)))
+    case .updated:
+      let new = try Model.next(of: &row)
+      return Self(row: .update(old: try Model.next(of: &row), new: new))
+    case nil: return Self(row: nil)
+    }
+  }
+
+  static func isAbsent(in row: inout ResultRow) throws -> Bool { false }
+
+  static func describe(in description: inout ResultDescription) throws {
+    try Int.describe(in: &description)
+    try Model.describe(in: &description)
+    try Model.describe(in: &description)
   }
 }
 
@@ -159,15 +201,18 @@ extension LogSource.Query {
       var reader = SchemaReader(try TableDefinition(table).createTable(for: connection))
       return try reader.table()
     }
-    let values = table.columns.map { column in
-      let missing = declared[column: column.name]?.defaultValue.map { "(\($0.text))" } ?? "NULL"
-      let terms = entries.map { entry in
-        entry.columns.firstIndex { $0.isSameName(as: column.name) }.map { ChangeTables.value($0).quotedName } ?? missing
+    func values(_ name: (Int) -> String) -> [String] {
+      table.columns.map { column in
+        let missing = declared[column: column.name]?.defaultValue.map { "(\($0.text))" } ?? "NULL"
+        let terms = entries.map { entry in
+          entry.columns.firstIndex { $0.isSameName(as: column.name) }.map { name($0).quotedName } ?? missing
+        }
+        guard let last = terms.last, terms.contains(where: { $0 != last }) else { return terms.last ?? missing }
+        let cases = zip(entries, terms).map { "WHEN \($0.id) THEN \($1)" }.joined(separator: " ")
+        return "CASE \"table\" \(cases) END"
       }
-      guard let last = terms.last, terms.contains(where: { $0 != last }) else { return terms.last ?? missing }
-      let cases = zip(entries, terms).map { "WHEN \($0.id) THEN \($1)" }.joined(separator: " ")
-      return "CASE \"table\" \(cases) END"
     }
+    let values = values(ChangeTables.value) + values(ChangeTables.oldValue)
     self.init(values: values.joined(separator: ", "), entries: entries)
   }
 }
@@ -189,8 +234,21 @@ extension LogEntry {
       guard triggers.contains(where: \.isOfLog) else { return }
       let shape = try LoggedTable(named: table, on: connection)
       let isSame = shape.images(kept).areExactly(columns)
-      guard !isSame || triggers.suffix(5).contains(where: { !$0.isOfLog }) else { return }
-      let reason = isSame ? "has a trigger that is newer than its change log" : "has other columns than its change log"
+      let newest = triggers.suffix(ChangeTriggers.count)
+      // The names are sorted; see ``ChangeTriggers/all``.
+      let areInOrder = zip(newest, newest.dropFirst()).allSatisfy {
+        $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
+      }
+      let reason: String
+      if !isSame {
+        reason = "has other columns than its change log"
+      } else if newest.contains(where: { !$0.isOfLog }) {
+        reason = "has a trigger that is newer than its change log"
+      } else if !areInOrder {
+        reason = "has the triggers of its change log in another order"
+      } else {
+        return
+      }
       let message = "table \(table) \(reason); run ChangeLog(…).create(db) again"
       throw SqlError(.schema(.mismatch(message)), message: message, table: table)
     }

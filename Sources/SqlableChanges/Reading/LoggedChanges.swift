@@ -76,7 +76,8 @@ public struct LoggedChanges<Element: Sendable>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let loop: LogLoop<Element>
     fileprivate var position: ChangePosition
-    private var received: ArraySlice<Element> = []
+    private var received: [Element] = []
+    private var delivered = 0
     private var isEnded = false
 
     fileprivate init(loop: LogLoop<Element>, position: ChangePosition) {
@@ -90,10 +91,12 @@ public struct LoggedChanges<Element: Sendable>: AsyncSequence, Sendable {
       guard !isEnded else { return nil }
       do {
         try Task.checkCancellation()
-        if let element = received.popFirst() { return element }
-        if let page = try await loop.next(after: position, isolation: actor) {
-          (received, position) = (page.elements[...], page.end)
-          return received.popFirst()
+        if delivered == received.count, let page = try await loop.next(after: position, isolation: actor) {
+          (received, delivered, position) = (page.elements, 0, page.end)
+        }
+        if delivered < received.count {
+          delivered += 1
+          return received[delivered - 1]
         }
       } catch {
         isEnded = true

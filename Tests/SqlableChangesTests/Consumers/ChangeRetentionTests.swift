@@ -95,7 +95,7 @@ import Testing
       #expect(consumer.lag == 16)
       #expect(consumer.delay >= .seconds(7_200))
       #expect(!consumer.isOwned)
-      try await start("fast", at: 30, pool)
+      try await start("fast", at: 20, pool)
       #expect(try await pool.changeConsumers().map(\.delay).min() == .zero)
     }
   }

@@ -58,7 +58,8 @@ struct ConsumerProcesses {
       let rows = try Member.read().orderBy(Member.id).run(db)
       try waitUntil(within: .seconds(120)) { try Member.read().orderBy(Member.id).run(copy) == rows }
       let logged = try [1, 2].map { kind in
-        try db.query("SELECT count(*) FROM sqlable_changes WHERE kind = \(kind)", as: Int.self)[0]
+        try db.query(
+          "SELECT count(*) FROM sqlable_changes WHERE kind = \(kind) AND NOT (kind = 1 AND v0 = 13)", as: Int.self)[0]
       }
       try waitUntil(within: .seconds(120)) {
         try db.query("SELECT inserts, deletes FROM total", as: Int.self, Int.self).map { [$0, $1] } == [logged]
@@ -67,6 +68,12 @@ struct ConsumerProcesses {
         worker.signal(SIGKILL)
         worker.waitUntilExit()
       }
+      let failed = try db.quarantinedChanges(of: "totals")
+      // An attempt that another worker has begun before the last one counts, too.
+      #expect(failed.allSatisfy { $0.attempts >= 2 && $0.error == "Refused" })
+      let refused = try db.query(
+        "SELECT seq FROM sqlable_changes WHERE kind = 1 AND v0 = 13 ORDER BY seq", as: Int.self)
+      #expect(failed.map(\.change.position.number) == refused)
     }
   }
 }
@@ -74,13 +81,19 @@ struct ConsumerProcesses {
 /// The program of a consumer process, which runs until it is killed.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment[ConsumerProcesses.variable] != nil, "a process of its own"))
 struct ConsumerWorkerProcess {
+  private struct Refused: Error {}
+
   @Test func work() async throws {
     let directory = try #require(ProcessInfo.processInfo.environment[ConsumerProcesses.variable])
     let pool = try SqlitePool(
       filepath: directory + "/log.sqlite", configuration: .init(handles: .init(busyTimeout: 60), waitTimeout: nil))
     let copy = try ConsumerProcesses.openCopy(directory)
-    async let totals: Void = pool.consume("totals", on: Member.self, startingWith: .log) { db, change in
+    let retries = ChangeRetries(
+      attempts: 2, pause: .milliseconds(1), longestPause: .milliseconds(1), then: .quarantine)
+    async let totals: Void = pool.consume("totals", on: Member.self, startingWith: .log, retries: retries) {
+      db, change in
       switch change.row {
+      case .insert(let member) where member.id == 13: throw Refused()
       case .insert: try db.execute("UPDATE total SET inserts = inserts + 1")
       case .delete: try db.execute("UPDATE total SET deletes = deletes + 1")
       case .update: break

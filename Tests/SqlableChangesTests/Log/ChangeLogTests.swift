@@ -21,7 +21,9 @@ import Testing
       try db.createTables(Person.self, Bicycle.self)
       let log = ChangeLog(Bicycle.self)
       try log.create(db)
-      let names = ["before_insert", "before_update", "insert", "update", "delete"]
+      let names = [
+        "before_insert", "before_update", "delete", "insert", "insert_replaced", "update", "update_replaced",
+      ]
       #expect(try triggers(db) == names.map { "sqlable_changes_bicycle_\($0)" })
       let version = try db.query("PRAGMA schema_version", as: Int.self)
       try log.create(db)
@@ -38,8 +40,12 @@ import Testing
       try Bicycle.deleteAll().run(db)
       #expect(
         try images(db) == [
-          "1, 1, Rover, red, NULL", "3, 1, Rover, red, NULL", "4, 1, Rover, blue, NULL",
-          "2, 1, Rover, blue, NULL",
+          "1, 1, Rover, red, NULL", "3, 1, Rover, blue, NULL", "2, 1, Rover, blue, NULL",
+        ])
+      let old = try db.query("SELECT o0, o1, o2, o3 FROM sqlable_changes ORDER BY seq", as: DynamicRow.self)
+      #expect(
+        old.map(\.values) == [
+          [.null, .null, .null, .null], [1, "Rover", "red", .null], [.null, .null, .null, .null],
         ])
     }
   }
@@ -79,10 +85,12 @@ import Testing
       try Bicycle(name: "Rover", color: "red").insert().run(db)
       try db.execute("UPDATE bicycle SET id = 5")
       #expect(
-        try db.query("SELECT kind, v0 FROM sqlable_changes", as: Int.self, Int.self).map { [$0, $1] }
-          == [[1, 1], [3, 1], [4, 5]])
+        try db.query("SELECT kind, v0, o0 FROM sqlable_changes", as: Int.self, Int.self, Int?.self).map {
+          [$0, $1, $2]
+        }
+          == [[1, 1, nil], [3, 5, 1]])
       let columns = try db.query("SELECT name FROM pragma_table_info('sqlable_changes')", as: String.self)
-      #expect(columns == ["seq", "table", "kind", "at", "v0"])
+      #expect(columns == ["seq", "table", "kind", "at", "v0", "o0"])
     }
   }
 
@@ -133,8 +141,44 @@ import Testing
       try db.execute("CREATE TRIGGER fill AFTER INSERT ON t BEGIN UPDATE t SET v = 'new' WHERE id = new.id; END")
       try log.create(db)
       try db.execute("INSERT INTO t VALUES (1, NULL)")
-      #expect(try db.query("SELECT kind FROM sqlable_changes ORDER BY seq", as: Int.self) == [1, 3, 4])
+      #expect(try db.query("SELECT kind FROM sqlable_changes ORDER BY seq", as: Int.self) == [1, 3])
       #expect(try triggers(db).first == "fill")
+    }
+  }
+
+  @Test func readsRefuseTriggersInAnotherOrder() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+      let log = ChangeLog(Entry<Table>.self)
+      try log.create(db)
+      // Another program has rebuilt the table.
+      let name = "sqlable_changes_t_insert"
+      let text = try db.query("SELECT sql FROM sqlite_schema WHERE name = \(name)", as: String.self)[0]
+      try db.execute("DROP TRIGGER \(table: name)")
+      try db.execute(SQL(verbatim: text))
+      let start = try db.changePosition()
+      let source = LogSource<LoggedChange>()
+      let error = expectSqlError { try db.transaction(.deferred) { _ = try source.page(after: start, in: $0) } }
+      #expect(error?.message.contains("another order") == true)
+      try log.create(db)
+      try db.execute("INSERT INTO t VALUES (1, NULL)")
+      try db.execute("INSERT OR REPLACE INTO t VALUES (1, 'a')")
+      #expect(try db.query("SELECT kind FROM sqlable_changes ORDER BY seq", as: Int.self) == [1, 2, 1])
+    }
+  }
+
+  @Test func updatesOfAKeyByAnyNameAreLogged() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+      try ChangeLog(Entry<Table>.self).create(db)
+      for name in ["id", "rowid", "_rowid_", "OID"] {
+        try db.execute("DELETE FROM t")
+        try db.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+        try db.execute("UPDATE OR REPLACE t SET \(column: name) = 1 WHERE id = 2")
+        let last = try db.query(
+          "SELECT kind, v0, o0 FROM sqlable_changes ORDER BY seq DESC LIMIT 2", as: Int.self, Int.self, Int?.self)
+        #expect(last.map { [$0.0, $0.1, $0.2] } == [[3, 1, 2], [2, 1, nil]])
+      }
     }
   }
 
@@ -193,7 +237,7 @@ import Testing
       try schema.verify(db)
       #expect(try schema.plan(db).steps.isEmpty)
       try schema.create(db)
-      #expect(try triggers(db).count == 10)
+      #expect(try triggers(db).count == 14)
     }
   }
 

@@ -23,7 +23,7 @@ import Testing
       let plan = try Schema(Entry<Required>.self).plan(db)
       #expect(plan.steps.map(\.rebuilds).contains(true))
       try plan.apply(db)
-      #expect(try triggers(db) == 5)
+      #expect(try triggers(db) == 7)
       #expect(try kinds(db) == [1])
       let version = try db.query("PRAGMA schema_version", as: Int.self)
       try ChangeLog(Entry<Required>.self).create(db)

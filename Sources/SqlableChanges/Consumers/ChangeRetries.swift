@@ -1,0 +1,68 @@
+import SqlableCore
+
+/// The retries of a consumer whose closure throws for a change.
+///
+/// ```swift
+/// let retries = ChangeRetries(attempts: 8, then: .quarantine)
+/// try await pool.deliver("webhook", on: Bicycle.self, retries: retries) { change in try await post(change) }
+/// ```
+///
+/// The consumer waits before each retry: `pause` before the first, and twice as long before each further retry, but not
+/// longer than `longestPause`. Attempts are counted in the database, so that a restart neither shortens a pause nor
+/// starts the count again. Cancellation, and the closing of the pool, are not attempts.
+public struct ChangeRetries: Sendable, Hashable {
+  /// The reaction to a change whose last attempt has failed.
+  public enum Outcome: Sendable, Hashable {
+    /// The consumer stops, and throws the closure's error. The next call tries again.
+    case stop
+    /// The change is put into quarantine with its error, and the consumer continues with the next change.
+    case quarantine
+  }
+
+  /// The number of times that the closure runs for a change, including the first. Default: 5.
+  public var attempts: Int
+  /// The pause before the first retry. Default: 0.1 seconds.
+  public var pause: Duration
+  /// The longest pause. Default: 30 seconds.
+  public var longestPause: Duration
+  /// The reaction to a change whose last attempt has failed. Default: `.stop`.
+  public var then: Outcome
+
+  public init(
+    attempts: Int = 5, pause: Duration = .milliseconds(100), longestPause: Duration = .seconds(30),
+    then outcome: Outcome = .stop
+  ) {
+    (self.attempts, self.pause, self.longestPause, then) = (attempts, pause, longestPause, outcome)
+  }
+
+  func check() throws {
+    guard attempts >= 1 else { throw SqlError.misuse("a consumer needs at least one attempt for each change") }
+    guard pause >= .zero, longestPause >= pause, longestPause <= .seconds(86_400) else {
+      throw SqlError.misuse("the pauses of a consumer must grow from at least 0 seconds to at most a day")
+    }
+  }
+
+  /// The pause after a number of failed attempts, in milliseconds.
+  func milliseconds(after attempts: Int) -> Int {
+    let doublings = min(max(attempts, 1) - 1, 40)
+    return Int(min(pause / .milliseconds(1) * Double(1 << doublings), longestPause / .milliseconds(1)))
+  }
+}
+
+/// The error of a closure for a change, on its way out of the consumer's transaction.
+struct FailedAttempt: Error {
+  /// The number of the change; nil for a row with which a new consumer starts.
+  let number: Int?
+  let error: any Error
+
+  /// True for errors that end the consumer without a retry.
+  var isFinal: Bool {
+    error is CancellationError || Task.isCancelled || (error as? SqlError)?.kind == .closed
+  }
+
+  /// The kind and the message of the library's own errors, and the type of other errors: their texts might have values.
+  static func text(of error: any Error) -> String {
+    guard let error = error as? SqlError else { return String(describing: type(of: error)) }
+    return "\(error.kindName): \(error.message)"
+  }
+}

@@ -1,0 +1,35 @@
+import SqlableCore
+
+/// A reader of the logged changes of all tables, page by page, that neither waits nor writes.
+package final class LogReader: Sendable {
+  private let source = LogSource<LoggedChange>()
+
+  package init() {}
+
+  /// Reads the next changes in one snapshot.
+  ///
+  /// - Parameter position: The position after which the page begins; nil for the first change in the log.
+  package func page(after position: ChangePosition?, in db: SqliteDatabase) throws
+    -> (changes: [LoggedChange], end: ChangePosition, isLast: Bool)
+  {
+    try db.transaction(.deferred) { db in
+      let page = try position.map { try source.page(after: $0, in: db) } ?? firstPage(db)
+      return (page.elements, page.end, page.isLast)
+    }
+  }
+
+  private func firstPage(_ db: SqliteDatabase) throws -> LogPage<LoggedChange> {
+    let state = try LogState(db)
+    let least = try db.query("SELECT min(\"seq\") FROM main.\"sqlable_changes\"", as: Int?.self)[0] ?? 1
+    let start = ChangePosition(history: state.end.history, number: max(least, 1) - 1, time: 0)
+    return try source.page(after: start, isKnown: true, in: db)
+  }
+
+  /// Returns the position of a consumer; nil if the database does not know the consumer.
+  package func position(ofConsumer name: String, in db: SqliteDatabase) throws -> ChangePosition? {
+    try db.transaction(.deferred) { db in
+      _ = try LogState(db)
+      return try ConsumerRecord(named: name, in: db)?.position
+    }
+  }
+}

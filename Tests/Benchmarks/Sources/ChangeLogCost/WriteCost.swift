@@ -1,0 +1,67 @@
+import Foundation
+import Sqlable
+import SqlableChanges
+
+/// The time of writers with and without a log: processor time, and for durable inserts the time until the return.
+struct WriteCost {
+  let options: Options
+  let place: String
+
+  private enum Logged: CaseIterable {
+    case nothing, rows, keys
+  }
+
+  /// The seconds of one round.
+  private struct Times {
+    var batch = 0.0
+    var update = 0.0
+    var delete = 0.0
+    var durable = 0.0
+  }
+
+  func measure() throws {
+    let rows = (0..<options.rows).map { Item($0) }
+    var times: [Logged: [Times]] = [:]
+    for round in 0..<options.rounds {
+      for logged in Logged.allCases {
+        times[logged, default: []].append(try run(rows, logged, "\(place)/write-\(round)-\(logged)"))
+      }
+    }
+    for (text, count, time) in [
+      ("insert in a batch", options.rows, \Times.batch), ("update of all rows", options.rows, \.update),
+      ("delete of all rows", options.rows, \.delete), ("durable insert", options.commits, \.durable),
+    ] {
+      let without = times[.nothing, default: []].map { $0[keyPath: time] }
+      var parts = ["\(text): \(microseconds(median(without), count)) without a log"]
+      for logged in [Logged.rows, .keys] {
+        let with = times[logged, default: []].map { $0[keyPath: time] }
+        let ratio = median(zip(with, without).map { $0 / $1 })
+        parts.append("log of \(logged) \(microseconds(median(with), count)), \(String(format: "%.2f", ratio)) times")
+      }
+      print(parts.joined(separator: "; "))
+    }
+  }
+
+  private func microseconds(_ seconds: Double, _ count: Int) -> String {
+    String(format: "%.2f µs", seconds / Double(count) * 1e6)
+  }
+
+  private func run(_ rows: [Item], _ logged: Logged, _ path: String) throws -> Times {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let db = try SqliteDatabase(filepath: path + "/write.sqlite")
+    try db.createTable(Item.self)
+    switch logged {
+    case .nothing: break
+    case .rows: try ChangeLog(Item.self).create(db)
+    case .keys: try ChangeLog(Item.self, keeping: .keys).create(db)
+    }
+    var times = Times()
+    times.batch = try processorSeconds { try Item.insert(rows).run(db) }
+    times.update = try processorSeconds { try Item.updateAll(Item.price.set(to: Item.price + 1)).run(db) }
+    times.delete = try processorSeconds { try Item.deleteAll().run(db) }
+    let durable = try SqliteDatabase(filepath: path + "/write.sqlite", configuration: .init(synchronous: .full))
+    times.durable = try seconds { for row in rows.prefix(options.commits) { try row.insert().run(durable) } }
+    return times
+  }
+}
