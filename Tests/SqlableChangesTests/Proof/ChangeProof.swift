@@ -138,7 +138,7 @@ final class ProofRun {
 
   /// Stops the writers, waits for the consumers, and compares their effects with the tables.
   func compare(_ round: Int) throws {
-    FileManager.default.createFile(atPath: directory + "/pause", contents: nil)
+    _ = FileManager.default.createFile(atPath: directory + "/pause", contents: nil)
     shell.pause()
     waitUntil { ["handle", "pool", "python"].allSatisfy { access(directory + "/paused-\($0)", F_OK) == 0 } }
     let members = try Member.read().orderBy(Member.id).run(db)

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SqlableCore
+import Testing
 
 @testable import SqlableTestSupport
 

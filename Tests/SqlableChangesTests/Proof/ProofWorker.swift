@@ -87,7 +87,7 @@ private struct ProofWriter {
     while true {
       if access(directory + "/pause", F_OK) == 0 {
         let file = directory + "/paused-\(role)"
-        FileManager.default.createFile(atPath: file, contents: nil)
+        _ = FileManager.default.createFile(atPath: file, contents: nil)
         while access(directory + "/pause", F_OK) == 0 { usleep(2_000) }
         unlink(file)
       }
@@ -186,10 +186,10 @@ private struct ProofConsumer {
     let seen = isSnapshot ? nil : text.flatMap { ChangePosition($0) }
     for change in changes where seen.map({ $0 < change.position }) ?? true {
       switch change.row {
-      case .insert(let row): try row.insert(onConflict: .replace).run(copy)
+      case .insert(let row): try row.insert().onConflict(.replace).run(copy)
       case .update(let old, let new):
         try old.delete().run(copy)
-        try new.insert(onConflict: .replace).run(copy)
+        try new.insert().onConflict(.replace).run(copy)
       case .delete(let row): try row.delete().run(copy)
       }
     }
