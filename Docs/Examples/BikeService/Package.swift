@@ -24,7 +24,7 @@ let package = Package(
     .target(
       name: "BikeService",
       dependencies: [
-        "Sqlable",
+        "Sqlable", .product(name: "SqlableChanges", package: "Sqlable"),
         .product(name: "SqlableCluster", package: "Sqlable"), .product(name: "SqlableIntegrations", package: "Sqlable"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -2,11 +2,13 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 import Sqlable
+import SqlableChanges
 import SqlableIntegrations
 
 /// The service: opens the pool, serves it, closes it.
 public struct BikeService: Sendable {
   let pool: SqlitePool
+  let index: SearchIndex
   let logger: Logger
   let metrics = PrometheusMetrics()
   let history = StatusHistory()
@@ -19,6 +21,11 @@ public struct BikeService: Sendable {
     configuration.handles.label = "bikes"
     configuration.keepsTotals = true
     pool = try SqlitePool(filepath: filepath, configuration: configuration)
+    try pool.transaction { db in
+      try db.createTable(Bicycle.self)
+      try ChangeLog(Bicycle.self).create(db)
+    }
+    index = try SearchIndex(filepath: filepath + "-search")
     self.logger = logger
     pool.log(to: logger, .slow(.milliseconds(50)))
     pool.reportMetrics(to: metrics, every: .seconds(1))
@@ -47,13 +54,37 @@ public struct BikeService: Sendable {
     EventRoutes(pool: pool).add(to: router)
     BicycleRoutes(db: pool) { bicycle, _ in try await bicycle.insert().run(pool) }.add(to: router.group("bicycles"))
     SearchRoutes(pool: pool).add(to: router.group("search"))
-    var application = Application(
+    LivePage().add(to: router)
+    router.get("find") { request, _ in
+      let ids = try await index.find(request.uri.queryParameters["words"].map { String($0) } ?? "")
+      return try await Bicycle.read().filter(Bicycle.id.in(ids)).orderBy(Bicycle.id).run(pool)
+    }
+    return Application(
       router: router, configuration: .init(address: .hostname(hostname, port: port), serverName: "BikeService"),
       // Services are shut down in reverse order, each when the one before has ended, and the server is the last of
-      // them: when it is the pool's turn no request is left.
-      services: [ClosureService { try await pool.run(closingWithin: .seconds(5)) }], logger: logger)
-    application.beforeServerStarts { _ = try await pool.transaction { db in try db.createTable(Bicycle.self) } }
-    return application
+      // them: when it is the pools' turn no request is left.
+      services: [
+        ClosureService { try await pool.run(closingWithin: .seconds(5)) },
+        ClosureService { try await index.pool.run(closingWithin: .seconds(5)) },
+        ClosureService { try await cancelWhenGracefulShutdown { try await followAndTrim() } },
+      ], logger: logger)
+  }
+
+  /// Keeps the index in step, and the log at the changes of a day, until the service shuts down.
+  private func followAndTrim() async throws {
+    do {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await index.follow(pool) }
+        group.addTask {
+          while true {
+            try await ChangeLog.trim(pool, keeping: .unacknowledged, .age(.seconds(86_400)))
+            try await Task.sleep(for: .seconds(600))
+          }
+        }
+        try await group.next()
+        group.cancelAll()
+      }
+    } catch is CancellationError {}
   }
 
   /// Runs until SIGTERM or SIGINT.

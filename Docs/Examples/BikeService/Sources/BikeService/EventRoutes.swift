@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import Sqlable
 
@@ -14,15 +15,14 @@ struct EventRoutes {
       }
     }
 
-    // Every changed row, once each.
+    // Every changed row, once each, also those of the time when the client was away.
     router.get("changes") { request, context in
-      Response.events(of: pool.changes(on: Bicycle.self), to: request, logger: context.logger) { change in
-        switch change {
-        case .row(let row): try ServerSentEvent("\(row.change)", data: ["id": row.id])
-        // More may have happened than was told: who keeps bicycles asks for them again.
-        case .missed: try ServerSentEvent("missed", data: [String: Int]())
-        }
-      }
+      let changes = ChangeEvents(pool: pool, lastEventID: request.headers[.lastEventID])
+      return Response.events(of: changes, to: request, logger: context.logger) { $0 }
     }
   }
+}
+
+extension HTTPField.Name {
+  fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID")!
 }

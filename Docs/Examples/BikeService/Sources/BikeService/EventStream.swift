@@ -9,14 +9,18 @@ import Sqlable
 struct ServerSentEvent {
   var event: String
   var data: String
+  /// The text that a client sends as `Last-Event-ID` when it connects again; nil for an event without a position.
+  var id: String?
 
-  init(_ event: String, data: some Encodable) throws {
-    self.event = event
+  init(_ event: String, data: some Encodable, id: String? = nil) throws {
+    (self.event, self.id) = (event, id)
     // JSON in one line: a line break would end the event's data.
     self.data = String(decoding: try JSONEncoder().encode(data), as: UTF8.self)
   }
 
-  var buffer: ByteBuffer { ByteBuffer(string: "event: \(event)\ndata: \(data)\n\n") }
+  var buffer: ByteBuffer {
+    ByteBuffer(string: "\(id.map { "id: \($0)\n" } ?? "")event: \(event)\ndata: \(data)\n\n")
+  }
 }
 
 extension Response {

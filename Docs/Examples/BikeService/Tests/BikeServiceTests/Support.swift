@@ -41,10 +41,20 @@ struct Server: Sendable {
   }
 
   /// The client of the tests gives a response when it is complete. This one gives the events as they come.
-  func events(_ uri: String) async throws -> EventReader {
+  func events(_ uri: String, lastEventID: String? = nil) async throws -> EventReader {
     var request = HTTPClientRequest(url: "http://localhost:\(client.port ?? 0)\(uri)")
     request.headers.add(name: "Accept", value: "text/event-stream")
+    if let lastEventID { request.headers.add(name: "Last-Event-ID", value: lastEventID) }
     return EventReader(try await HTTPClient.shared.execute(request, timeout: .seconds(30)))
+  }
+
+  /// Asks the search index until it answers with these names.
+  func find(_ words: String, _ names: [String]) async throws {
+    var found: [String]?
+    while found != names {
+      found = try await decode([Bicycle].self, "/find?words=\(words)").map(\.name)
+      try await Task.sleep(for: .milliseconds(10))
+    }
   }
 
   /// Creates one bicycle after another until the server takes no more; gives the names of those that it acknowledged.
@@ -76,17 +86,23 @@ final class EventReader {
     chunks = response.body.makeAsyncIterator()
   }
 
-  func next() async throws -> (event: String, data: String)? {
+  func next() async throws -> (event: String, data: String, id: String?)? {
     while true {
       if let end = text.range(of: "\n\n") {
         let lines = text[..<end.lowerBound].split(separator: "\n")
         text.removeSubrange(..<end.upperBound)
-        let fields = lines.map { $0.drop { $0 != " " }.dropFirst() }
-        return (String(fields.first ?? ""), String(fields.last ?? ""))
+        func field(_ name: String) -> String? {
+          lines.first { $0.hasPrefix(name + ": ") }.map { String($0.dropFirst(name.count + 2)) }
+        }
+        return (field("event") ?? "", field("data") ?? "", field("id"))
       }
       guard let chunk = try await chunks.next() else { return nil }
       text += String(buffer: chunk)
     }
+  }
+
+  func nextChange() async throws -> (event: String, change: BicycleChange)? {
+    try await next().map { ($0.event, try JSONDecoder().decode(BicycleChange.self, from: Data($0.data.utf8))) }
   }
 
   func nextBicycles() async throws -> [Bicycle]? {
