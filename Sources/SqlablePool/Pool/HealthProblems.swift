@@ -28,7 +28,7 @@ extension SqlitePool.Health.Problem: CustomStringConvertible {
     case .consumerIsBehind(let name, let lag, let delay):
       "consumer \(name) of the change log is behind by \(lag) changes, the first of which is \(delay) old"
     case .changesInQuarantine(let name, let count):
-      "consumer \(name) of the change log has \(count) changes in quarantine"
+      "consumer \(name) of the change log has \(count == 1 ? "1 change" : "\(count) changes") in quarantine"
     }
   }
 }

@@ -66,7 +66,7 @@ import Testing
       try await until { (try? pool.query("SELECT seq FROM sqlable_change_consumers", as: Int.self)) == [1] }
       task.cancel()
       _ = try? await task.value
-      #expect(await problems(pool) == ["consumer totals of the change log has 1 changes in quarantine"])
+      #expect(await problems(pool) == ["consumer totals of the change log has 1 change in quarantine"])
       #expect(await problems(pool, .init(quarantinedChanges: 1)).isEmpty)
     }
   }
