@@ -33,7 +33,9 @@ extension SqlitePool {
     guard let report = MetricsReport(factory, configuration.handles.label ?? root.filename) else {
       return TraceHub.newToken()
     }
-    report.sample(every: interval) { [weak self] in self.flatMap { $0.isOpen ? .pool($0.statistics) : nil } }
+    report.sample(every: interval) { [weak self] in
+      self.flatMap { $0.isOpen ? .pool($0.statistics, $0.gauges()) : nil }
+    }
     let token = trace { event in report.add(.statement(event)) }
     events.add(token) { event in report.add(.call(event)) }
     return token
@@ -83,7 +85,7 @@ private final class MetricsReport: @unchecked Sendable {
   enum Item: Sendable {
     case statement(TraceEvent)
     case call(PoolEvent)
-    case pool(SqlitePool.Statistics)
+    case pool(SqlitePool.Statistics, [PoolMonitor.Gauge])
     /// The counts since the last cluster item.
     case cluster(leaderChanges: Int, writes: Int, commits: Int)
   }
@@ -101,7 +103,9 @@ private final class MetricsReport: @unchecked Sendable {
         switch item {
         case .statement(let event): metrics.record(event)
         case .call(let event): metrics.record(event)
-        case .pool(let statistics): metrics.record(statistics)
+        case .pool(let statistics, let gauges):
+          metrics.record(statistics)
+          metrics.record(gauges)
         case .cluster(let changes, let writes, let commits): metrics.record(changes, writes, commits)
         }
       }
@@ -182,6 +186,13 @@ private final class DatabaseMetrics: Sendable {
     series.set(Double(statistics.walSize), "sqlable.wal.size", pool)
     series.set(statistics.statementCache.hitRate, "sqlable.statement_cache.hit_rate", pool)
     series.set(statistics.oldestRead?.age.inSeconds ?? 0, "sqlable.oldest_read.duration", pool)
+  }
+
+  func record(_ gauges: [PoolMonitor.Gauge]) {
+    for gauge in gauges {
+      let dimension = MetricDimension(gauge.dimension.name, gauge.dimension.value, isUnbounded: true)
+      series.set(gauge.value, gauge.name, pool + [dimension])
+    }
   }
 
   func record(_ leaderChanges: Int, _ writes: Int, _ commits: Int) {

@@ -48,7 +48,8 @@ public struct ChangeBatches<Model: Sqlable & Sendable>: AsyncSequence, Sendable 
   fileprivate let callSite: CallSite
 
   public func makeAsyncIterator() -> Iterator {
-    let lease = ConsumerLease(pool, name, start, lease, callSite)
+    let table = tableName ?? TableInfo.unchecked(Model.self).name
+    let lease = ConsumerLease(pool, name, of: table, start, lease, callSite)
     return Iterator(consumer: Consumer(pool, tableName, lease, callSite))
   }
 

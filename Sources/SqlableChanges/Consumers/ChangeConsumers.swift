@@ -10,9 +10,11 @@ public struct ChangeConsumer: Sendable, Hashable {
   public let isNew: Bool
   /// True if a loop owns the consumer. The owner might have been killed.
   public let isOwned: Bool
+  /// The id of the owner's process, on its machine; nil without an owner.
+  public let ownerProcess: Int?
   /// The number of logged changes after the position, of all tables.
   public let lag: Int
-  /// The age of the first change after the position; zero without such a change.
+  /// The age of the first change of the consumer's table after the position; zero without such a change.
   public let delay: Duration
   /// The number of changes in quarantine.
   public let quarantined: Int
@@ -36,9 +38,11 @@ extension SqlDatabase {
 
 extension SqlitePool {
   /// Returns the consumers of the change log without blocking the thread; see
-  /// ``SqlDatabase/changeConsumers(file:line:)``.
+  /// ``SqlDatabase/changeConsumers(file:line:)``. From then on, `health()` and metrics of the pool include the
+  /// consumers, also those of other processes.
   public func changeConsumers(file: StaticString = #fileID, line: UInt = #line) async throws -> [ChangeConsumer] {
-    try await read(file: file, line: line) { db in try ChangeConsumer.all(in: db) }
+    ChangeMonitor.add(to: self)
+    return try await read(file: file, line: line) { db in try ChangeConsumer.all(in: db) }
   }
 
   /// Removes a consumer with its position and its quarantine. A running loop with this name starts again as a new
@@ -60,21 +64,25 @@ extension ChangeConsumer {
     let least = try db.query("SELECT min(\"seq\") FROM main.\"sqlable_changes\"", as: Int?.self)[0] ?? 1
     let rows = try db.query(
       """
-      SELECT c."name", c."history", c."seq", c."at", c."isNew", c."owner" IS NOT NULL,
-      (SELECT l."at" FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" ORDER BY l."seq" LIMIT 1),
+      SELECT c."name", c."history", c."seq", c."at", c."isNew", c."owner",
+      (SELECT l."at" FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" AND (c."table" IS NULL OR l."table" IN
+      (SELECT t."id" FROM main."sqlable_change_tables" AS t WHERE t."name" = c."table" COLLATE NOCASE))
+      ORDER BY l."seq" LIMIT 1),
       (SELECT count(*) FROM main."sqlable_change_quarantine" AS q
       WHERE q."consumer" = c."name" AND q."isQuarantined" = 1),
       (SELECT q."error" FROM main."sqlable_change_quarantine" AS q
       WHERE q."consumer" = c."name" AND q."isQuarantined" = 0 AND q."seq" > c."seq" ORDER BY q."seq" LIMIT 1)
       FROM main."sqlable_change_consumers" AS c ORDER BY c."name"
-      """, as: String.self, String.self, Int.self, Int.self, Bool.self, Bool.self, Int?.self,
+      """, as: String.self, String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self,
       Int.self, String?.self)
-    return rows.map { name, history, number, time, isNew, isOwned, first, quarantined, error in
+    return rows.map { name, history, number, time, isNew, owner, first, quarantined, error in
       // The log has no gaps, but its first changes might be deleted. Another program might have written any number.
       let lag = max(max(state.end.number, 0) - max(number, max(least, 1) - 1), 0)
       return ChangeConsumer(
         name: name, position: ChangePosition(history: history, number: number, time: time), isNew: isNew,
-        isOwned: isOwned, lag: lag, delay: .milliseconds(first.map { max(now - max($0, 0), 0) } ?? 0),
+        isOwned: owner != nil,
+        ownerProcess: owner.flatMap { Int($0.prefix { $0 != "-" }) }, lag: lag,
+        delay: .milliseconds(first.map { max(now - max($0, 0), 0) } ?? 0),
         quarantined: quarantined, error: error)
     }
   }

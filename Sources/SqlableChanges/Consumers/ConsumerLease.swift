@@ -1,3 +1,4 @@
+import Glibc
 import SqlableCore
 import SqlablePool
 import Synchronization
@@ -10,16 +11,22 @@ import Synchronization
 final class ConsumerLease: Sendable {
   let pool: SqlitePool
   let name: String
-  /// The random name of the loop.
-  let owner = String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
+  /// The name of the loop: the id of the process, and a random text.
+  let owner = "\(getpid())-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+  private let tableName: String
   private let start: ConsumerStart
   private let length: Duration
   private let callSite: CallSite
   private let isHeld = Atomic(false)
   private let keeper = LockedValue<Task<Void, Never>?>(nil)
 
-  init(_ pool: SqlitePool, _ name: String, _ start: ConsumerStart, _ length: Duration, _ callSite: CallSite) {
-    (self.pool, self.name, self.start, self.length, self.callSite) = (pool, name, start, length, callSite)
+  init(
+    _ pool: SqlitePool, _ name: String, of tableName: String, _ start: ConsumerStart, _ length: Duration,
+    _ callSite: CallSite
+  ) {
+    (self.pool, self.name, self.tableName, self.start) = (pool, name, tableName, start)
+    (self.length, self.callSite) = (length, callSite)
+    ChangeMonitor.add(to: pool)
   }
 
   deinit {
@@ -64,7 +71,7 @@ final class ConsumerLease: Sendable {
   }
 
   private func claim(_ db: SqliteDatabase) throws -> Attempt {
-    let record = try ConsumerRecord.known(name, startingAt: start, in: db)
+    let record = try ConsumerRecord.known(name, of: tableName, startingAt: start, in: db)
     let now = try ConsumerRecord.now(db)
     let isFree = record.owner == nil || record.owner == owner || record.claimed.map { $0 <= now } ?? false
     if isFree {

@@ -29,7 +29,9 @@ struct ConsumerRecord {
   }
 
   /// Returns the row of a consumer, which is added if the consumer is unknown.
-  static func known(_ name: String, startingAt start: ConsumerStart, in db: SqliteDatabase) throws -> ConsumerRecord {
+  static func known(
+    _ name: String, of tableName: String, startingAt start: ConsumerStart, in db: SqliteDatabase
+  ) throws -> ConsumerRecord {
     guard !name.isEmpty, !name.utf8.contains(0) else {
       throw SqlError.misuse("the name of a consumer can't be empty or contain a NUL byte")
     }
@@ -39,8 +41,8 @@ struct ConsumerRecord {
     if start == .log { try state.check(position, in: db) }
     try db.execute(
       """
-      INSERT INTO main."sqlable_change_consumers" ("name", "history", "seq", "at", "isNew")
-      VALUES (\(name), \(position.history), \(position.number), \(position.time), \(start == .rows))
+      INSERT INTO main."sqlable_change_consumers" ("name", "table", "history", "seq", "at", "isNew")
+      VALUES (\(name), \(tableName), \(position.history), \(position.number), \(position.time), \(start == .rows))
       """)
     guard let record = try ConsumerRecord(named: name, in: db) else {
       throw SqlError.misuse("consumer \(name) was removed while it started")

@@ -20,7 +20,7 @@ extension SqlitePool {
   ///
   /// Without `retries`, an error of the closure ends the call. With ``ChangeRetries``, the transaction is rolled back
   /// and tried again after a pause. A change in quarantine is skipped in later transactions, and the effects of the
-  /// other changes are stored. The rows with which a new consumer starts are tried again, but never put into quarantine.
+  /// other changes are stored. The rows with which a new consumer starts are tried again, but not put into quarantine.
   ///
   /// The other parameters are those of ``changes(on:in:as:startingWith:lease:file:line:)``. Throws the errors of the
   /// closure, of ``changes(on:in:since:file:line:)``, and `CancellationError`. Throws `.changeLog(.ownerChanged)` if a
@@ -34,6 +34,7 @@ extension SqlitePool {
     let info = TableInfo.unchecked(model)
     let run = ConsumingRun<Model>(
       name: name, table: tableName.map(info.named) ?? info, start: start, retries: retries, body: body)
+    ChangeMonitor.add(to: self)
     let (signal, callSite) = (
       CommitSignal(self, table: ChangeTables.log, columns: []), CallSite(file: file, line: line)
     )
@@ -132,10 +133,12 @@ private struct ConsumingRun<Model: Sqlable & Sendable>: Sendable {
     return .changes
   }
 
-  func register(_ db: SqliteDatabase) throws { _ = try ConsumerRecord.known(name, startingAt: start, in: db) }
+  func register(_ db: SqliteDatabase) throws {
+    _ = try ConsumerRecord.known(name, of: table.name, startingAt: start, in: db)
+  }
 
   func consume(_ db: SqliteDatabase) throws {
-    let record = try ConsumerRecord.known(name, startingAt: start, in: db)
+    let record = try ConsumerRecord.known(name, of: table.name, startingAt: start, in: db)
     guard record.owner == nil else { throw ConsumerRecord.ownerChanged(name) }
     let state = try LogState(db)
     if record.isNew {

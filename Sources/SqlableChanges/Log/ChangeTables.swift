@@ -51,10 +51,11 @@ enum ChangeTables {
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_history" ("id" TEXT NOT NULL, "trimmed" INTEGER NOT NULL)
     """,
-    // `claimed` is the time at which the owner loses its lease to another loop, unless the owner renews the lease.
+    // `table` is the name of the followed table. `claimed` is the time at which the owner loses its lease to another
+    // loop, unless the owner renews the lease.
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_consumers" (
-      "name" TEXT PRIMARY KEY, "history" TEXT NOT NULL, "seq" INTEGER NOT NULL, "at" INTEGER NOT NULL,
+      "name" TEXT PRIMARY KEY, "table" TEXT, "history" TEXT NOT NULL, "seq" INTEGER NOT NULL, "at" INTEGER NOT NULL,
       "isNew" INTEGER NOT NULL, "owner" TEXT, "claimed" INTEGER)
     """,
     """

@@ -25,6 +25,10 @@ extension SqlitePool.Health.Problem: CustomStringConvertible {
     case .damaged(let error): "a statement has found damaged pages: \(error)"
     case .archiveFails(let error): "can't write the archive: \(error)"
     case .archiveIsBehind(let lag): "the archive is behind by \(lag)"
+    case .consumerIsBehind(let name, let lag, let delay):
+      "consumer \(name) of the change log is behind by \(lag) changes, the first of which is \(delay) old"
+    case .changesInQuarantine(let name, let count):
+      "consumer \(name) of the change log has \(count == 1 ? "1 change" : "\(count) changes") in quarantine"
     }
   }
 }

@@ -26,6 +26,10 @@ extension SqlitePool {
       case archiveFails(SqlError)
       /// The pool's archive has been missing commits for this long.
       case archiveIsBehind(Duration)
+      /// A consumer of the change log has not acknowledged a change of this age, and is behind by `lag` changes.
+      case consumerIsBehind(String, lag: Int, delay: Duration)
+      /// A consumer of the change log has this many changes in quarantine.
+      case changesInQuarantine(String, count: Int)
     }
 
     public let problems: [Problem]
@@ -58,17 +62,24 @@ extension SqlitePool {
     public var write: Duration
     /// The maximum time during which an archive can miss commits, in addition to its interval. Default: 10 minutes.
     public var archiveLag: Duration
+    /// The maximum age of a change that a consumer of the change log has not acknowledged. Default: 10 minutes.
+    public var consumerDelay: Duration
+    /// The maximum number of changes that a consumer has in quarantine. Default: 0.
+    public var quarantinedChanges: Int
 
     public init(
       freeBytes: Int = 100 << 20, walSize: Int = 256 << 20, read: Duration = .seconds(60),
-      write: Duration = .seconds(10), archiveLag: Duration = .seconds(600)
+      write: Duration = .seconds(10), archiveLag: Duration = .seconds(600), consumerDelay: Duration = .seconds(600),
+      quarantinedChanges: Int = 0
     ) {
-      self.archiveLag = archiveLag
+      (self.archiveLag, self.consumerDelay) = (archiveLag, consumerDelay)
+      self.quarantinedChanges = quarantinedChanges
       (self.freeBytes, self.walSize, self.read, self.write) = (freeBytes, walSize, read, write)
     }
   }
 
-  /// Checks the health of the pool: reads, the file, free disk space, the WAL's size, long calls, and the archive.
+  /// Checks the health of the pool: reads, the file, free disk space, the WAL's size, long calls, the archive, and the
+  /// consumers of the change log.
   ///
   /// ```swift
   /// let health = await pool.health()
@@ -82,10 +93,10 @@ extension SqlitePool {
     if areReadersBusy { return health(limits, answer: nil, error: nil, areReadersBusy: true) }
     let begin = ContinuousClock.now
     do {
-      try await withDeadline(deadline) {
-        _ = try await self.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
+      let found = try await withDeadline(deadline) {
+        try await self.read { [self] db in try monitoredProblems(db, limits) }
       }
-      return health(limits, answer: begin.duration(to: .now), error: nil)
+      return health(limits, answer: begin.duration(to: .now), error: nil, found: found)
     } catch { return health(limits, error: error) }
   }
 
@@ -94,8 +105,8 @@ extension SqlitePool {
     if areReadersBusy { return health(limits, answer: nil, error: nil, areReadersBusy: true) }
     let begin = ContinuousClock.now
     do {
-      try withDeadline(deadline) { _ = try self.query("SELECT count(*) FROM sqlite_schema", as: Int.self) }
-      return health(limits, answer: begin.duration(to: .now), error: nil)
+      let found = try withDeadline(deadline) { try read { db in try monitoredProblems(db, limits) } }
+      return health(limits, answer: begin.duration(to: .now), error: nil, found: found)
     } catch { return health(limits, error: error) }
   }
 
@@ -106,7 +117,8 @@ extension SqlitePool {
   }
 
   private func health(
-    _ limits: HealthLimits, answer: Duration?, error: (any Error)?, areReadersBusy: Bool = false
+    _ limits: HealthLimits, answer: Duration?, error: (any Error)?, areReadersBusy: Bool = false,
+    found: [Health.Problem] = []
   ) -> Health {
     let statistics = statistics
     var problems: [Health.Problem] = []
@@ -126,7 +138,7 @@ extension SqlitePool {
       problems.append(.longWrite(write))
     }
     if let damage = root.family.corruption.first { problems.append(.damaged(damage)) }
-    problems += allFileUsers.compactMap { $0.problem(limits) }
+    problems += allFileUsers.compactMap { $0.problem(limits) } + found
     return Health(
       problems: problems, answer: answer, areReadersBusy: areReadersBusy, freeBytes: free, walSize: statistics.walSize,
       oldestRead: statistics.oldestRead, write: statistics.write)

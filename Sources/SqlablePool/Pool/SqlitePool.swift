@@ -48,6 +48,8 @@ public final class SqlitePool: Sendable {
   private let longReads = LockedValue<LongReads?>(nil)
   /// The users of the file other than calls. These users release the file before a close, and end before the pool.
   let fileUsers = LockedValue<(count: Int, users: [Int: FileUser])>((0, [:]))
+  /// The monitors of the health check and of metrics, by name.
+  let monitors = LockedValue<[String: PoolMonitor]>([:])
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)
 

@@ -22,7 +22,7 @@ import Testing
   /// Sets the position of a consumer after the change with a number.
   private func start(_ name: String, at number: Int, _ pool: SqlitePool) async throws {
     try await pool.transaction { db in
-      _ = try ConsumerRecord.known(name, startingAt: .now, in: db)
+      _ = try ConsumerRecord.known(name, of: "member", startingAt: .now, in: db)
       try db.execute(
         """
         UPDATE sqlable_change_consumers SET seq = \(number),

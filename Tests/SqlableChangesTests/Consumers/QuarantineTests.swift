@@ -135,7 +135,7 @@ import Testing
     try await withLog { pool in
       // The process was killed after the last attempt, before the consumer has stored its position.
       try await pool.transaction { db in
-        _ = try ConsumerRecord.known("totals", startingAt: .log, in: db)
+        _ = try ConsumerRecord.known("totals", of: "member", startingAt: .log, in: db)
         for _ in 0..<3 {
           try QuarantineRecord.note(
             Refused(description: ""), of: 2, consumer: "totals", quarantiningAfter: 3, in: db)

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableChanges
 
 struct DoctorReport: Encodable {
   struct Setting: Encodable {
@@ -17,6 +18,16 @@ struct DoctorReport: Encodable {
     let unusedBytes: Int
   }
 
+  /// A consumer of the change log.
+  struct Consumer: Encodable {
+    let name: String
+    let lag: Int
+    let delaySeconds: Double
+    let isOwned: Bool
+    let quarantined: Int
+    let error: String?
+  }
+
   let path: String
   private let size: Int
   private let walSize: Int
@@ -29,6 +40,8 @@ struct DoctorReport: Encodable {
   private var freePages = 0
   private var settings: [Setting] = []
   private var trees: [Tree] = []
+  /// The consumers of the change log; nil without a change log.
+  private var consumers: [Consumer]?
   /// Problems in the data: damage, and references to missing rows.
   private(set) var problems: [String] = []
   /// Remarks on settings and tables that cost time or space.
@@ -61,6 +74,7 @@ struct DoctorReport: Encodable {
     do { try examineSize(db) } catch { addFailure(error, of: "the size") }
     do { try examineSettings(db) } catch { addFailure(error, of: "the settings") }
     do { try examineIndexes(db) } catch { addFailure(error, of: "the indexes") }
+    do { try examineConsumers(db) } catch { addFailure(error, of: "the consumers of the change log") }
     // Some builds of SQLite do not include dbstat.
     let tree: SQL = """
       SELECT name, count(*) AS pages, sum(pgsize) AS bytes, sum(unused) AS unused
@@ -137,6 +151,19 @@ struct DoctorReport: Encodable {
     }
   }
 
+  private mutating func examineConsumers(_ db: SqliteDatabase) throws {
+    guard try db.tableExists("sqlable_change_consumers") else { return }
+    consumers = try db.changeConsumers().map { consumer in
+      Consumer(
+        name: consumer.name, lag: consumer.lag, delaySeconds: consumer.delay / .seconds(1),
+        isOwned: consumer.isOwned, quarantined: consumer.quarantined, error: consumer.error)
+    }
+    for consumer in consumers ?? [] where consumer.quarantined > 0 {
+      let changes = consumer.quarantined == 1 ? "1 change" : "\(consumer.quarantined) changes"
+      remarks.append("consumer \(consumer.name) has \(changes) in quarantine")
+    }
+  }
+
   private func isEmpty(_ table: String, _ db: SqliteDatabase) throws -> Bool {
     try db.query("SELECT 1 FROM \(table: table) LIMIT 1", as: Int.self).isEmpty
   }
@@ -209,6 +236,14 @@ struct DoctorReport: Encodable {
       trees.map { tree in
         let pages = tree.pages == 1 ? "1 page" : "\(tree.pages) pages"
         return "\(tree.name): \(pages), \(tree.bytes.sizeText), \(tree.unusedBytes.sizeText) unused"
+      })
+    add(
+      "Consumers of the change log",
+      (consumers ?? []).map { consumer in
+        let owner = consumer.isOwned ? "has an owner" : "no owner"
+        let changes = consumer.lag == 1 ? "1 change" : "\(consumer.lag) changes"
+        let lag = "\(changes) behind, the first \(Int(consumer.delaySeconds)) s old"
+        return "\(consumer.name): \(lag), \(owner)" + (consumer.error.map { ", tries again after \($0)" } ?? "")
       })
     add("Remarks", remarks)
     add("Problems", problems)

@@ -9,9 +9,9 @@ struct SqlableTool: ParsableCommand {
     commandName: "sqlable", abstract: "Tools for statements and databases.",
     discussion: "Exit codes: 0 done, 1 refused or invalid, 2 a mistake on the command line.",
     subcommands: [
-      ArchiveCommand.self, BackupCommand.self, ClusterCommand.self, DoctorCommand.self, ExplainCommand.self,
-      MigrateCommand.self, ModelsCommand.self, NodeCommand.self, PlanCommand.self, RestoreCommand.self,
-      SalvageCommand.self, SchemaCommand.self, VerifyCommand.self,
+      ArchiveCommand.self, BackupCommand.self, ChangesCommand.self, ClusterCommand.self, DoctorCommand.self,
+      ExplainCommand.self, MigrateCommand.self, ModelsCommand.self, NodeCommand.self, PlanCommand.self,
+      RestoreCommand.self, SalvageCommand.self, SchemaCommand.self, VerifyCommand.self,
     ])
   static let _errorLabel = "sqlable"
 

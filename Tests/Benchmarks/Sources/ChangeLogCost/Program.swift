@@ -6,9 +6,14 @@ import SqlableChanges
 ///
 /// Writers are measured without a log, with a log of rows and with a log of keys, in turn. The ratios are medians of
 /// the rounds. Then consumers read a log of many changes, and receive the commits of a second process.
+///
+/// `--only insert-rows` inserts the rows once with a log of rows; `update-rows` also updates them, and `insert-nothing`
+/// has no log. The difference of two such runs under `valgrind --tool=callgrind` is a number of instructions, which
+/// does not depend on other processes.
 @main struct Program {
   static let usage = """
     ChangeLogCost [--rows 100000] [--changes 1000000] [--commits 500] [--rounds 7] [--directory DIRECTORY]
+    [--only insert-rows]
     """
 
   static func main() async throws {
@@ -21,6 +26,7 @@ import SqlableChanges
       case ("--commits", let value?): options.commits = Int(value) ?? options.commits
       case ("--rounds", let value?): options.rounds = max(1, Int(value) ?? options.rounds)
       case ("--directory", let value?): options.directory = value
+      case ("--only", let value?): options.only = value
       case ("--write", let value?):
         try CommitLatency.write(to: value, commits: options.commits)
         return
@@ -32,7 +38,9 @@ import SqlableChanges
     let place = options.directory + "/sqlable-changes-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: place) }
-    try WriteCost(options: options, place: place).measure()
+    let cost = WriteCost(options: options, place: place)
+    if let only = options.only { return try cost.write(only) }
+    try cost.measure()
     try await Consumption(options: options, place: place).measure()
     try await CommitLatency(options: options, place: place).measure()
   }
@@ -44,6 +52,7 @@ struct Options {
   var commits = 500
   var rounds = 7
   var directory = NSTemporaryDirectory()
+  var only: String?
 }
 
 /// A usual row: of the length of the mixed rows that the other programs measure.

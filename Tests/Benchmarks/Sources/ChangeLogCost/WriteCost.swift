@@ -7,7 +7,7 @@ struct WriteCost {
   let options: Options
   let place: String
 
-  private enum Logged: CaseIterable {
+  private enum Logged: String, CaseIterable {
     case nothing, rows, keys
   }
 
@@ -46,9 +46,18 @@ struct WriteCost {
     String(format: "%.2f µs", seconds / Double(count) * 1e6)
   }
 
-  private func run(_ rows: [Item], _ logged: Logged, _ path: String) throws -> Times {
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: path) }
+  /// Writes once, as `insert-rows` or `update-keys` says.
+  func write(_ only: String) throws {
+    let parts = only.split(separator: "-").map(String.init)
+    guard parts.count == 2, ["insert", "update"].contains(parts[0]), let logged = Logged(rawValue: parts[1]) else {
+      return print(Program.usage)
+    }
+    let db = try database(logged, place)
+    try Item.insert((0..<options.rows).map { Item($0) }).run(db)
+    if parts[0] == "update" { try Item.updateAll(Item.price.set(to: Item.price + 1)).run(db) }
+  }
+
+  private func database(_ logged: Logged, _ path: String) throws -> SqliteDatabase {
     let db = try SqliteDatabase(filepath: path + "/write.sqlite")
     try db.createTable(Item.self)
     switch logged {
@@ -56,6 +65,13 @@ struct WriteCost {
     case .rows: try ChangeLog(Item.self).create(db)
     case .keys: try ChangeLog(Item.self, keeping: .keys).create(db)
     }
+    return db
+  }
+
+  private func run(_ rows: [Item], _ logged: Logged, _ path: String) throws -> Times {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let db = try database(logged, path)
     var times = Times()
     times.batch = try processorSeconds { try Item.insert(rows).run(db) }
     times.update = try processorSeconds { try Item.updateAll(Item.price.set(to: Item.price + 1)).run(db) }

@@ -23,6 +23,11 @@ struct Program {
 
   var isAvailable: Bool { path != nil }
 
+  /// Starts the program, which the caller ends.
+  func start(_ arguments: [String]) throws -> ChildProcess {
+    try ChildProcess(try #require(path), arguments, errors: .dropped)
+  }
+
   /// Runs the program to its end. The output is written to files, because a full pipe would block the program.
   ///
   /// - Parameter terminal: The value of TERM for a pseudo terminal, which becomes the standard error; nil for a file.

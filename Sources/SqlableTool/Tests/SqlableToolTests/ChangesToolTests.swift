@@ -1,0 +1,118 @@
+import Foundation
+import Sqlable
+import SqlableChanges
+import Testing
+
+/// Tests of `sqlable changes`.
+@Suite(.enabled(if: Program.tool.isAvailable, "the tool is not built"))
+struct ChangesToolTests {
+  /// Calls `body` with a directory and the database `a.sqlite` in it, whose bicycles are logged.
+  private func withLog(_ body: (String, SqliteDatabase) throws -> Void) throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
+      try db.createTables(Person.self, Bicycle.self)
+      try ChangeLog(Bicycle.self).create(db)
+      try Bicycle(name: "Rover", color: "red").insert().run(db)
+      try Bicycle.updateAll(Bicycle.color.set(to: "blue")).run(db)
+      try Bicycle.deleteAll().run(db)
+      try body(directory, db)
+    }
+  }
+
+  private func changes(_ directory: String, _ arguments: String...) throws -> Program.Run {
+    try Program.tool.run(["changes", "a.sqlite"] + arguments, in: directory)
+  }
+
+  private func fields(_ run: Program.Run) -> [[String]] {
+    run.output.split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
+  }
+
+  @Test func printsALineForEachChange() throws {
+    try withLog { directory, db in
+      let run = try changes(directory)
+      #expect(run.exitCode == 0)
+      #expect(run.errors == "")
+      let fields = fields(run)
+      #expect(
+        fields.map { Array($0[1...3]) } == [
+          ["bicycle", "insert", "id: 1, name: 'Rover', color: 'red', owner_id: NULL"],
+          ["bicycle", "update", "id: 1, color: 'red' → 'blue'"],
+          ["bicycle", "delete", "id: 1, name: 'Rover', color: 'blue', owner_id: NULL"],
+        ])
+      #expect(fields[2][4] == "\(try db.changePosition())")
+      let later = try changes(directory, "--since", fields[1][4])
+      #expect(later.output.split(separator: "\n").map(String.init) == [fields[2].joined(separator: "\t")])
+      // The log can begin with a later change.
+      try ChangeLog.trim(db, keeping: .count(2))
+      #expect(try self.fields(changes(directory)).count == 2)
+      try db.close()
+      #expect(try self.fields(changes(directory)).count == 2)
+    }
+  }
+
+  @Test func printsJSON() throws {
+    try withLog { directory, db in
+      let run = try changes(directory, "--json")
+      let lines = try run.output.split(separator: "\n").map { line in
+        try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      }
+      func color(_ line: [String: Any], _ row: String) -> String? {
+        (line[row] as? [String: Any])?["color"] as? String
+      }
+      #expect(lines.map { $0["change"] as? String } == ["insert", "update", "delete"])
+      #expect(lines.map { color($0, "old") } == [nil, "red", "blue"])
+      #expect(lines.map { color($0, "new") } == ["red", "blue", nil])
+      #expect(lines[0]["key"] as? [String] == ["id"])
+      #expect(lines[2]["position"] as? String == "\(try db.changePosition())")
+    }
+  }
+
+  @Test func beginsWhereAConsumerContinuesWithoutMovingIt() throws {
+    try withLog { directory, db in
+      try db.execute(
+        """
+        INSERT INTO sqlable_change_consumers (name, history, seq, at, isNew)
+        SELECT 'index', h.id, c.seq, c.at, 0 FROM sqlable_change_history AS h, sqlable_changes AS c WHERE c.seq = 2
+        """)
+      for _ in 0..<2 { #expect(try fields(changes(directory, "--as", "index")).map { $0[2] } == ["delete"]) }
+      let doctor = try Program.tool.run(["doctor", "a.sqlite"], in: directory)
+      #expect(doctor.output.contains("\nConsumers of the change log\n  index: 1 change behind, the first "))
+      let unknown = try changes(directory, "--as", "other")
+      #expect(unknown.exitCode == 1)
+      #expect(unknown.errors == "sqlable: a.sqlite: the change log has no consumer other\n")
+    }
+  }
+
+  @Test func followsTheCommitsOfOtherProcesses() throws {
+    try withLog { directory, db in
+      let tool = try Program.tool.start(["changes", directory + "/a.sqlite", "--follow"])
+      defer {
+        tool.signal(SIGKILL)
+        tool.waitUntilExit()
+      }
+      func next() -> String {
+        var text = ""
+        while !text.hasSuffix("\n"), case let data = tool.output.availableData, !data.isEmpty {
+          text += String(decoding: data, as: UTF8.self)
+        }
+        return text
+      }
+      #expect(next().split(separator: "\n").count == 3)
+      try Bicycle(name: "Dahon", color: "red").insert().run(db)
+      #expect(next().contains("name: 'Dahon'"))
+    }
+  }
+
+  @Test func mistakesHaveExitCodes() throws {
+    try withLog { directory, db in
+      #expect(try changes(directory, "--since", "nonsense").exitCode == 2)
+      #expect(try changes(directory, "--since", "\(try db.changePosition())", "--as", "a").exitCode == 2)
+      #expect(try Program.tool.run(["changes", "none.sqlite"], in: directory).exitCode == 1)
+      #expect(try Program.tool.run(["changes", "none.sqlite", "--follow"], in: directory).exitCode == 1)
+      try ChangeLog(Bicycle.self).drop(db)
+      let run = try changes(directory)
+      #expect(run.exitCode == 1)
+      #expect(run.errors.contains("the database has no change log"))
+    }
+  }
+}

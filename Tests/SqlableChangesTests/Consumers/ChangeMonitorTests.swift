@@ -1,0 +1,91 @@
+import Glibc
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableChanges
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
+/// The state of consumers in health checks and metrics.
+@Suite struct ChangeMonitorTests {
+  private struct Refused: Error {}
+
+  private func problems(_ pool: SqlitePool, _ limits: SqlitePool.HealthLimits = .init()) async -> [String] {
+    await pool.health(within: .seconds(60), limits: limits).problems.map { "\($0)" }
+  }
+
+  @Test func aConsumerThatIsBehindIsAProblem() async throws {
+    try await withLoggedMembers { pool in
+      try await Member.insert((1...3).map { Member(id: $0, name: "m") }).run(pool)
+      try await pool.transaction { db in
+        _ = try ConsumerRecord.known("slow", of: "MEMBER", startingAt: .log, in: db)
+        try db.execute("UPDATE sqlable_changes SET at = at - 7200000 WHERE seq = 1")
+      }
+      #expect(await problems(pool).isEmpty)
+      let consumers = try await pool.changeConsumers()
+      #expect(consumers.map(\.lag) == [3])
+      let found = await problems(pool)
+      #expect(found.count == 1)
+      #expect(found.first?.hasPrefix("consumer slow of the change log is behind by 3 changes, the first of ") == true)
+      #expect(await problems(pool, .init(consumerDelay: .seconds(86_400))).isEmpty)
+      let gauges = pool.gauges().map { "\($0.name) \($0.dimension.value) \(min($0.value, 7_200))" }
+      #expect(
+        gauges == [
+          "sqlable.changes.lag slow 3.0", "sqlable.changes.delay slow 7200.0", "sqlable.changes.quarantined slow 0.0",
+        ])
+    }
+  }
+
+  @Test func changesOfOtherTablesDoNotDelayAConsumer() async throws {
+    try await withLoggedMembers { pool in
+      try await pool.transaction { db in
+        try db.createTable(Person.self)
+        try ChangeLog(Person.self).create(db)
+        _ = try ConsumerRecord.known("idle", of: "member", startingAt: .log, in: db)
+        try Person(id: nil, name: "Ada").insert().run(db)
+        try db.execute("UPDATE sqlable_changes SET at = at - 7200000")
+      }
+      let consumers = try await pool.changeConsumers()
+      #expect(consumers.map(\.lag) == [1])
+      #expect(consumers.map(\.delay) == [.zero])
+      #expect(await problems(pool).isEmpty)
+    }
+  }
+
+  @Test func changesInQuarantineAreAProblem() async throws {
+    try await withLoggedMembers { pool in
+      try await Member(id: 1, name: "m").insert().run(pool)
+      let retries = ChangeRetries(attempts: 1, then: .quarantine)
+      let task = Task {
+        try await pool.consume("totals", on: Member.self, startingWith: .log, retries: retries) { _, _ in
+          throw Refused()
+        }
+      }
+      try await until { (try? pool.query("SELECT seq FROM sqlable_change_consumers", as: Int.self)) == [1] }
+      task.cancel()
+      _ = try? await task.value
+      #expect(await problems(pool) == ["consumer totals of the change log has 1 change in quarantine"])
+      #expect(await problems(pool, .init(quarantinedChanges: 1)).isEmpty)
+    }
+  }
+
+  @Test func aPoolWithoutALogHasNoProblem() async throws {
+    try await withLoggedMembers { pool in
+      _ = try await pool.changeConsumers()
+      try await ChangeLog(Member.self).drop(pool)
+      #expect(await problems(pool).isEmpty)
+      #expect(pool.gauges().isEmpty)
+    }
+  }
+
+  @Test func theOwnersProcessIsKnown() async throws {
+    try await withLoggedMembers { pool in
+      var loop = pool.changes(on: Member.self, as: "index").makeAsyncIterator()
+      _ = try await loop.next()
+      let owners = try await pool.changeConsumers().map(\.ownerProcess)
+      #expect(owners == [Int(getpid())])
+    }
+  }
+}
