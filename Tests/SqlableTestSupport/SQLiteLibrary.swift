@@ -16,6 +16,9 @@ enum SQLiteLibrary {
     return Set((try? db?.query("PRAGMA compile_options", as: String.self)) ?? [])
   }()
 
+  /// False for Debian's SQLCipher: without the hook, observers have limits.
+  static let hasPreupdateHook = options.contains("ENABLE_PREUPDATE_HOOK")
+
   static let hasFullText = options.contains("ENABLE_FTS5")
 
   /// True if `sqlite3VdbePreUpdateHook` asserts that all columns are stored. Generated columns need not be.
@@ -29,6 +32,10 @@ extension Trait where Self == ConditionTrait {
   /// Skips the test if SQLite is older than 3.`minor`: `@Test(.needs(35, "RETURNING"))`.
   static func needs(_ minor: Int, _ feature: String) -> Self {
     .enabled(if: SQLiteLibrary.isAtLeast(minor), "\(feature) needs SQLite 3.\(minor)")
+  }
+
+  static var needsPreupdateHook: Self {
+    .enabled(if: SQLiteLibrary.hasPreupdateHook, "SQLite was built without the pre-update hook")
   }
 
   static var needsFullText: Self { .enabled(if: SQLiteLibrary.hasFullText, "SQLite was built without FTS5") }

@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func rootObservesKeysAndIdsOfAGrandchild() throws {
+  @Test(.needsPreupdateHook) func rootObservesKeysAndIdsOfAGrandchild() throws {
     try withDatabase { root in
       let log = EventLog()
       log.listen(to: root, .update, on: Observed.Country.self, id: "de")

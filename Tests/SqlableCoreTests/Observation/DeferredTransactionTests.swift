@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func tableCreatedAfterADeferredBeginIsObserved() throws {
+  @Test(.needsPreupdateHook) func tableCreatedAfterADeferredBeginIsObserved() throws {
     try withTable { db, log in
       let other = try SqliteDatabase(filepath: db.filepath)
       try db.transaction(.deferred) { db in
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func tableRecreatedAfterADeferredBeginIsObserved() throws {
+  @Test(.needsPreupdateHook) func tableRecreatedAfterADeferredBeginIsObserved() throws {
     try withTable { db, log in
       let other = try SqliteDatabase(filepath: db.filepath)
       try db.beginTransaction(.deferred)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func savepointsOfAnIdleDeferredTransactionAreObserved() throws {
+  @Test(.needsPreupdateHook) func savepointsOfAnIdleDeferredTransactionAreObserved() throws {
     try withTable { db, log in
       let outer = try db.beginTransaction(.deferred)
       let inner = try db.beginTransaction()
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func aFirstWriteThatFindsTheFileBusyLeavesTheTransactionOpen() throws {
+  @Test(.needsPreupdateHook) func aFirstWriteThatFindsTheFileBusyLeavesTheTransactionOpen() throws {
     try withDatabase(Configuration(busyTimeout: 0)) { db in
       try db.createTable(Observed.Country.self)
       let log = EventLog()

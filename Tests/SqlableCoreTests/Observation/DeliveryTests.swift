@@ -7,7 +7,7 @@ import Testing
 
 /// Delivery of commits to observers: time, thread and number of calls.
 @Suite struct DeliveryTests {
-  @Test func observersFilterByChangeTableAndRow() throws {
+  @Test(.needsPreupdateHook) func observersFilterByChangeTableAndRow() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       try db.createTable(Observed.Country.self)
@@ -56,7 +56,8 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func structsAndRawSqlAndReturningQueriesAreReportedAlike() throws {
+  @Test(.needsPreupdateHook, .needs(35, "RETURNING")) func structsAndRawSqlAndReturningQueriesAreReportedAlike() throws
+  {
     try withDatabase { db in
       try db.createTable(Person.self)
       let log = EventLog()
@@ -141,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func observerAddedInATransactionGetsLaterRows() throws {
+  @Test(.needsPreupdateHook) func observerAddedInATransactionGetsLaterRows() throws {
     try withDatabase { db in
       try db.createTable(Observed.Country.self)
       let log = EventLog()
@@ -185,7 +186,7 @@ import Testing
     static let tableLayout = [id]
   }
 
-  @Test func modelsWhoseNamesDifferInCaseObserveOneTable() throws {
+  @Test(.needsPreupdateHook) func modelsWhoseNamesDifferInCaseObserveOneTable() throws {
     for name in ["Thing", "thing", "THING"] {
       try withDatabase { db in
         try db.execute("CREATE TABLE \(table: name) (id INTEGER PRIMARY KEY)")
@@ -206,7 +207,7 @@ import Testing
     }
   }
 
-  @Test func observedTableNamesIgnoreCase() throws {
+  @Test(.needsPreupdateHook) func observedTableNamesIgnoreCase() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE Country (code TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID")
       let log = EventLog()

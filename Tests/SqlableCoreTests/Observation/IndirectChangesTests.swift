@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func replaceReportsDeletedRows() throws {
+  @Test(.needsPreupdateHook) func replaceReportsDeletedRows() throws {
     try withTables { db, log in
       // Conflicts of another unique column, of the key and of both.
       try db.execute("INSERT OR REPLACE INTO note VALUES (4, 'a')")
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func insertStatementsReportReplacedAndUpdatedRows() throws {
+  @Test(.needsPreupdateHook) func insertStatementsReportReplacedAndUpdatedRows() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func deletingAWholeTableReportsEachRow() throws {
+  @Test(.needsPreupdateHook) func deletingAWholeTableReportsEachRow() throws {
     try withTables { db, log in
       try db.execute("DELETE FROM note; DELETE FROM country; DELETE FROM seat")
       #expect(
@@ -76,7 +76,7 @@ import Testing
   }
 
   /// Without a hook at compile time, SQLite truncates the whole table and reports no rows.
-  @Test func cachedDeleteOfAWholeTableReportsEachRow() throws {
+  @Test(.needsPreupdateHook) func cachedDeleteOfAWholeTableReportsEachRow() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let log = EventLog()
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func foreignKeyActionsReportTheirRows() throws {
+  @Test(.needsPreupdateHook) func foreignKeyActionsReportTheirRows() throws {
     try withTables { db, log in
       try db.execute(
         """
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func triggersReportTheirRows() throws {
+  @Test(.needsPreupdateHook) func triggersReportTheirRows() throws {
     try withTables { db, log in
       try db.execute(
         """
@@ -163,7 +163,7 @@ import Testing
   }
 
   /// SQLite copies whole tables with the same declaration by its transfer optimization.
-  @Test(.needs(36, "the hook for copied rows of a WITHOUT ROWID table"))
+  @Test(.needsPreupdateHook, .needs(36, "the hook for copied rows of a WITHOUT ROWID table"))
   func copyingASimilarTableReportsEachRow() throws {
     try withTables { db, log in
       try db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)")
@@ -215,7 +215,7 @@ import Testing
 
   /// SQLite deletes the rows of a referenced table before it drops the table. Observers get no events for these rows,
   /// but they get the changes of the referring rows.
-  @Test(arguments: ["CASCADE", "SET NULL", "NO ACTION"])
+  @Test(.needsPreupdateHook, arguments: ["CASCADE", "SET NULL", "NO ACTION"])
   func dropReportsReferringRowsButNotDroppedOnes(_ action: String) throws {
     try withDatabase { db in
       let log = EventLog()

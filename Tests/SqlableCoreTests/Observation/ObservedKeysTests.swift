@@ -19,7 +19,7 @@ import Testing
     static let tableLayout = [id, text]
   }
 
-  @Test func integerKeyUpdateNotifiesObserversOfBothKeys() throws {
+  @Test(.needsPreupdateHook) func integerKeyUpdateNotifiesObserversOfBothKeys() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       try db.execute("INSERT INTO note (id) VALUES (1), (2)")
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func textKeyIsReportedTogetherWithTheRowid() throws {
+  @Test(.needsPreupdateHook) func textKeyIsReportedTogetherWithTheRowid() throws {
     try withDatabase { db in
       try db.createTable(Observed.Country.self)
       let log = EventLog()
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func keysOfTablesWithoutRowidAreReported() throws {
+  @Test(.needsPreupdateHook) func keysOfTablesWithoutRowidAreReported() throws {
     try withDatabase { db in
       try db.createTable(Observed.Seat.self)
       try db.createTable(Observed.Slot.self)
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func tablesWithoutRowidReportIntegerKeysAsIds() throws {
+  @Test(.needsPreupdateHook) func tablesWithoutRowidReportIntegerKeysAsIds() throws {
     try withDatabase { db in
       try db.createTable(Observed.Seat.self)
       try db.createTable(Observed.Slot.self)
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func rowChangeHasOldAndNewIdsAndKeys() throws {
+  @Test(.needsPreupdateHook) func rowChangeHasOldAndNewIdsAndKeys() throws {
     try withDatabase { db in
       try db.createTable(Observed.Slot.self)
       try db.createTable(Observed.Country.self)
@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func integralRealKeyIsReportedAsReal() throws {
+  @Test(.needsPreupdateHook) func integralRealKeyIsReportedAsReal() throws {
     try withDatabase { db in
       try db.createTable(Price.self)
       let log = EventLog()
@@ -169,7 +169,7 @@ import Testing
     }
   }
 
-  @Test func aDescendingIntegerKeyIsTheId() throws {
+  @Test(.needsPreupdateHook) func aDescendingIntegerKeyIsTheId() throws {
     try withDatabase { db in
       try db.createTable(Rank.self)
       let log = EventLog()
@@ -194,7 +194,7 @@ import Testing
 
   // MARK: Tables that come and go
 
-  @Test func tableCreatedAfterItsObserverIsObserved() throws {
+  @Test(.needsPreupdateHook) func tableCreatedAfterItsObserverIsObserved() throws {
     try withDatabase { db in
       let log = EventLog()
       log.listen(to: db, on: Observed.Country.self)
@@ -210,7 +210,7 @@ import Testing
     }
   }
 
-  @Test func tableCreatedAndWrittenInOneTransactionIsObserved() throws {
+  @Test(.needsPreupdateHook) func tableCreatedAndWrittenInOneTransactionIsObserved() throws {
     try withDatabase { db in
       let log = EventLog()
       log.listen(to: db, on: OrderTag.self)
@@ -223,7 +223,7 @@ import Testing
     }
   }
 
-  @Test func recreatedTableReportsItsNewKey() throws {
+  @Test(.needsPreupdateHook) func recreatedTableReportsItsNewKey() throws {
     try withDatabase { db in
       try db.createTable(Observed.Country.self)
       let log = EventLog()
@@ -249,7 +249,7 @@ import Testing
     }
   }
 
-  @Test func tableRecreatedByAnotherHandleIsObserved() throws {
+  @Test(.needsPreupdateHook) func tableRecreatedByAnotherHandleIsObserved() throws {
     try withDatabase { db in
       try db.createTable(Observed.Country.self)
       let log = EventLog()

@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func writesOfAnObserverAreDeliveredAfterwards() throws {
+  @Test(.needsPreupdateHook) func writesOfAnObserverAreDeliveredAfterwards() throws {
     try withTables { db, log in
       db.observe(.insert, on: Observed.Note.self) { id in
         try db.transaction { db in
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func anObserversTransactionMayRollBackAndFail() throws {
+  @Test(.needsPreupdateHook) func anObserversTransactionMayRollBackAndFail() throws {
     try withTables { db, log in
       db.observe(.insert, on: Observed.Note.self) { id in
         try db.transaction { db in
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func anObserverMayOpenAndUseAChild() throws {
+  @Test(.needsPreupdateHook) func anObserverMayOpenAndUseAChild() throws {
     try withTables { db, log in
       db.observe(.insert, on: Observed.Note.self) { id in
         try db.createChild().execute("INSERT INTO slot (id) VALUES (\(id))")

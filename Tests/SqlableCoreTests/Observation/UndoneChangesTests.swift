@@ -233,7 +233,7 @@ import Testing
   }
 
   /// RAISE(FAIL) keeps rows that SQLite counts for the trigger and not for the statement.
-  @Test func triggerRowsBeforeRaiseFailAreReported() throws {
+  @Test(.needsPreupdateHook) func triggerRowsBeforeRaiseFailAreReported() throws {
     try withNotes { db, log in
       try db.createTable(Observed.Slot.self)
       log.listen(to: db, on: Observed.Slot.self)

@@ -42,7 +42,7 @@ struct FilterCopyTests {
     }
   }
 
-  @Test func changeWithInvalidUTF8Throws() async throws {
+  @Test(.needsPreupdateHook) func changeWithInvalidUTF8Throws() async throws {
     try await withMembers(PoolConfiguration(pollInterval: nil)) { pool in
       var changes = pool.modelChanges(on: Member.self).makeAsyncIterator()
       try await pool.transaction { db in

@@ -63,7 +63,9 @@ struct SubscriberIndexTests {
     }
   }
 
-  @Test(arguments: [1, 2, 3]) func indexedLoopsGetTheSameChangesAsAScan(_ seed: UInt64) async throws {
+  @Test(.needsPreupdateHook, arguments: [1, 2, 3]) func indexedLoopsGetTheSameChangesAsAScan(_ seed: UInt64)
+    async throws
+  {
     try await withDirectoryAsync { directory in
       let pool = try newPool(in: directory, .init(pollInterval: nil))
       try await pool.transaction { db in
@@ -115,7 +117,7 @@ struct SubscriberIndexTests {
   }
 
   /// The pool's count of reads shows that unaffected loops read nothing.
-  @Test func filtersByValueAreNotWokenByOtherRows() async throws {
+  @Test(.needsPreupdateHook) func filtersByValueAreNotWokenByOtherRows() async throws {
     try await withDirectoryAsync { directory in
       let pool = try newPool(in: directory, .init(pollInterval: nil))
       try await pool.transaction { db in

@@ -72,7 +72,7 @@ struct BlindSpotTests {
     }
   }
 
-  @Test func changeNeverReportsAnAddedDefaultAsNull() async throws {
+  @Test(.needsPreupdateHook) func changeNeverReportsAnAddedDefaultAsNull() async throws {
     try await withSQL(
       """
       CREATE TABLE note (name TEXT PRIMARY KEY NOT NULL); INSERT INTO note VALUES ('a'), ('b'), ('c');

@@ -43,7 +43,7 @@ struct LiveHandleTests {
     }
   }
 
-  @Test func aCommitThatTheFilterExcludesCausesNoRead() async throws {
+  @Test(.needsPreupdateHook) func aCommitThatTheFilterExcludesCausesNoRead() async throws {
     try await withHandle { db in
       let reads = LockedValue(0)
       let bos = Follower(

@@ -77,7 +77,7 @@ struct LiveResultTests {
     _ updates: LiveQuery<Value>, _ pool: SqlitePool, _ write: @Sendable @escaping (SqliteDatabase) throws -> Void
   ) async throws -> Bool { try await isWoken(updates, pool, within: .seconds(600), write) }
 
-  @Test func unrelatedChangesDoNotWakeALoop() async throws {
+  @Test(.needsPreupdateHook) func unrelatedChangesDoNotWakeALoop() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
         try db.createTable(Bicycle.self)
@@ -282,7 +282,7 @@ struct LiveResultTests {
     }
   }
 
-  @Test func closingThePoolEndsTheLoop() async throws {
+  @Test(.needsPreupdateHook) func closingThePoolEndsTheLoop() async throws {
     try await withDirectoryAsync { directory in
       let pool = try newPool(in: directory)
       try await pool.transaction { db in try db.createTable(Member.self) }
@@ -305,7 +305,7 @@ struct LiveResultTests {
     }
   }
 
-  @Test func commitWakesOnlyLoopsOfChangedRows() async throws {
+  @Test(.needsPreupdateHook) func commitWakesOnlyLoopsOfChangedRows() async throws {
     try await withMembers { pool in
       let count = 2_000
       try await pool.transaction { db in

@@ -69,7 +69,7 @@ struct LiveSQLTests {
     }
   }
 
-  @Test func commitsOfOtherTablesAndColumnsCauseNoRead() async throws {
+  @Test(.needsPreupdateHook) func commitsOfOtherTablesAndColumnsCauseNoRead() async throws {
     try await withWheels { pool in
       try await pool.execute("CREATE VIEW flat AS SELECT member_id FROM wheel WHERE note = 'flat'")
       let sql: SQL = "SELECT id FROM member WHERE id IN (SELECT member_id FROM flat) OR id = \(3) ORDER BY id"

@@ -98,7 +98,7 @@ import Testing
     try await writer?.value
   }
 
-  @Test func unrelatedRowDoesNotEndTheWait() async throws {
+  @Test(.needsPreupdateHook) func unrelatedRowDoesNotEndTheWait() async throws {
     try await withMembers(LoopDeadlineTests.alone) { pool in
       var loop = Member.read().filter(Member.id > 100).updates(in: pool).makeAsyncIterator()
       #expect(try await loop.next()?.isEmpty == true)
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func unrelatedRowsAfterTheDeadlineWakeNoLoop() async throws {
+  @Test(.needsPreupdateHook) func unrelatedRowsAfterTheDeadlineWakeNoLoop() async throws {
     try await withMembers(LoopDeadlineTests.alone) { pool in
       var loop = Member.read().filter(Member.id > 100).updates(in: pool).makeAsyncIterator()
       #expect(try await loop.next()?.isEmpty == true)

@@ -149,7 +149,7 @@ struct SharedResultTests {
     return pool.statistics.reads - before
   }
 
-  @Test func changesBehindAFullPageCauseNoRead() async throws {
+  @Test(.needsPreupdateHook) func changesBehindAFullPageCauseNoRead() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
       for id in 1...10 { try await Member(id: id, name: "m").insert().run(pool) }
       let page = Follower(Member.read().orderBy(Member.id).limit(3, offset: 2).updates(in: pool))

@@ -37,14 +37,14 @@ import Testing
     }
   }
 
-  @Test func keyObserversUseTheCollationOfTheKey() throws {
+  @Test(.needsPreupdateHook) func keyObserversUseTheCollationOfTheKey() throws {
     let keys = ["nok", "NOK", "Nok", "nok ", "NOK  ", "kon", "no", "ñok"]
     try expectAsInSQL("TEXT COLLATE NOCASE", stored: "'NOK'", keys)
     try expectAsInSQL("TEXT COLLATE RTRIM", stored: "'nok '", keys)
     try expectAsInSQL("TEXT", stored: "'nok'", keys)
   }
 
-  @Test func keyObserversApplyTheColumnAffinity() throws {
+  @Test(.needsPreupdateHook) func keyObserversApplyTheColumnAffinity() throws {
     let keys: [any SqlValue] = [
       "1", " 1 ", "1.0", "+1", "1e0", "0x1", "1x", "", "01", ".1e1", 1, 1.0, 1.5, true, "1.5", 9_007_199_254_740_993,
       9_007_199_254_740_992.0,
@@ -59,7 +59,7 @@ import Testing
   }
 
   /// SQLite compares a REAL with a TEXT key as its text.
-  @Test func realMatchesATextKeyByItsText() throws {
+  @Test(.needsPreupdateHook) func realMatchesATextKeyByItsText() throws {
     let sum: Double = 0.1 + 0.2
     var reals: [Double] = [
       0, -0.0, sum, 1e15, 1e20, -1e20, .leastNonzeroMagnitude, 1.7976931348623157e308, .infinity, -.infinity,
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func keyObserversUseACustomCollation() throws {
+  @Test(.needsPreupdateHook) func keyObserversUseACustomCollation() throws {
     try withDatabase { db in
       try db.register(ComparedKeysTests.byLength)
       try db.execute("CREATE TABLE code (code TEXT COLLATE length PRIMARY KEY NOT NULL, n)")
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func keyUpdateNotifiesObserversOfOldAndNewKey() throws {
+  @Test(.needsPreupdateHook) func keyUpdateNotifiesObserversOfOldAndNewKey() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE code (code TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, n)")
       try db.execute("INSERT INTO code VALUES ('NOK', 1)")
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func loopsCompareKeysLikeObservers() async throws {
+  @Test(.needsPreupdateHook) func loopsCompareKeysLikeObservers() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
         try db.execute("CREATE TABLE code (code TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, n INTEGER)")
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func collationRegisteredAfterTheKeyLookupApplies() throws {
+  @Test(.needsPreupdateHook) func collationRegisteredAfterTheKeyLookupApplies() throws {
     try withMembers { pool in
       let maker = try SqliteDatabase(filepath: pool.filepath)
       try maker.register(ComparedKeysTests.byLength)
@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func collationReplacedInsideATransactionApplies() throws {
+  @Test(.needsPreupdateHook) func collationReplacedInsideATransactionApplies() throws {
     try withDatabase { db in
       try db.register(Collation("length") { _, _ in .orderedSame })
       try db.execute("CREATE TABLE code (code TEXT COLLATE length PRIMARY KEY NOT NULL, n INTEGER)")
@@ -185,7 +185,7 @@ import Testing
   }
 
   /// The model does not declare the collation of the table in the file.
-  @Test func loopsUseACollationThatOnlyTheTableDeclares() async throws {
+  @Test(.needsPreupdateHook) func loopsUseACollationThatOnlyTheTableDeclares() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
         try db.register(ComparedKeysTests.byLength)

@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func closingThePoolEndsTheLoop() async throws {
+  @Test(.needsPreupdateHook) func closingThePoolEndsTheLoop() async throws {
     try await withNumbers(500) { pool in
       let closed = await #expect(throws: SqlError.self) {
         var isFirst = true

@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func preparedChangesNotifyObservers() throws {
+  @Test(.needsPreupdateHook) func preparedChangesNotifyObservers() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       let add = try db.prepare("INSERT OR FAIL INTO note (id, text) VALUES (\(id), \(name)), (\(id) + 1, 'taken')")

@@ -105,7 +105,7 @@ import Testing
     return isAlone && before == after && !events.isEmpty ? "events, though nothing has changed" : nil
   }
 
-  @Test(arguments: Word.allCases, [1, 20, 300] as [UInt64])
+  @Test(.needsPreupdateHook, arguments: Word.allCases, [1, 20, 300] as [UInt64])
   func eventsAreTheDifferenceOfTheTables(word: Word, seed: UInt64) throws {
     try withDatabase(Configuration(synchronous: .off)) { db in
       try db.execute(Self.schema(word))

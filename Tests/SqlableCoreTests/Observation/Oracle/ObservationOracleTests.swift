@@ -7,7 +7,7 @@ import Testing
 @Suite struct ObservationOracleTests {
   private static let fast = Configuration(busyTimeout: 60, synchronous: .off)
 
-  @Test(arguments: [1, 20, 300, 4_000] as [UInt64])
+  @Test(.needsPreupdateHook, arguments: [1, 20, 300, 4_000] as [UInt64])
   func eventsAreTheDifferenceOfSnapshots(seed: UInt64) throws {
     try withDatabase(Self.fast) { root in
       try root.execute(ObservationOracle.schema)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [5, 60, 700] as [UInt64])
+  @Test(.needsPreupdateHook, arguments: [5, 60, 700] as [UInt64])
   func concurrentEventsAreTheDifferenceOfSnapshots(seed: UInt64) throws {
     try withDatabase(Self.fast) { root in
       try root.execute(ObservationOracle.schema)
