@@ -128,7 +128,8 @@ let package = Package(
     .testTarget(name: "SqlablePoolTestSupport", dependencies: ["SqlableTestSupport", "SqlablePool"]),
     .testTarget(name: "SqlablePoolTests", dependencies: ["SqlablePoolTestSupport"]),
     .testTarget(name: "SqlableBackupTests", dependencies: ["SqlablePoolTestSupport", "SqlableBackup"]),
-    .testTarget(name: "SqlableChangesTests", dependencies: ["SqlablePoolTestSupport", "SqlableChanges"]),
+    .testTarget(
+      name: "SqlableChangesTests", dependencies: ["SqlablePoolTestSupport", "SqlableChanges", "SqlableBackup"]),
     .testTarget(name: "SqlableRecoveryTests", dependencies: ["SqlablePoolTestSupport", "SqlableRecovery"]),
     .testTarget(
       name: "SqlableTests",

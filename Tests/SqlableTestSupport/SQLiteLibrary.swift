@@ -38,6 +38,10 @@ extension Trait where Self == ConditionTrait {
     .enabled(if: SQLiteLibrary.hasPreupdateHook, "SQLite was built without the pre-update hook")
   }
 
+  static var needsTableOfStatements: Self {
+    .enabled(if: SQLiteLibrary.options.contains("ENABLE_STMTVTAB"), "SQLite was built without sqlite_stmt")
+  }
+
   static var needsFullText: Self { .enabled(if: SQLiteLibrary.hasFullText, "SQLite was built without FTS5") }
 
   /// Skips the test if an assertion of SQLite would end the process.

@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func restoreWakesLoops() async throws {
+  @Test(.needsPreupdateHook) func restoreWakesLoops() async throws {
     try await withMembers { pool in
       let path = pool.filepath + ".backup"
       try await Member(id: 1, name: "Ann").insert().run(pool)

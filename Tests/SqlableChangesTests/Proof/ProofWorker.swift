@@ -153,7 +153,8 @@ private struct ProofConsumer {
       group.addTask { try await follow(Member.self, as: "members") }
       group.addTask { try await follow(ProofBike.self, as: "bikes") }
       group.addTask { try await count() }
-      try await group.waitForAll()
+      // The first error ends the process.
+      for try await _ in group {}
     }
   }
 

@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func observersAreNotifiedOfRowsThatAConstraintReplaces() throws {
+  @Test(.needsPreupdateHook) func observersAreNotifiedOfRowsThatAConstraintReplaces() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Entry<Policies>.self)
       try Entry<Policies>(1, "a", "red", 7).insert().run(db)

@@ -9,7 +9,10 @@ import Testing
 /// The sweep runs in a separate process, because SQLite takes an allocator only once. An ordinary run takes a part of
 /// all n, another one every day; for all of them: `SQLABLE_SWEEP=all swift test --filter MallocSweepTests`.
 @Suite struct MallocSweepTests {
-  @Test(.enabled(if: TestProgram.isAvailable && !isSanitized, "the tests are no program of their own here"))
+  @Test(
+    .enabled(if: TestProgram.isAvailable && !isSanitized, "the tests are no program of their own here"),
+    // A dereference of NULL in its sqlite3_prepare_v3 ends the process.
+    .disabled(if: isEncrypted && !SQLiteLibrary.hasPreupdateHook, "Debian's SQLCipher survives no failed allocation"))
   func failedAllocationsLoseAndInventNothing() throws {
     let report = try FaultProcess.run("malloc", filter: "MallocSweepProcess")
     for line in report.lines { print(line) }

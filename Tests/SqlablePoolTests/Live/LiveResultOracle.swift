@@ -109,7 +109,7 @@ struct LiveResultOracle {
 
   private struct Undo: Error {}
 
-  @Test(arguments: [1, 2, 3]) func everyResultFollowsItsTable(_ seed: UInt64) async throws {
+  @Test(.needsPreupdateHook, arguments: [1, 2, 3]) func everyResultFollowsItsTable(_ seed: UInt64) async throws {
     try await withMembers { pool in
       try await pool.transaction { db in try db.createTable(Player.self) }
       var loops: [Task<Void, any Error>] = []

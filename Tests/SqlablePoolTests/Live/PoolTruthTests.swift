@@ -37,7 +37,8 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(10))) func fullDatabaseStoresExactlyTheAcknowledgedRows() async throws {
+  @Test(.needsPreupdateHook, .timeLimit(.minutes(10))) func fullDatabaseStoresExactlyTheAcknowledgedRows() async throws
+  {
     try await withMembers { pool in
       let heard = Collected<Int>()
       let changes = pool.changes(on: Member.self)
@@ -66,7 +67,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(10))) func cancellationsLoseNoAcknowledgedRow() async throws {
+  @Test(.needsPreupdateHook, .timeLimit(.minutes(10))) func cancellationsLoseNoAcknowledgedRow() async throws {
     try await withMembers { pool in
       let heard = Collected<Int>()
       let changes = pool.changes(on: Member.self)

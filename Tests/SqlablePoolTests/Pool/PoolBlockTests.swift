@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func loopsReceiveTheChangesOfABlock() async throws {
+  @Test(.needsPreupdateHook) func loopsReceiveTheChangesOfABlock() async throws {
     try await withMembers { pool in
       var changes = pool.changes(on: Member.self).makeAsyncIterator()
       try await Member(id: 1, name: "one").insert().run(pool)

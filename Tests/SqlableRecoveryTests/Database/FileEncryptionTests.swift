@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test func liveResultsAreReadAgainAndLoopsReceiveMissed() async throws {
+  @Test(.needsPreupdateHook) func liveResultsAreReadAgainAndLoopsReceiveMissed() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(
         filepath: directory + "/a.sqlite", configuration: .init(handles: FileEncryptionTests.plain()))

@@ -235,7 +235,7 @@ private enum Unknown: TableDeclaration {
     }
   }
 
-  @Test func untrustedSchemaMayUseFTS5Only() throws {
+  @Test(.needsTableOfStatements) func untrustedSchemaMayUseFTS5Only() throws {
     try withDatabase(Configuration(trustsSchema: false)) { db in
       try db.createTable(Story.self)
       try Story(1, "swift").insert().run(db)

@@ -116,3 +116,10 @@ struct ChangesToolTests {
     }
   }
 }
+
+extension Program {
+  /// Starts the program, which the caller ends.
+  fileprivate func start(_ arguments: [String]) throws -> ChildProcess {
+    try ChildProcess(try #require(path), arguments, errors: .dropped)
+  }
+}

@@ -66,25 +66,31 @@ public struct BikeService: Sendable {
       services: [
         ClosureService { try await pool.run(closingWithin: .seconds(5)) },
         ClosureService { try await index.pool.run(closingWithin: .seconds(5)) },
-        ClosureService { try await cancelWhenGracefulShutdown { try await followAndTrim() } },
+        ClosureService { await cancelWhenGracefulShutdown { await followAndTrim() } },
       ], logger: logger)
   }
 
   /// Keeps the index in step, and the log at the changes of a day, until the service shuts down.
-  private func followAndTrim() async throws {
-    do {
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await index.follow(pool) }
-        group.addTask {
-          while true {
-            try await ChangeLog.trim(pool, keeping: .unacknowledged, .age(.seconds(86_400)))
-            try await Task.sleep(for: .seconds(600))
-          }
+  private func followAndTrim() async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await again(after: .seconds(1)) { try await index.follow(pool) } }
+      group.addTask {
+        await again(after: .seconds(600)) {
+          try await ChangeLog.trim(pool, keeping: .unacknowledged, .age(.seconds(86_400)))
         }
-        try await group.next()
-        group.cancelAll()
       }
-    } catch is CancellationError {}
+    }
+  }
+
+  /// Repeats the work until the task is cancelled. An error of the database, such as a full disk, does not end the
+  /// service.
+  private func again(after pause: Duration, _ work: () async throws -> Void) async {
+    while !Task.isCancelled {
+      do { try await work() } catch {
+        if !Task.isCancelled { logger.error("background work: \(error)") }
+      }
+      try? await Task.sleep(for: pause)
+    }
   }
 
   /// Runs until SIGTERM or SIGINT.

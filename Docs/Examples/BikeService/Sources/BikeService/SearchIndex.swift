@@ -45,10 +45,10 @@ struct SearchIndex: Sendable {
     try await pool.transaction { db in
       for row in rows {
         switch row {
-        case .insert(let bicycle): try IndexedBicycle(bicycle).upsert().run(db)
+        case .insert(let bicycle): try IndexedBicycle(bicycle).save().run(db)
         case .update(let old, let new):
           if old.id != new.id { try IndexedBicycle.delete(IndexedBicycle.id == old.id).run(db) }
-          try IndexedBicycle(new).upsert().run(db)
+          try IndexedBicycle(new).save().run(db)
         case .delete(let bicycle): try IndexedBicycle.delete(IndexedBicycle.id == bicycle.id).run(db)
         }
       }

@@ -1,4 +1,5 @@
 import Hummingbird
+import Sqlable
 import Testing
 
 @testable import BikeService

@@ -31,16 +31,19 @@ struct MetricsTests {
   func status() async throws {
     try await withService { service, _ in
       try await withServer(service) { server in
-        try await server.send(.post, "/bicycles", Bicycle(name: "<b>Trek", color: "red", price: 100))
-        try await server.send(.get, "/bicycles?color=red")
-        let page = try await server.send(.get, "/")
-        let text = String(buffer: page.body)
+        var (page, text, number) = (try await server.send(.get, "/"), "", 0)
+        // The page shows the statements that took most, and the search index writes at the same time.
+        while !text.contains("INSERT INTO &quot;bicycle&quot;") || !text.contains("<b>Write lock</b>free") {
+          number += 1
+          try await server.send(.post, "/bicycles", Bicycle(name: "<b>Trek \(number)", color: "red", price: 100))
+          try await server.send(.get, "/bicycles?color=red")
+          page = try await server.send(.get, "/")
+          text = String(buffer: page.body)
+        }
         #expect(page.status == .ok)
         #expect(page.headers[.contentType] == "text/html; charset=utf-8")
         #expect(text.contains(#"<span class="state good">healthy</span>"#))
-        #expect(
-          text.contains("INSERT INTO &quot;bicycle&quot;") && text.contains("<b>Write lock</b>free")
-            && text.contains(#"http-equiv="refresh""#))
+        #expect(text.contains(#"http-equiv="refresh""#))
         for part in ["Trek", "http:", "https:", "<script"] { #expect(!text.contains(part)) }
         #expect(page.headers[.contentSecurityPolicy] == "default-src 'none'; style-src 'unsafe-inline'")
       }

@@ -13,7 +13,7 @@ struct Program {
   static let tool = Program("sqlable")
 
   /// The executable in the directory of the test bundle; nil if it is missing.
-  private let path: String?
+  let path: String?
 
   private init(_ name: String) {
     let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -22,11 +22,6 @@ struct Program {
   }
 
   var isAvailable: Bool { path != nil }
-
-  /// Starts the program, which the caller ends.
-  func start(_ arguments: [String]) throws -> ChildProcess {
-    try ChildProcess(try #require(path), arguments, errors: .dropped)
-  }
 
   /// Runs the program to its end. The output is written to files, because a full pipe would block the program.
   ///
