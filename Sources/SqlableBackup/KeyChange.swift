@@ -4,7 +4,7 @@ import SqlablePool
 
 /// A change of a file's key under open handles and pools: the encryption of a plain file, or a rekey.
 struct KeyChange {
-  /// What the change does, for errors.
+  /// The action of the change, for errors.
   enum Action: String {
     case encrypt = "encrypt the file"
     case rekey = "change the key"

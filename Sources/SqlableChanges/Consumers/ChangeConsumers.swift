@@ -29,8 +29,8 @@ extension SqlDatabase {
   /// for consumer in try db.changeConsumers() { print(consumer.name, consumer.lag, consumer.delay) }
   /// ```
   ///
-  /// Throws `.schema(.missingTable)` if the database has no
-  /// change log. Blocks the thread. In `async` code, use the overload for pools with `await`.
+  /// Throws `.schema(.missingTable)` if the database has no change log. Blocks the thread. In `async` code, use the
+  /// overload for pools with `await`.
   public func changeConsumers(file: StaticString = #fileID, line: UInt = #line) throws -> [ChangeConsumer] {
     try withTransaction(.deferred, file: file, line: line) { try ChangeConsumer.all(in: $0) }
   }

@@ -26,7 +26,8 @@ enum ProofScript {
               db.execute("BEGIN IMMEDIATE")
               for _ in range(random.randint(1, 4)):
                   number, kind = random.randint(1, 60), random.randint(0, 4)
-                  if kind < 2: db.execute("INSERT OR REPLACE INTO member VALUES (?, ?)", (number, "p" * random.randint(0, 9)))
+                  name = "p" * random.randint(0, 9)
+                  if kind < 2: db.execute("INSERT OR REPLACE INTO member VALUES (?, ?)", (number, name))
                   elif kind == 2: db.execute("UPDATE member SET name = name || 'y' WHERE id % 7 = ?", (number % 7,))
                   elif kind == 3: db.execute("DELETE FROM member WHERE id = ?", (number,))
                   else: db.execute("UPDATE proof_bike SET price = price - 1 WHERE id % 13 = ?", (number % 13,))
