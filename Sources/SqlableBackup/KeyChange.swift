@@ -127,9 +127,7 @@ extension KeyChange {
   ) throws {
     try pool.checkFork()
     try pool.withState { try $0.checkIsOpen(pool.configuration.handles.label) }
-    guard pool.withState({ $0.ownHandle }) == nil else {
-      throw pool.misuse("can't \(action.rawValue) inside a closure of the pool")
-    }
+    try pool.refuseInClosure(action.rawValue)
     let end = Deadline.after(.seconds(pool.configuration.handles.busyTimeout))
     try change(KeyChange(db: pool.root, action: action, barrier: barrier, end: end))
   }

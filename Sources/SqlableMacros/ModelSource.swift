@@ -86,7 +86,7 @@ struct ModelSource {
     }
   }
 
-  /// `[id.column, name.column] + home.columns`
+  /// Adds `tableLayout`, for example `[id.column, name.column] + home.columns`.
   private mutating func addLayout(_ name: String) {
     guard !isOutline else { return lines.append("  \(access)static let \(name): [Column] = []") }
     var lists: [[String]] = []

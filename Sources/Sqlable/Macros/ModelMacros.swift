@@ -13,13 +13,13 @@
 /// //   "color" TEXT NOT NULL DEFAULT 'black', "owner_id" INTEGER REFERENCES "person" ("id") ON DELETE SET NULL)
 /// ```
 ///
-/// The macro needs the package trait `Macros`. The macro does not write a member that the type declares: a column
-/// (`static let color = column(…)`), `tableConstraints` and the other lists, `init(row:)`, `write(to:)`.
+/// The macro needs the package trait `Macros`. It skips each member that the type declares itself: a column
+/// (`static let color = column(…)`), `init(row:)`, `write(to:)`, or a list such as `tableConstraints`.
 ///
 /// - Parameters:
 ///   - table: The table's name; by default the type's name in snake_case.
 ///   - naming: The rule that derives column names from property names, unless ``Column(_:as:_:)`` names a column.
-///   - options: Options of the table.
+///   - options: SQLite's options of the table, such as `.strict`.
 @attached(member, names: arbitrary)
 @attached(extension, conformances: Sqlable, names: arbitrary)
 public macro Sqlable(_ table: StaticString? = nil, naming: ColumnNaming = .snakeCase, options: [TableOption] = []) =

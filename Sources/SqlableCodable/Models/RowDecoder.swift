@@ -121,8 +121,8 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool { ((try? map.pointee.position(of: key)) ?? KeyMap.none) >= 0 }
 
-  /// Returns SQLite's value of a key; nil if the key's column is not known yet, or if the row has other columns than
-  /// the table.
+  /// Returns the row's value for a coding key; nil if the key's column is still unknown, or if the row's columns differ
+  /// from the table's.
   @inline(__always)
   private func predicted(_ key: Key) -> SqliteValue? {
     let column = source.map.pointee.knownPosition(of: key)

@@ -22,7 +22,7 @@ package struct ModelColumns: Sendable {
 /// `@unchecked Sendable` is sound: the memory is written only in `init`.
 @usableFromInline
 package final class ResultLayout: @unchecked Sendable {
-  /// The identities of the columns, by position. The list ends with ``RowState/noColumn``.
+  /// The addresses that identify the columns, by position. The list ends with ``RowState/noColumn``.
   let identities: UnsafePointer<UnsafeRawPointer>
   /// The types in which the values of the columns are stored, by position; nil if unknown.
   @usableFromInline package let types: UnsafePointer<ColumnType?>
@@ -78,8 +78,8 @@ extension ResultLayout {
       guard Set(found).count == found.count, !found.contains(nil) else {
         let (name, column) = (names[model.start + misplaced], model.names[misplaced])
         throw SqlError.misuse(
-          "the result has column \(name) where \(model.table).\(column) is read; select the columns of the model in "
-            + "the order of its layout, or all by their names"
+          "the result has column \(name) in the position of \(model.table).\(column); select the columns of the model "
+            + "in the order of its layout, or all by their names"
         ).at(table: model.table, column: column)
       }
       moved += found.enumerated().map { (model.start + ($1 ?? $0), model.start + $0) }

@@ -119,7 +119,7 @@ public struct SqlError: Error, Sendable, Hashable {
   }
 }
 
-// An error is one word: every statement stores an optional error, and every function that throws passes one.
+// An error has the size of one pointer, because every statement stores an optional error.
 extension SqlError {
   private struct Details: Sendable, Hashable {
     var kind: Kind

@@ -50,8 +50,8 @@ public struct ColumnOptions: Sendable {
 /// plus 1. With `autoincrement`, SQLite chooses a number that was never used.
 ///
 /// Any other key is NOT NULL, even if the column's type is optional. An insert that leaves out this key throws
-/// `.constraint(.notNull)` unless the column has a default. The insert throws `.misuse` if the table was created
-/// without NOT NULL.
+/// `.constraint(.notNull)` unless the column has a default. If the existing table's key column lacks NOT NULL, such an
+/// insert throws `.misuse`.
 public struct PrimaryKey: ColumnOption, Hashable {
   package let autoincrement: Bool
   package let isDescending: Bool

@@ -155,7 +155,7 @@ package final class ObserverRegistry: Sendable {
     didFail?(error)
   }
 
-  /// The queue on which changes of children are delivered. Default: a private serial queue.
+  /// The queue that delivers changes made by child handles. Default: a private serial queue.
   var queue: DispatchQueue {
     get {
       state.withLock { state in

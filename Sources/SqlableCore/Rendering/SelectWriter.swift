@@ -144,7 +144,7 @@ struct SelectWriter {
     guard !sql.isKey, outer != nil, let column = renderer.scope.outerColumn(of: term) else { return nil }
     if let position = query.positionOfResult(term) { return position }
     throw SqlError.invalidStatement(
-      "a subquery can order or group by a term with a column of the enclosing query only if it also selects the term"
+      "a subquery orders or groups by a term with a column of the enclosing query; select this term in the subquery too"
     ).at(table: nil, column: column.name)
   }
 

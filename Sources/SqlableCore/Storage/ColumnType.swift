@@ -191,7 +191,7 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// True if the compared form of a value can differ from the stored form.
+  /// True if a comparison can bind another form of a value than a row stores, as for decimals and Unix seconds.
   var comparesInAnotherForm: Bool { base == .date(.unixSeconds) || scale != nil }
 
   /// True if the column stores values of a column of another type unchanged.

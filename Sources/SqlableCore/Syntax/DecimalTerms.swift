@@ -120,7 +120,7 @@ extension SqlExpression {
       let results = special.results
       guard results.contains(where: { $0.scale(lookup) != nil }) else { return nil }
       return SqlExpression.defect(among: results, lookup)
-    // A cast to an integer returns the decimal's units.
+    // A cast to an integer returns the stored integer: 1234 for 12.34 with two digits.
     case .cast(.integer): return nil
     default:
       guard let decimal = special.terms.first(where: { $0.scale(lookup) != nil }) else { return nil }

@@ -154,7 +154,7 @@ extension SelectQuery.Clauses {
     }
     guard matches.count == 1 else {
       return note(
-        .invalidStatement("several tables of the query have the index; use indexed(by:) of an alias")
+        .invalidStatement("the query reads several tables with this index; call indexed(by:) on one of their aliases")
           .at(table: sources[match].table.name))
     }
     sources[match].indexHint = IndexHint(name: index.name(in: sources[match].table))

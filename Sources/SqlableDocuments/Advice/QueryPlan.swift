@@ -13,7 +13,7 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
     public let detail: String
   }
 
-  /// The tables that are scanned completely without an index, by their names in the statement.
+  /// The tables that the statement reads in full, without an index; by their names or aliases in the statement.
   ///
   /// A scan is fine for a small table, and for a statement that needs all rows. Otherwise see `advice(db)`.
   public var scans: [String] {

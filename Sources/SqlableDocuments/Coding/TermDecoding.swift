@@ -174,7 +174,7 @@ extension DocumentDecoder {
   private func column(_ name: String, of source: SelectQuery.Source) throws -> SqlExpression {
     let column = try column(name, of: source.table)
     guard let alias = source.alias else { return SqlExpression(leaf: .column(ColumnReference(column))) }
-    // The columns of JSON elements have no declared type that matches their values.
+    // The columns of `json_each` and `json_tree` have no declared type that matches their values.
     if case .call = source.kind { return SqlExpression(leaf: .qualified(alias: alias, .named(name))) }
     return SqlExpression(leaf: .qualified(alias: alias, ColumnReference(column)))
   }

@@ -97,7 +97,7 @@ struct DocumentEncoder {
     return ["collate": document, "as": .text(collation.rawValue)]
   }
 
-  private static var withoutForm: SqlError { .invalidStatement("the term can't be encoded") }
+  private static var withoutForm: SqlError { .invalidStatement("the term has no form as JSON") }
 
   private func object(_ key: String, _ value: Document) -> Document {
     .object([Document.Member(key: key, value: value)])

@@ -29,7 +29,7 @@ enum MatchKey: Hashable, Sendable {
   }
 }
 
-/// A filter's requirement that a column equals a value. Other rows can be excluded without SQLite.
+/// A filter's requirement that a column equals a value. Rows with a different value are excluded without SQLite.
 struct RequiredValue: Sendable {
   let position: Int
   let key: MatchKey

@@ -241,7 +241,7 @@ package final class PoolFeed: CommitSink {
 
   package func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
 
-  /// Call this method on the queue that detected another connection's commit.
+  /// Delivers a commit of another connection. Call this method on the queue that detected the commit.
   func othersCommitted() {
     // This thread matches the commit, because waking another thread would take longer. The feed's queue releases the
     // matches. A match can be the last reference to the pool, and the pool's deinit waits for the current queue. No

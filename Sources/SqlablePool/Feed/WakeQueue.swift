@@ -41,8 +41,8 @@ final class WakeQueue: Sendable {
         for sleeper in next { sleeper.wake() }
         // Lets the woken tasks and other ready tasks run.
         await Task.yield()
-        // Gives other tasks as much time as the batch took, up to `longestPause`. During a longer batch, other tasks
-        // have already run.
+        // Pauses for as long as the batch took, so that other tasks can run. `longestPause` is enough: during a batch
+        // that took longer, other tasks have already run.
         try? await Task.sleep(for: min(begin.duration(to: .now), WakeQueue.longestPause))
       }
     }

@@ -97,9 +97,7 @@ extension SqlitePool {
     _ closeBarrier: FileCloseBarrier, until end: ContinuousClock.Instant, _ body: () throws -> Value
   ) throws -> Value {
     try checkFork()
-    guard withState({ $0.ownHandle }) == nil else {
-      throw misuse("can't close the files inside a closure of the pool")
-    }
+    try refuseInClosure("close the files")
     // Wait before `closing`, so that this pool's calls continue while another process has the file open.
     root.waitForOtherProcesses(until: end) { closeBarrier.hasToStop }
     return try root.closing(.init(callSite: "\(closeBarrier.callSite)"), until: end) {

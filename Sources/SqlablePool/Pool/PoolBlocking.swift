@@ -15,8 +15,8 @@ extension SqlitePool {
   /// the file, are not blocked. An archive continues after the block.
   ///
   /// Throws `.busy`, with the call site, if a call runs until the end of `duration` or the deadline of
-  /// ``withDeadline(_:_:)``. Throws `.misuse` inside a closure of the pool, and `.closed` for a closed pool. Blocks the
-  /// thread. In `async` code, use the overload with `await`.
+  /// ``withDeadline(_:_:)``. Throws `.misuse` inside a closure that the pool runs, and `.closed` for a closed pool.
+  /// Blocks the thread. In `async` code, use the overload with `await`.
   public func block(
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line
   ) throws -> DatabaseBlock {
@@ -34,9 +34,7 @@ extension SqlitePool {
 
   private func block(_ barrier: FileCloseBarrier, within duration: Duration) throws -> DatabaseBlock {
     try checkFork()
-    guard withState({ $0.ownHandle }) == nil else {
-      throw misuse("can't block the database inside a closure of the pool")
-    }
+    try refuseInClosure("block the database")
     let end = Deadline.after(duration)
     let closing = HandleFamily.Closing(callSite: "\(barrier.callSite)", isBlock: true)
     try root.labelling { try root.family.begin(closing, for: root, until: end) }

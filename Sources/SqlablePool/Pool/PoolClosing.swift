@@ -7,13 +7,13 @@ extension SqlitePool {
   ///
   /// Closing a closed pool does nothing. Acknowledged commits are never lost. Calls that still wait after `duration`
   /// throw `.closed`. Running calls then also throw `.closed`: the pool interrupts their statements and rolls back
-  /// their transactions. Throws `.misuse` inside a closure of the pool. Throws `.busy` if a closure does not end after
-  /// the interruption, for example because it sleeps. The pool then rejects calls, and can be closed again.
+  /// their transactions. Throws `.misuse` inside a closure that the pool runs. Throws `.busy` if a closure does not end
+  /// after the interruption, for example because it sleeps. The pool then rejects calls, and can be closed again.
   ///
   /// - Parameter duration: The time that calls have to end without being stopped.
   public func close(within duration: Duration = .seconds(10)) throws {
     try checkFork()
-    guard withState({ $0.ownHandle }) == nil else { throw misuse("can't close the pool inside a closure of the pool") }
+    try refuseInClosure("close the pool")
     try withState { try $0.checkIsNotBlockedHere(configuration.handles.label) }
     guard !drained(by: duration) else { return try finish() }
     for call in withState({ $0.unended }) { stop(call, .closing) }

@@ -148,6 +148,13 @@ public final class SqlitePool: Sendable {
 }
 
 extension SqlitePool {
+  /// Throws `.misuse` inside a closure that the pool runs.
+  package func refuseInClosure(_ action: String) throws {
+    guard withState({ $0.ownHandle }) == nil else {
+      throw misuse("can't \(action) inside a closure that the pool runs")
+    }
+  }
+
   package func misuse(_ message: String) -> SqlError { SqlError.misuse(message).labelled(configuration.handles.label) }
 
   /// Call before taking a lock, whose owner in a forked process might be a thread of the parent.

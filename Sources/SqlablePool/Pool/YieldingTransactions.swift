@@ -20,7 +20,7 @@ extension SqlitePool {
   ///
   /// Each transaction waits for the writer as a separate call. The transaction never shares a commit with other calls,
   /// so the pool runs no step twice. Throws the errors of `transaction`, with the outcome of the open transaction, and
-  /// `.misuse` inside a closure of the pool.
+  /// `.misuse` inside a closure that the pool runs.
   ///
   /// - Returns: The number of transactions.
   @discardableResult
@@ -93,9 +93,9 @@ extension SqlitePool {
     return current.withLock { $0 }
   }
 
-  /// Throws `.misuse` inside a closure of the pool, because no waiting writer could go first there.
+  /// Throws `.misuse` inside a closure that the pool runs, because no waiting writer could go first there.
   private func checkIsOutside() throws {
-    guard withState({ $0.ownHandle }) == nil else { throw misuse("can't yield inside a closure of the pool") }
+    try refuseInClosure("yield")
   }
 
   /// Runs steps of one transaction until another writer waits. Returns the pause before the next transaction, or nil.
@@ -155,7 +155,7 @@ extension SqliteDatabase {
     file: StaticString = #fileID, line: UInt = #line,
     _ step: (_ db: SqliteDatabase, _ isNew: Bool) throws -> Iteration
   ) throws -> Int {
-    guard !belongsToPool else { throw misuse("can't yield inside a closure of the pool") }
+    guard !belongsToPool else { throw misuse("can't yield inside a closure that the pool runs") }
     guard transactionLevel == 0 else { throw misuse("can't yield inside a transaction") }
     var count = 1
     while let pause = try transaction(file: file, line: line, { db in try db.steps(step) }) {

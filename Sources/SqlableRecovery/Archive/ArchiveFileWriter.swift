@@ -1,7 +1,7 @@
 import Glibc
 import SqlableCore
 
-/// The log file of an archive to which commits are appended.
+/// A writer that appends commits to an archive's log file.
 ///
 /// Safe as `@unchecked Sendable`: only one thread at a time uses the writer.
 final class ArchiveFileWriter: @unchecked Sendable {

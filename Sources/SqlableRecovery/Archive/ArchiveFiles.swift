@@ -200,7 +200,7 @@ extension Int {
   }
 }
 
-/// The description of a generation's database copy.
+/// The contents of `generation.json`: the commit, time and age of the database copy with which a generation begins.
 struct GenerationDescription: Codable, Sendable {
   static let fileName = "generation.json"
   static let currentVersion = 1

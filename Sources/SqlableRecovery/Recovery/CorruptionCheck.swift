@@ -207,11 +207,11 @@ extension SqlitePool {
 
   /// Checks the file, and returns a report of the damage; see ``SqliteDatabase/checkForCorruption()``.
   ///
-  /// Writes wait during the check, and reads continue. Throws `.misuse` inside a closure of the pool. Blocks the
+  /// Writes wait during the check, and reads continue. Throws `.misuse` inside a closure that the pool runs. Blocks the
   /// thread. In `async` code, use the overload with `await`.
   public func checkForCorruption() throws -> CorruptionReport {
     try checkFork()
-    guard withState({ $0.ownHandle }) == nil else { throw misuse("can't check the file inside a closure of the pool") }
+    try refuseInClosure("check the file")
     try withState { try $0.checkIsOpen(configuration.handles.label) }
     return try root.checkForCorruption()
   }

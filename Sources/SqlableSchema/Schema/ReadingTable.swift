@@ -56,6 +56,6 @@ private struct TableReading: Runnable {
   }
 
   func run(over transport: some SqlTransport) async throws -> Table {
-    throw SqlError.misuse("the columns of a table can only be read with a handle or pool")
+    throw SqlError.misuse("only a handle or a pool can list the columns of a table")
   }
 }

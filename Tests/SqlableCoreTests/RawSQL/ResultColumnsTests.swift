@@ -57,8 +57,8 @@ private actor Counting: SqlTransport {
     }
     #expect(
       mixed?.message == """
-        the result has column owner_id where boat.name is read; select the columns of the model in the order of its \
-        layout, or all by their names
+        the result has column owner_id in the position of boat.name; select the columns of the model in the order of \
+        its layout, or all by their names
         """)
   }
 

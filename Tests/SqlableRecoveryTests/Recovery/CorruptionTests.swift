@@ -220,7 +220,7 @@ struct CorruptionTests {
       let inside = await #expect(throws: SqlError.self) {
         try await pool.transaction { _ in _ = try pool.checkForCorruption() }
       }
-      #expect(inside?.message == "can't check the file inside a closure of the pool")
+      #expect(inside?.message == "can't check the file inside a closure that the pool runs")
       try await pool.close()
       let closed = await #expect(throws: SqlError.self) { _ = try await pool.checkForCorruption() }
       #expect(closed?.kind == .closed)

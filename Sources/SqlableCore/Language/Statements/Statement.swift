@@ -164,8 +164,9 @@ extension Statement {
   /// // INSERT … ON CONFLICT ("email") WHERE "deleted_at" IS NULL DO UPDATE SET "name" = excluded."name"
   /// ```
   ///
-  /// The values of the index's condition become literals, because SQLite compares the text of both conditions. If no
-  /// unique index has these columns and this condition, running the statement throws `.schema(.mismatch)`.
+  /// The values of the first `where:` become literals, because SQLite compares this condition with the index's WHERE
+  /// clause when it compiles the statement. If no unique index has these columns and this condition, running the
+  /// statement throws `.schema(.mismatch)`.
   // An overload: Swift refuses a call that leaves out the first of two arguments with the same label.
   public consuming func onConflict(
     _ target: any ColumnConvertible..., where index: any SqlCondition, update columns: any ColumnConvertible...,

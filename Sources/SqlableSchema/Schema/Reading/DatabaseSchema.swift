@@ -48,7 +48,7 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var isNotNull = false
     /// The conflict clause of NOT NULL, such as `REPLACE`; nil for `ABORT`, SQLite's default.
     public var notNullConflict: SchemaText?
-    /// The name of the NOT NULL constraint, which comparisons ignore; nil for a constraint without a name.
+    /// The name of the NOT NULL constraint; nil for a constraint without a name. Comparisons of schemas ignore it.
     @EqualityIgnored public var notNullName: String?
     /// The DEFAULT expression; nil for a column without DEFAULT.
     public var defaultValue: SchemaText?
