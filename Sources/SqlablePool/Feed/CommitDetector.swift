@@ -68,8 +68,8 @@ struct CommitDetector: Hashable, Sendable {
 
   // MARK: Ambiguous checks
 
-  /// Records an ambiguous check. Count the writer's begun checks after reading the version. Returns true if a pause of
-  /// ``pauseAfterUncertainty`` starts.
+  /// Records an ambiguous check. Read `writerChecks`, the number of checks that the writer has begun, after the
+  /// version. Returns true if a pause of ``pauseAfterUncertainty`` starts.
   mutating func markUncertain(writerChecks: Int) -> Bool {
     checksBeforeUncertainty = writerChecks
     guard isListening else { return false }

@@ -11,7 +11,8 @@ struct CommitQueue {
     let commit: CommittedChanges?
   }
 
-  /// The limit on the waiting commits and rows, unless a loop buffers more. A single commit can exceed the limit.
+  /// The maximum weight of the queued commits; a loop with a larger buffer raises this maximum. A single commit can
+  /// exceed it.
   static let maximumWeight = 100_000
 
   private var entries: [Entry] = []

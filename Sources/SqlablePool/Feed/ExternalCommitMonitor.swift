@@ -12,7 +12,8 @@ import SqlableCore
 package final class ExternalCommitMonitor: @unchecked Sendable {
   private unowned let feed: PoolFeed
   private let root: SqliteDatabase
-  /// Makes the writer check when the writer is free. Calls its argument after the check, or if the writer can't check.
+  /// Makes the writer check for commits of other connections as soon as the writer is free. Calls the passed closure
+  /// after the check, or when the writer can't check.
   private let askWriter: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let queue = DispatchQueue(label: "sqlable.pool.others")
   private let poll: any DispatchSourceTimer

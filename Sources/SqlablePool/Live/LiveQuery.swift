@@ -58,7 +58,7 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
 @available(*, deprecated, renamed: "LiveQuery")
 public typealias Updates<Value: Sendable> = LiveQuery<Value>
 
-/// The reads and the row rule of a live result for one version of the schema.
+/// The row rule of a live result, and the columns that its closure has read, for one version of the schema.
 struct LiveQueryRule: Sendable {
   let schemaVersion: Int64
   var rule = RowRule()

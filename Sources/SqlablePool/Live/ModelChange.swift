@@ -43,7 +43,7 @@ public struct ModelChange<Model: Sqlable>: Sendable {
   }
 }
 
-/// Decodes structs from values, by a query that returns the values as a row for `init(row:)`.
+/// A decoder of structs: runs a query that returns the values as a row for `init(row:)`.
 final class ImageReader: Sendable {
   private let database = LockedValue<SqliteDatabase?>(nil)
 

@@ -30,7 +30,8 @@ package final class PoolCall: @unchecked Sendable {
     /// A transaction or a single statement, which can share its commit with other calls.
     case write
     case outsideTransaction
-    /// A statement that SQLite refuses in a transaction. Inside a closure of the pool, SQLite decides.
+    /// A statement that SQLite refuses in a transaction, such as VACUUM. Inside a closure of the pool, the statement
+    /// runs on the closure's handle, and SQLite throws if that handle is in a transaction.
     case standalone
     /// Work without a transaction or caller: the writer checks for commits of other connections.
     case detection

@@ -109,7 +109,8 @@ private final class RowBuffer<Row: Sendable>: Sendable {
   }
 
   private static var capacity: Int { 32 }
-  /// A stopped call can't signal, so the waiting thread checks for an interruption at this interval.
+  /// The interval at which a thread that waits for space checks for an interruption, because a stopped call can't wake
+  /// it.
   private static var interval: DispatchTimeInterval { .milliseconds(20) }
 
   private let state = LockedValue(State())

@@ -257,8 +257,8 @@ final class FairWriterLock: Sendable {
 
   // MARK: The file
 
-  /// Ensures that the open file is still at the path, because other pools lock the file at the path. Otherwise opens
-  /// that file.
+  /// Ensures that the open lock file is still at its path, because other pools lock the file at the path. If another
+  /// file is there, opens the other file.
   private func findFile(_ state: inout State, at now: ContinuousClock.Instant, again: Bool = false) {
     guard state.position == .notQueued, !state.hasTurn else { return }
     if !again, let lastChecked = state.lastChecked, now - lastChecked < FairWriterLock.checkInterval { return }

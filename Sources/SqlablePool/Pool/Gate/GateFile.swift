@@ -124,7 +124,7 @@ final class GateFile: Sendable {
 
   // MARK: The file
 
-  /// Distinguishes the open file from another file that replaced it at the path.
+  /// The identity of the open file, which differs from that of another file at the same path.
   private struct Identity: Equatable {
     let device: dev_t
     let inode: ino_t
