@@ -194,7 +194,8 @@ struct SchemaComparison: Runnable {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns a column's default that is no constant of the column's type, if the model declares none; otherwise nil.
+  /// Returns a column's default that the model neither declares nor could declare; see `hasComputedDefault(for:)`. Nil
+  /// for a column without such a default.
   func foreignDefault(of column: String, besides model: DatabaseSchema.Table, _ info: TableInfo) -> SchemaText? {
     guard let existing = self[column: column], let value = existing.defaultValue, existing.generated == nil,
       let declared = model[column: column], declared.defaultValue == nil, declared.generated == nil,
@@ -251,7 +252,8 @@ extension DatabaseSchema {
 }
 
 extension Connection {
-  /// True if a database's view equals a model's. Without a column list, the query must return the same names.
+  /// True if a database's view equals a model's. If the database's view has no column list, its query must return the
+  /// column names of the model.
   func isSame(_ view: DatabaseSchema.View, as model: DatabaseSchema.View) -> Bool {
     if view.sql == model.sql { return true }
     guard let viewParts = view.parts, let modelParts = model.parts, viewParts.columns == nil,

@@ -77,7 +77,8 @@ extension SchemaText {
 }
 
 extension DatabaseSchema.Column {
-  /// True if no constant of a model's column of a type is the default of the table's column.
+  /// True if the column has a default that a model's column of this type can't declare: an expression other than a
+  /// constant, or a constant that the type can't store.
   func hasComputedDefault(for type: ColumnType) -> Bool {
     guard let defaultValue, !defaultValue.isBlob else { return false }
     return storedDefault.map { !type.stores($0) } ?? true

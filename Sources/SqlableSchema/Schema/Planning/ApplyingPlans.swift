@@ -266,7 +266,7 @@ extension Connection {
 
   fileprivate func run(_ statement: SchemaPlan.Statement, _ progress: (Int) -> Void) throws {
     guard let copy = statement.copy else { return try run(statement.sql, statement.values) }
-    // Copying in batches allows progress reports. Rowid order is free, because SQLite stores rows in this order.
+    // Copying in batches allows progress reports. SQLite stores rows in rowid order, so this order needs no sorting.
     var (last, copied): (Int64?, Int) = (nil, 0)
     while true {
       let after = last.map { " WHERE \(copy.rowid) > \($0)" } ?? ""

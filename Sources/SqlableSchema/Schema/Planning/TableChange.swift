@@ -75,7 +75,8 @@ struct TableChange {
       rows: readsRows ? try rowCount : 0, diagnoses: diagnoses)
   }
 
-  /// The model's indexes that still have a former name, such as the name before a rename, with the old and new names.
+  /// The model's indexes that have another name in the database, such as the name from before a rename: the old name
+  /// and the model's name of each index.
   var formerIndexes: [(old: String, new: String)] {
     let columns = planner.formerColumns[table.name.foldedName] ?? [:]
     let tables = planner.formerNames(of: table)

@@ -181,7 +181,8 @@ extension ColumnType {
     }
   }
 
-  /// True if the stored number counts smaller units than the value, such as 1234 for 12.34.
+  /// True if the stored integer counts a smaller unit than the value's, such as 1234 hundredths for 12.34, or
+  /// milliseconds.
   fileprivate var countsUnits: Bool { scale ?? 0 > 0 || base == .date(.unixMilliseconds) }
 
   /// Returns a condition that selects the values that are not dates in ISO 8601. The condition also selects a few dates

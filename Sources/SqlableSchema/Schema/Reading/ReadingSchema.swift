@@ -80,7 +80,7 @@ extension Connection {
     return try DatabaseSchema(rows.map { SchemaRow($0) })
   }
 
-  /// Returns the schema of one table or view, on a connection without a collation of the program.
+  /// Returns the schema of one table or view. The connection must have SQLite's own NOCASE collation.
   func schema(ofTable name: String) throws -> DatabaseSchema {
     let rows = try rows(SchemaReading().sql + " AND tbl_name = \(name.quotedText) COLLATE NOCASE")
     return try DatabaseSchema(rows.map { SchemaRow($0) })
@@ -130,7 +130,8 @@ extension DatabaseSchema {
     sort()
   }
 
-  /// Replaces a table or view by that of another schema, which has no other one; removes it if there is none.
+  /// Replaces the table or view of this name by the tables and views of `schema`, which contains nothing else. If
+  /// `schema` is empty, only removes the table or view.
   mutating func replace(_ name: String, with schema: DatabaseSchema) {
     tables.removeAll { $0.name.isSameName(as: name) }
     views.removeAll { $0.name.isSameName(as: name) }
