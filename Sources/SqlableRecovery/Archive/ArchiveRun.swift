@@ -168,7 +168,8 @@ final class ArchiveRun: @unchecked Sendable {
     try demandFiles()
   }
 
-  /// Throws if the archive's files are gone. Also allows resets of the WAL: a new copy of the database is needed.
+  /// Throws if the archive's files are gone. Then also allows resets of the WAL, because the next generation starts
+  /// with a new copy of the database.
   private func demandFiles() throws {
     guard let output, let lock else { return }
     let base = files.base(ofGeneration: generation)
@@ -250,7 +251,8 @@ final class ArchiveRun: @unchecked Sendable {
     try removeOld()
   }
 
-  /// Moves the position to the WAL's end without the writer's lock, so that writers wait only for later commits.
+  /// Moves the position to the WAL's end before the write lock is taken. While writers wait for that lock, only the
+  /// commits made meanwhile must still be read.
   private func readWAL() throws {
     hold.end()
     output = nil

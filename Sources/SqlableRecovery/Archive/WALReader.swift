@@ -1,7 +1,7 @@
 import Glibc
 import SqlableCore
 
-/// Reads the transactions that other connections commit to a WAL, directly from the WAL file.
+/// A reader of a WAL file, which returns the transactions that other connections commit.
 ///
 /// Reading after a position is safe only while a read transaction prevents a second reset of the WAL; see
 /// ``ArchiveRun``. SQLite locks no bytes of the WAL file, so closing the descriptor releases no locks.

@@ -7,7 +7,7 @@ extension SalvageRun {
   private struct Loss {
     /// The number of rows in pages and cells that are known to be lost.
     let known: Double
-    /// The number of rows in missing pages whose number is unknown.
+    /// The estimated number of rows in missing pages, if it is unknown how many pages are missing.
     var possible: Double
     let rowsPerPage: Double
     /// True if the original size of the table's b-tree is unknown.

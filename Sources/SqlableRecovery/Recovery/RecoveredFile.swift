@@ -203,7 +203,8 @@ final class TableSink {
 }
 
 extension StoredRecord {
-  /// Binds fields to the parameters from `first` on, and calls `body` while the bytes of the fields are valid.
+  /// Binds the fields to the parameters `first`, `first + 1` and so on. Calls `body` while the bytes of the fields are
+  /// valid.
   func bound(
     _ fields: [Field], _ encoding: TextEncoding, to statement: PreparedStatement, from first: Int32,
     _ body: () throws -> Void

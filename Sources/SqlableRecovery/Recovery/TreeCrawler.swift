@@ -1,8 +1,9 @@
 import SqlableCore
 
-/// Reads the b-trees of a damaged file page by page, and marks the pages that it reads.
+/// A reader of a damaged file's b-trees, which reads page by page and marks the pages that it has read.
 ///
-/// Each page belongs to only one b-tree. So cycles end, and a pointer to a page of another b-tree counts as damaged.
+/// Each page belongs to only one b-tree. So cycles end, and a pointer to a page of another b-tree is treated as
+/// damaged.
 final class TreeCrawler {
   let file: DamagedFile
   var marks: PageMarks
