@@ -16,18 +16,19 @@ extension SqliteDatabase {
   /// `encrypt` closes the file like `withClosed`: all handles and pools of this process on the file wait, and open the
   /// file again at their next use. Observers, traces and prepared statements remain. Live results are read again, and
   /// loops over changes receive `.missed`. Settings made with SQL are lost, and `onOpen` actions run again. Attached
-  /// files and earlier backups stay as they are. Other processes must close the file before, and open it with the key.
+  /// files and earlier backups stay as they are. Other processes must close the file before this call, and must open it
+  /// with the key afterwards.
   ///
   /// The disk needs space for two more copies of the file. The deleted journal held the plain pages, which stay in free
   /// blocks of the disk.
   ///
   /// Throws `.misuse` without the package trait `SQLCipher`, for an encrypted database, for a database in memory, and
-  /// inside a transaction. Also throws `.misuse` for a pool's handle: use `encrypt` of the pool; and while a pool
-  /// archives the file, because encrypted files can't be archived. Throws `.readOnly` on a read-only handle, `.corrupt`
-  /// for a damaged file, and `.full`. Throws `.busy` if a handle is in use, a backup runs, or another process has the
-  /// file open, for longer than the busy timeout. Also throws `.busy` if another handle has attached the file. Throws
-  /// `CancellationError` if the task is cancelled before the replacement of the bytes begins. An error leaves the file
-  /// plain and complete.
+  /// inside a transaction. Also throws `.misuse` for a pool's handle: use `encrypt` of the pool. Also throws `.misuse`
+  /// while a pool archives the file, because encrypted files can't be archived. Throws `.readOnly` on a read-only
+  /// handle, `.corrupt` for a damaged file, and `.full`. Throws `.busy` if a handle is in use, a backup runs, or
+  /// another process has the file open, for longer than the busy timeout. Also throws `.busy` if another handle has
+  /// attached the file. Throws `CancellationError` if the task is cancelled before the replacement of the bytes begins.
+  /// An error leaves the file plain and complete.
   public func encrypt(with key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
     try KeyChange.ofHandle(self, .encrypt, at: .init(file: file, line: line)) {
       try FileEncryption(key, $0, BackupStop(configuration, BackupOptions())).run()
