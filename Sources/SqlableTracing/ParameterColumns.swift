@@ -7,10 +7,10 @@ import SqlableCore
 /// // bicycle.color, and none for the length
 /// ```
 ///
-/// A value must never be attributed to a wrong column. So only these forms count: comparisons of a column with a single
-/// parameter, `IN (?, ?)`, `BETWEEN ? AND ?`, `SET column = ?` and `VALUES`. The parameters of a statement with WITH or
-/// a subquery have no columns. In a statement on several tables, a parameter has a column only if the SQL qualifies the
-/// column's name.
+/// A value must never be attributed to a wrong column. So a parameter has a column only in these forms: a comparison of
+/// a column with a single parameter, `IN (?, ?)`, `BETWEEN ? AND ?`, `SET column = ?` and `VALUES`. The parameters of a
+/// statement with WITH or a subquery have no columns. In a statement on several tables, a parameter has a column only
+/// if the SQL qualifies the column's name.
 struct ParameterColumns: Sendable {
   struct TableColumn: Sendable, Hashable {
     /// The names in the form in which SQLite compares names.

@@ -66,8 +66,8 @@ package final class TraceCaller: Sendable {
   }
 }
 
-/// Measures the statements of a connection by means of SQLite's trace callbacks. A connection has a tracer only while a
-/// trace exists.
+/// A tracer that measures a connection's statements with SQLite's trace callbacks. A connection has a tracer only while
+/// a trace exists.
 ///
 /// All methods except `deliver()` must be called with the handle's lock held.
 final class StatementTracer: RunTracer {
