@@ -64,15 +64,15 @@ private struct RowSource {
 
   var table: TableInfo { map.pointee.columns.table }
 
-  /// True if the container is reused, and a row is decoded.
+  /// True if the container is reused and a row is being decoded.
   @inline(__always)
   private var isCurrent: Bool { state.pointee.decoding.current.load(ordering: .relaxed) == stamp }
 
-  /// The row that is decoded. If the container is stale, reading the row throws.
+  /// The row that is being decoded. If the container is stale, reading the row throws.
   var row: ReadRow { ReadRow(state: state, generation: isCurrent ? state.pointee.current : stamp) }
 
-  /// Returns SQLite's value of a column by its distance from the row's first value; nil if the row has other columns
-  /// than the table.
+  /// Returns SQLite's value of the column at this position in the table; nil if the row's columns differ from the
+  /// table's.
   @inline(__always)
   func predicted(_ column: Int) -> SqliteValue? {
     guard isCurrent, let values = state.pointee.decoding.values else { return nil }
