@@ -2,7 +2,7 @@
 import Sqlable
 import Dispatch
 
-/// Reads the change table for this client's observers, loops over changes and live results.
+/// A reader of the change table for this client's observers, loops over changes and live results.
 ///
 /// The first observer, loop or live result starts the reader. Each read continues after the last change that was read.
 /// The reader polls the leader, because nodes send no notifications.
@@ -30,7 +30,7 @@ final class ClusterFeed: Sendable {
   private let interval: Duration
   /// An in-memory database that holds the observers, their queue and `didFail`.
   let root: SqliteDatabase
-  /// Passes each change to the loops over changes that wait for it.
+  /// The feed that passes each change to the loops that wait for the change.
   let feed: PoolFeed
   private let slots = Slots(1)
   private static let maximumEntries = 10_000
@@ -165,7 +165,7 @@ final class ClusterFeed: Sendable {
         defer { state.schemaVersion = first.0 }
         return state.schemaVersion.map { $0 != first.0 } ?? false
       }
-      // Triggers are created first. Later changes are then recorded, and earlier changes count as missed.
+      // Triggers are created first, so that later changes are recorded. Earlier changes are reported as missed.
       var start = position
       if isOther {
         try await createTriggers(of: followed, cluster, leavesOutMissing: true)

@@ -136,7 +136,7 @@ extension TraceEvent.Outcome {
 }
 
 extension SqlError {
-  /// The error without what a transaction adds to it: the outcome of the transaction and the client's label.
+  /// The error without the parts that a transaction adds: the outcome of the transaction and the client's label.
   fileprivate var ofStatement: SqlError {
     var error = self
     (error.transaction, error.label) = (.none, nil)

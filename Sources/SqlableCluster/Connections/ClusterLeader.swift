@@ -116,8 +116,8 @@ final class ClusterLeader: Sendable {
     case timeIsUp
   }
 
-  /// Asks all nodes at the same time, and returns the first named leader. A lost leader counts only if most nodes name
-  /// the lost leader, or if no node names another leader.
+  /// Asks all nodes at the same time, and returns the first named leader. A leader that was lost before is returned
+  /// only if most nodes name this leader, or if no node names another leader.
   private func ask(_ nodes: [NodeAddress], before end: ContinuousClock.Instant) async -> Result<NodeAddress, any Error>
   {
     let former = state.withLock { $0.lostLeader }

@@ -21,7 +21,7 @@ package struct ClusterStatement: Sendable {
     let tokens = SQLTokenList(sql)
     let start = (0..<tokens.count).first { !tokens.isSign($0, UInt8(ascii: ";")) } ?? 0
     let first = tokens.keyword(start)
-    // Only keywords outside parentheses count, because the queries after WITH are in parentheses.
+    // Keywords in parentheses are ignored, because the queries after WITH are in parentheses.
     var (depth, keywords) = (0, Set<String>())
     for index in 0..<tokens.count {
       if tokens.isSign(index, UInt8(ascii: "(")) {

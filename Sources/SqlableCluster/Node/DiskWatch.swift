@@ -3,7 +3,7 @@ import Sqlable
 import Dispatch
 import Glibc
 
-/// Monitors the disk of a node. Without this check, dqlite acknowledges commits even after its files were removed. A
+/// A monitor of a node's disk. Without this check, dqlite acknowledges commits even after its files were removed. A
 /// leader of dqlite 1.11 that can't write its log reads freed memory.
 final class DiskWatch: Sendable {
   private struct State {

@@ -21,7 +21,7 @@ final class NodeDirectory: Sendable {
   let path: String
   private let lock: Int32
   /// The identity of the lock file. While this file exists at its path, the directory has not been removed or replaced.
-  /// If nil, the directory counts as removed.
+  /// If nil, the directory is treated as removed.
   private let identity: FileIdentity?
   /// The path without symbolic links, as the kernel reports it.
   private let resolvedPath: String

@@ -101,7 +101,7 @@ extension SqliteClusterNode {
   }
 
   /// Removes the node from its cluster, and stops it. If the node is a voter, stand-bys or spares that answer first
-  /// become voters until there are three others. If the node is the leader, another voter becomes the leader.
+  /// become voters until there are three other voters. If the node is the leader, another voter becomes the leader.
   ///
   /// The directory and the id can't be used again. Throws `.misuse` if the node is not running, or is the only node of
   /// its cluster. Throws `.unavailable` if the cluster has no leader within 30 seconds, or before the deadline of

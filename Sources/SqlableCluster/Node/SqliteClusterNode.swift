@@ -166,7 +166,7 @@ extension SqliteClusterNode {
       failure.withLock { $0 = error }
       Task { try await self.stop() }
     }
-    // The leader watch calls each restart, so the watch is already running then.
+    // The leader watch starts each restart, so during a restart the watch is already running.
     if !restarting.withLock({ $0.isUnderWay }) {
       leader.begin(
         term: { [weak self] in self?.lockedDirectory?.term }, restart: { [weak self] in await self?.restart() })
