@@ -86,7 +86,7 @@ private final class MetricsReport: @unchecked Sendable {
     case statement(TraceEvent)
     case call(PoolEvent)
     case pool(SqlitePool.Statistics, [PoolMonitor.Gauge])
-    /// The counts since the last cluster item.
+    /// The changes of the cluster client's counters since the previous report.
     case cluster(leaderChanges: Int, writes: Int, commits: Int)
   }
 
@@ -129,7 +129,7 @@ private final class MetricsReport: @unchecked Sendable {
   }
 }
 
-/// The metrics of one database. Only one thread at a time uses an object.
+/// The metrics of one database. One thread at a time uses this object.
 private final class DatabaseMetrics: Sendable {
   private let series: MetricSeries
   private let namespace: String
