@@ -77,7 +77,8 @@ struct PageBoundary: Sendable {
     return [row.old, row.new].allSatisfy { image in image.map(precedes) ?? true }
   }
 
-  /// True if a row with these values is certainly after the page. SQLite can order equal rows in any way.
+  /// True if a row with these values is certainly after the page. A row that is equal to the last row of the page is
+  /// not, because SQLite can order equal rows in any way.
   private func precedes(_ row: [DatabaseValue]) -> Bool {
     for (term, value) in zip(order.terms, values) {
       guard row.indices.contains(term.position), let result = term.compare(value, row[term.position]) else {

@@ -140,7 +140,8 @@ package final class PoolFeed: CommitSink {
       subscriberCount.store(subscribers.subscriberCount, ordering: .sequentiallyConsistent)
     }
     let joined = interests.withLock { interests in
-      // Read the count under the lock, or a later subscriber could get a count from before this change.
+      // Read the count of observer changes under the lock. Otherwise a later subscriber could get a count from before
+      // this change.
       if interests.want(interest, number) { registry.sinkDidChange() }
       return ObserverRegistry.changes
     }

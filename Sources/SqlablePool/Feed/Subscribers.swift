@@ -13,7 +13,7 @@ struct Matches: Sendable {
   var commits = 0
   private(set) var woken: [any Wakeable] = []
   private(set) var called: [any Wakeable] = []
-  /// Objects to release after the lock: a deinit can take the same lock, or run a caller's code.
+  /// Objects to release after the lock is released: a deinit can take the same lock, or run a caller's code.
   private var retained: [any Sendable] = []
 
   mutating func keep(_ object: any Sendable) { retained.append(object) }

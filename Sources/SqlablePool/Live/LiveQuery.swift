@@ -120,7 +120,8 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
   /// True if the read is a single query, which may run on the calling thread.
   var isShort: Bool { if case .query = work { true } else { false } }
 
-  /// Reads the result. Calls `expect` with the columns if they are unknown or have changed.
+  /// Reads the result. Calls `expect` with the columns that the result reads, if these columns are unknown or have
+  /// changed.
   func read(
     _ db: SqliteDatabase, _ known: LiveQueryRule?, _ feed: PoolFeed, expect: (ReadColumns, RowRule) -> Void
   ) throws -> Fetched {

@@ -10,7 +10,7 @@ struct LiveQueryState<Value: Sendable> {
     var hasAsked = false
     /// The edition of the result that the loop has received; 0 before the first result.
     var edition = 0
-    /// The loop accepts only results of fetches after this number.
+    /// The loop accepts only results of fetches with a higher number than this.
     var fetchNumber = 0
     /// The loop's result includes all relevant commits up to this position.
     var position = -1

@@ -160,7 +160,8 @@ extension StatementTree {
 }
 
 extension Statement {
-  /// Returns the source of the live result. `rows` runs with the handle's lock held, before the first row is read.
+  /// Returns the source of the live result. `rows` reads the rows of the run that it receives, with the handle's lock
+  /// held.
   fileprivate func source<Value>(
     _ onlyChanges: Bool, _ callSite: CallSite,
     _ rows: @escaping @Sendable (StatementRun, inout LiveQueryNotes) throws -> Value

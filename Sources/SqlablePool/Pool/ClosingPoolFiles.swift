@@ -172,7 +172,7 @@ extension SqlitePool {
 
     package var hasToStop: Bool { isCancelled?.withLock { $0 } == true }
 
-    /// The action, for errors.
+    /// The name of the action in error messages.
     var action: String { thread == nil ? "block the database" : "close the files" }
 
     package init(callSite: CallSite, isBlock: Bool = false, isCancelled: LockedValue<Bool>? = nil) {
@@ -190,7 +190,7 @@ extension SqlitePool.State {
 
   var areAllIdle: Bool { writerIsIdle && idleReaders.count == readers.count }
 
-  /// Gives handles to waiting calls; returns the calls with their handles.
+  /// Ends the close barrier: gives handles to waiting calls, and returns the calls with their handles.
   mutating func endCloseBarrier(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
     closeBarrier = nil
     var started: [(PooledHandle, PoolCall)] = []

@@ -10,9 +10,9 @@ extension SelectStatement where Row: Sendable {
   /// for try await bike in Bicycle.read().orderBy(Bicycle.id).rows(in: pool) { try await upload(bike) }
   /// ```
   ///
-  /// All rows belong to one snapshot. Each loop runs the query, and holds a reader from its first row until it ends: by
-  /// the last row, a `break` or an error. About 64 rows are in memory. The reader waits while the body of the loop
-  /// runs, so keep the loop short: the WAL can't be reset meanwhile. A body that reads from the pool needs another
+  /// All rows belong to one snapshot. Each loop runs the query, and holds a reader from the first row until the loop
+  /// ends: by the last row, a `break` or an error. About 64 rows are in memory. The reader waits while the body of the
+  /// loop runs, so keep the loop short: the WAL can't be reset meanwhile. A body that reads from the pool needs another
   /// reader.
   ///
   /// Throws the errors of running the query, and `CancellationError` if the task is cancelled. The deadline of

@@ -64,7 +64,7 @@ final class FairWriterLock: Sendable {
     case waits
   }
 
-  /// Creates the lock for the database at a path, as SQLite resolved the path. The first write opens the lock file.
+  /// Creates the lock for a database. `path` is the path that SQLite has resolved. The first write opens the lock file.
   init(besideFileAt path: String, label: String?) {
     self.path = path
     self.label = label

@@ -174,7 +174,8 @@ final class GateFile: Sendable {
     }
   }
 
-  /// Gives the file the database's owner and mode, which the umask might have reduced, as SQLite does for the WAL.
+  /// Gives the file the owner and the mode of the database, as SQLite does for the WAL. The umask might have removed
+  /// permissions when the file was created.
   private static func share(_ descriptor: Int32, like database: stat) {
     if geteuid() == 0 { _ = fchown(descriptor, database.st_uid, database.st_gid) }
     _ = fchmod(descriptor, database.st_mode & 0o666)
