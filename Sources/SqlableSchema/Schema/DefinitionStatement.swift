@@ -15,8 +15,8 @@ import SqlableCore
 public protocol DefinitionStatement: Runnable, Hashable where Output == Void {
   /// Returns the SQL texts in the order in which they run. Throws if the statement can't be run.
   ///
-  /// - Parameter db: The handle that runs the texts, for literals from which its SQLite reads exact numbers; nil for
-  ///   the shortest literals.
+  /// - Parameter db: The handle that runs the texts, whose SQLite version determines how numbers are written as exact
+  ///   literals; nil for the shortest literals.
   func texts(for db: SqliteDatabase?) throws -> [String]
 }
 

@@ -68,7 +68,7 @@ public struct Schema: Sendable {
   /// try Schema(Person.self, Bicycle.self).create(db)     // CREATE TABLE "person" …; CREATE TABLE "bicycle" …
   /// ```
   ///
-  /// `create` accepts a handle or a pool, and has the errors of ``SqliteDatabase/createTables(of:)``. Blocks the
+  /// `create` accepts a handle or a pool, and throws the errors of ``SqliteDatabase/createTables(of:)``. Blocks the
   /// thread. In `async` code, use the overload for pools with `await`.
   @discardableResult
   public func create(

@@ -84,7 +84,7 @@ struct TableRebuild {
     return copied
   }
 
-  /// The indexes of the model, and the table's other indexes that stay.
+  /// The indexes of the model, and the undeclared indexes that the rebuilt table keeps.
   private func indexes() throws -> [String] {
     let declaredIndexes = try table.indexes.map { try TableDefinition(table).create($0, for: connection) }
     let names = table.indexes.map { $0.name(in: table) } + change.formerIndexes.map(\.old)
