@@ -136,7 +136,8 @@ struct ArchiveFiles {
     try? FileManager.default.removeItem(atPath: old)
   }
 
-  /// Deletes the incomplete generation of a killed process. Throws `.misuse` if anything else has the name.
+  /// Deletes the incomplete generation of a killed process. Throws `.misuse` if the name belongs to a file or directory
+  /// that is not a generation.
   private func removePartial() throws {
     let partial = path + "/" + ArchiveFiles.partialName
     guard let info = FileIdentity.linkInfo(partial) else { return }

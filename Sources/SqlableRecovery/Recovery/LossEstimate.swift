@@ -109,8 +109,8 @@ extension SalvageRun {
     for index in openIndices { losses[index].possible += share * losses[index].rowsPerPage }
   }
 
-  /// The numbers of pages that are neither free nor in a b-tree, in the file and after a truncated end. These pages
-  /// might have had rows.
+  /// The numbers of pages that are neither free nor in a b-tree: inside the file, and after the end of a truncated
+  /// file. These pages might have had rows.
   private var missingPages: (withinFile: Int, behindEnd: Int) {
     var (withinFile, free) = (0, 0)
     for number in 1...max(file.pageCount, 1) where !file.isLockPage(number) {

@@ -158,7 +158,7 @@ final class TableSink {
   }
 
   var name: String { shape.table.name }
-  /// Returns the positions of the inserted columns in a record.
+  /// Returns the positions of the inserted columns in a record of `count` values.
   private func positions(of count: Int) -> [Int] {
     (0..<min(count, shape.columns.count)).filter { position in
       !shape.columns[position].isRowid && (isPlain || !shape.columns[position].isGenerated)
