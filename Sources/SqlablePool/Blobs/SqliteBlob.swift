@@ -41,7 +41,7 @@ public final class SqliteBlob {
 }
 
 extension SqliteDatabase {
-  /// Opens a blob of a row, and reads it in parts without loading it.
+  /// Opens a blob of a row for reading in parts, without loading the whole blob.
   ///
   /// ```swift
   /// let header = try db.readBlob(Photo.image, of: Photo.byId(7)) { blob in try blob.read(16, at: 0) }
@@ -63,7 +63,7 @@ extension SqliteDatabase {
     return try transaction(.deferred, read)
   }
 
-  /// Opens a blob of a row, and overwrites it in parts.
+  /// Opens a blob of a row for overwriting in parts.
   ///
   /// ```swift
   /// try db.writeBlob(Photo.image, of: Photo.byId(7), size: 1 << 20) { blob in

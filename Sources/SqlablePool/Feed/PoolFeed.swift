@@ -30,7 +30,8 @@ package final class PoolFeed: CommitSink {
       return self.interest != before
     }
 
-    /// Removes a subscriber; returns true if the recorded tables change. Recording too many tables is harmless.
+    /// Removes a subscriber; returns true if the tables to record change. Recomputes these tables only after many
+    /// removals, because recording too many tables is harmless.
     mutating func forget(_ number: Int) -> Bool {
       bySubscriber[number] = nil
       removedCount += 1
@@ -213,7 +214,8 @@ package final class PoolFeed: CommitSink {
 
   // MARK: Filters
 
-  /// Returns a statement's row filter, shared by equal statements; nil without a filter that a single row decides.
+  /// Returns the row filter of a statement, which equal statements share. Nil if the statement has no filter, or if the
+  /// values of a single row can't decide the filter.
   func filter(_ query: SelectQuery, _ columns: [ComparedColumn]) -> RowFilter? {
     guard let key = RowFilter.Key(query, columns) else { return nil }
     return filters.withLock { filters in

@@ -43,7 +43,7 @@ extension LocalDatabase {
   }
 }
 
-/// The identity of a closure, which has no equality.
+/// An identity for a closure, because closures can't be compared.
 private final class ClosureIdentity: Hashable, Sendable {
   static func == (one: ClosureIdentity, other: ClosureIdentity) -> Bool { one === other }
 
@@ -68,7 +68,7 @@ extension LocalDatabase {
 private let handlePools = LockedValue(())
 
 extension SelectQuery {
-  /// True if the query reads whole rows of one model, or their number or existence.
+  /// True if the query reads whole rows of one model, counts such rows, or tests whether such a row exists.
   package var readsWholeRows: Bool {
     let clauses = clauses
     return clauses.sources.count == 1 && clauses.sources[0].alias == nil && clauses.results == [.model(0)]

@@ -28,7 +28,8 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
       loop = LiveQueryLoop(pool, source)
     }
 
-    /// Returns the current result when it might differ from the last result; nil if the pool was closed.
+    /// Waits until the current result might differ from the last result, and returns the current result; nil if the
+    /// pool was closed.
     ///
     /// Throws read errors and `CancellationError`, after which the sequence ends.
     public mutating func next() async throws -> Value? { try await next(isolation: #isolation) }
@@ -64,7 +65,7 @@ struct LiveQueryRule: Sendable {
   var rule = RowRule()
   /// The columns that all runs of a closure have read; empty for a statement.
   var read = ReadColumns()
-  /// The query of the row rule, if each run of a closure has read the result of this query alone; nil otherwise.
+  /// The query of the row rule, if all runs of a closure have read only the result of this query; nil otherwise.
   var query: SelectQuery?
 }
 
@@ -87,12 +88,12 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
   private let work: Work
 
   private enum Work {
-    /// A query: `texts` returns the SQL of all its statements, `filtered` the statement whose filter selects the rows,
-    /// or nil without such a statement.
+    /// A query. `texts` returns the SQL of all its statements. `filtered` returns the statement whose filter selects
+    /// the rows; nil if there is no such statement.
     case query(
       texts: @Sendable () throws -> [String], filtered: @Sendable () throws -> SelectQuery?,
       rows: @Sendable (SqliteDatabase, inout LiveQueryNotes) throws -> Value)
-    /// A closure, and the contents of its value for comparing results.
+    /// A closure. `contents` returns the contents of a value, for comparing results.
     case closure(@Sendable (SqliteDatabase) throws -> Value, contents: @Sendable (Value) -> LiveQueryContents?)
   }
 

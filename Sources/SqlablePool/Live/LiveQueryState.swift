@@ -18,7 +18,8 @@ struct LiveQueryState<Value: Sendable> {
 
   struct Latest {
     var fetch: Fetch
-    /// The number of the result, which changes with the contents if they are compared, otherwise with each fetch.
+    /// The number of the result. If contents are compared, the number changes when the contents change; otherwise the
+    /// number changes with each fetch.
     var edition: Int
     /// The result's value. Nil once all loops have received the value or the result is stale, to save memory.
     var value: Value?
@@ -154,7 +155,8 @@ struct LiveQueryState<Value: Sendable> {
     return .wait(isNeeded: undecidedRows.contains { $0.position > loop.position })
   }
 
-  /// Returns the loop, updated to the latest fetch if the loop already has the edition that this fetch returned.
+  /// Returns the loop. If the latest fetch returned the edition that the loop already has, the returned loop has the
+  /// number and the position of this fetch.
   private func current(_ loop: Loop) -> Loop {
     guard let latest, loop.edition == latest.edition else { return loop }
     var loop = loop
@@ -288,7 +290,7 @@ struct LiveQueryState<Value: Sendable> {
     undecidedRows.removeAll { $0.position <= position }
     if isConcerned { invalidate(position) }
     guard undecidedRows.isEmpty, latest?.value != nil else { return [] }
-    // These loops can receive the available result.
+    // Loops whose own result is stale can receive the available result.
     return removeWaiters(sleepers { _, loop in isStale(loop) })
   }
 

@@ -15,8 +15,8 @@ extension SqlitePool {
     do {
       let db = try writer.open(by: root, feed)
       try db.locked {
-        // Release the turn after the commit returns, because the commit can include an automatic checkpoint. Detection
-        // writes nothing and needs no turn.
+        // Release the turn after the commit returns, because the commit can include an automatic checkpoint. A call of
+        // the kind `detection` writes nothing and needs no turn.
         if first.kind != .detection { try gate.take(writer.interruption) }
         defer { gate.giveBack() }
         // Traces attribute the transaction to the first call.

@@ -88,7 +88,7 @@ package final class PoolCall: @unchecked Sendable {
     return try db.traced(as: caller) { () throws(any Error) in try work(db) }
   }
 
-  /// Call this method before the caller resumes.
+  /// Releases the closure. Call this method before the caller resumes.
   func forgetWork() { work = nil }
 
   var isWaiting: Bool { if case .waiting = state { true } else { false } }
@@ -174,7 +174,7 @@ struct PoolQueue {
 
   var first: PoolCall? { calls[head...].first(where: \.isWaiting) }
 
-  /// Call this method when a call stops waiting.
+  /// Counts a call that has stopped waiting. Removes such calls when the queue contains many of them.
   mutating func forget() {
     count -= 1
     // As long as no call returns a handle, `popFirst` does not run. Ended calls must not fill the queue.

@@ -2,8 +2,8 @@ import Glibc
 import SqlableCore
 import Synchronization
 
-/// A file beside a database. Pools of several processes lock its bytes to take turns. The file is empty unless a pool
-/// that holds its turn for a long time publishes a record.
+/// A file beside a database. To take turns, pools of several processes lock bytes of this file. The file is empty
+/// unless a pool that holds its turn for a long time publishes a record.
 ///
 /// The locks are open file description locks (`F_OFD_SETLK`). These locks work between two pools of one process and
 /// between processes. Closing another descriptor does not release these locks. The kernel releases the locks of a
@@ -101,7 +101,7 @@ final class GateFile: Sendable {
     return control(command, &lock)
   }
 
-  /// Makes the system call, and repeats the call if a signal interrupts it.
+  /// Calls `fcntl`, and repeats the call if a signal interrupts it. Returns true if the call succeeded.
   private func control(_ command: Int32, _ lock: inout flock) -> Bool {
     var result: Int32
     repeat { result = fcntl(descriptor, command, &lock) } while result != 0 && errno == EINTR && !isForked
