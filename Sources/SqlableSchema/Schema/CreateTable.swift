@@ -184,7 +184,7 @@ public struct SchemaChange: Sendable, Hashable {
   public internal(set) var addedColumns: [String] = []
   /// The indexes that were created.
   public internal(set) var addedIndexes: [String] = []
-  /// The triggers of a schema that were created.
+  /// The schema's triggers that were created.
   public internal(set) var addedTriggers: [String] = []
 
   /// True if the full-text index was created or rebuilt. An index is rebuilt if the index differs from the model, or if

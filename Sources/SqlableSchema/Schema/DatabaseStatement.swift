@@ -9,10 +9,10 @@ import SqlableCore
 /// try DatabaseStatement.attach(path, as: "archive").run(db)      // ATTACH ? AS "archive"
 /// ```
 ///
-/// SQLite refuses VACUUM and DETACH inside a transaction; a pool runs them outside of one. On a pool, ATTACH throws
-/// `.misuse`: list the file in ``Configuration/attached``, or use `withWriter`. A cluster refuses VACUUM, ATTACH and
-/// DETACH. Running the statement throws the errors of its SQL. An empty name or path throws `.misuse`, and so does a
-/// name or path with a NUL byte.
+/// SQLite refuses VACUUM and DETACH inside a transaction; a pool runs them outside of a transaction. On a pool, ATTACH
+/// throws `.misuse`: list the file in ``Configuration/attached``, or use `withWriter`. A cluster refuses VACUUM, ATTACH
+/// and DETACH. Running the statement throws the errors of its SQL. An empty name or path throws `.misuse`, and so does
+/// a name or path with a NUL byte.
 public struct DatabaseStatement: Sendable, Hashable, Codable {
   private enum Form: Hashable, Codable {
     case vacuum

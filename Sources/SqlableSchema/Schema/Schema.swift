@@ -152,7 +152,7 @@ struct SchemaComparison: Runnable {
     try run(await .inMemory(schemaOf: transport))
   }
 
-  /// Returns the differences between a database and a model with the triggers of its table.
+  /// Returns the differences between a database and a model, including the triggers of the model's table.
   static func differences(
     of existing: DatabaseSchema, from info: TableInfo, with triggers: [DatabaseSchema.Trigger] = [],
     _ connection: Connection

@@ -153,7 +153,7 @@ struct TableRebuild {
       }
     }
     if table.keyIsRowid, !existing.keyIsRowid, let key = existing[column: table.columns[table.key[0]].name] {
-      // SQLite would replace NULL by new ids.
+      // In an integer key, SQLite would replace NULL by a new id.
       diagnoses.append(
         .init(
           column: key.name, fault: "have no value",
@@ -181,8 +181,7 @@ extension ColumnType {
     }
   }
 
-  /// True if the stored integer counts a smaller unit than the value's, such as 1234 hundredths for 12.34, or
-  /// milliseconds.
+  /// True if the column stores a whole number of smaller units: 1234 for the decimal 12.34, or milliseconds for a date.
   fileprivate var countsUnits: Bool { scale ?? 0 > 0 || base == .date(.unixMilliseconds) }
 
   /// Returns a condition that selects the values that are not dates in ISO 8601. The condition also selects a few dates

@@ -74,7 +74,7 @@ extension Connection {
     Dictionary(grouping: try rows(SchemaReading().sql).map { SchemaRow($0) }, by: \.table.foldedName)
   }
 
-  /// - Parameter names: The folded names of tables; nil for all tables.
+  /// - Parameter names: The folded names of the tables and views to return; nil for all tables and views.
   func schema(of names: Set<[UInt8]>? = nil) throws -> DatabaseSchema {
     let rows = try self.rows(SchemaReading().sql).filter { names?.contains($0[2].foldedName) != false }
     return try DatabaseSchema(rows.map { SchemaRow($0) })
