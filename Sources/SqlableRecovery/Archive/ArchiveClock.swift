@@ -40,7 +40,7 @@ struct ArchiveEnd {
   var number = 0
   /// The time of the commit, in microseconds since 1970.
   var time: Int64 = 0
-  /// See ``ArchiveClock/age``.
+  /// The age of the archive at the commit, in microseconds; see ``ArchiveClock/age``.
   var age: Int64 = 0
 }
 

@@ -77,7 +77,7 @@ public struct DatabaseArchive: Sendable, Hashable {
     try restore(to: filepath, at: moment, checks: checks, schema: schema, progress: nil)
   }
 
-  /// Restores as the public method does.
+  /// Restores the database as the public `restore` does, and reports the progress.
   ///
   /// - Parameter progress: A closure that the restoring thread calls with the number of bytes read so far, and the
   ///   number of bytes to read.
@@ -171,7 +171,7 @@ public struct DatabaseArchive: Sendable, Hashable {
     let description = try files.description(ofGeneration: generation)
     var last = (number: description.commit, time: description.time)
     var (size, isReached): (Int?, Bool) = (nil, moment == .commit(last.number))
-    // Records after that commit or time are not read, because the records might be damaged.
+    // Records after the requested commit or time are not read, because these records might be damaged.
     if !isReached {
       try ArchiveReader(files: files, generation: generation).eachCommit { record, apply in
         if case .time(let time) = moment, record.time > time.archived {

@@ -81,7 +81,7 @@ extension SalvageRun {
     }
     let counters = tables.first { $0.entry.name.isSameName(as: "sqlite_sequence") && $0.tally.isComplete }
     guard let counters, table.shape?.table.primaryKey?.isAutoincrement == true else { return nil }
-    // SQLite creates the counter with the first row.
+    // SQLite creates the counter with the first row, so a table without a counter has had no rows.
     let last = counters.sequences.first { $0.name.isSameName(as: table.entry.name) }?.number ?? 0
     return Double(max(last, 0))
   }
