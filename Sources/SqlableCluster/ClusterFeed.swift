@@ -169,7 +169,7 @@ final class ClusterFeed: Sendable {
       var start = position
       if isOther {
         try await createTriggers(of: followed, cluster, leavesOutMissing: true)
-        // Another client might have dropped and recreated the change table. Its numbers then restart at 1.
+        // Another client might have dropped and recreated the change table. The numbers of the new table start at 1.
         if try await ClusterFeed.end(cluster).position < position { start = 0 }
       }
       deliver(changes, isUnknown: isGap || isOther, upTo: changes.last?.number ?? start)
@@ -186,7 +186,8 @@ final class ClusterFeed: Sendable {
   }
 
   private func trim(_ changes: [Entry], _ cluster: SqliteCluster) async throws {
-    // All clients delete at the same numbers. Only the first of these clients finds entries to delete.
+    // All clients delete old entries at the same change numbers. Only the first of these clients finds entries to
+    // delete.
     guard let last = changes.last(where: { $0.number % 1_000 == 0 }), last.number > 2 * ChangeTable.length else {
       return
     }

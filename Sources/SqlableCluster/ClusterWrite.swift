@@ -6,7 +6,7 @@ final class ClusterWrite: Sendable {
   let deadline: ContinuousClock.Instant
   /// The outcome of the write. The answers are nil if an earlier call with the same record is stored.
   let outcome = CallOutcome<[SqlAnswer]?>()
-  /// The times of the call for traces; nil if no trace is active.
+  /// The times of the call's steps, for traces; nil if no trace is active.
   let times: CallTimes?
   private let requests: [SqlRequest]
   private let record: TransactionRecord?

@@ -1,7 +1,8 @@
 #if Cluster
 import Sqlable
 
-/// A traced call on a cluster. The events are delivered after the call, and after the whole transaction.
+/// A traced call on a cluster. The events are delivered after the call. Inside a transaction, the events are delivered
+/// after the whole transaction.
 final class TracedCall: Sendable {
   /// The file and line of the current task's call.
   @TaskLocal static var site: CallSite?

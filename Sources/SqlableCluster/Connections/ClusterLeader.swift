@@ -91,7 +91,8 @@ final class ClusterLeader: Sendable {
 
   func close() { state.withLock { $0.isClosed = true } }
 
-  /// Stores the nodes that a leader lists. A list from another node might be outdated, so its nodes are only added.
+  /// Stores the nodes that a leader lists. A list from another node might be outdated, so the nodes of such a list are
+  /// only added.
   func note(_ members: [ClusterMember], fromLeader: Bool = true) {
     let addresses = members.compactMap { try? NodeAddress($0.address) }
     state.withLock { state in
