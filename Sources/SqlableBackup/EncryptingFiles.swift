@@ -75,7 +75,7 @@ extension SqlitePool {
 private struct FileEncryption {
   let key: EncryptionKey
   let change: KeyChange
-  /// Ends the work before the replacement of the file's bytes begins.
+  /// A stop, which can end the work until the replacement of the file's bytes begins.
   let stop: BackupStop
 
   init(_ key: EncryptionKey, _ change: KeyChange, _ stop: BackupStop) {
@@ -132,9 +132,9 @@ private struct FileEncryption {
       try plain.locked { try plain.openConnection().replaceFile(withBytesOf: copy) }
     } catch {
       try? plain.close()
-      // If the replacement has begun, this connection restores the plain pages from the journal.
+      // If the replacement has begun, opening the plain file restores the plain pages from the journal.
       if FileIdentity.linkInfo(path + "-journal") != nil { _ = try? openPlain(busyTimeout: 1) }
-      // SQLCipher reports an interrupted export as a general error.
+      // SQLCipher reports an interrupted export as a general error, so check for a stop first.
       try stop.check()
       guard var failure = error as? SqlError, !failure.message.begins(with: "can't encrypt") else { throw error }
       failure.message = "can't encrypt the file, which stays plain: \(failure.message)"

@@ -4,7 +4,7 @@ import SqlablePool
 
 /// A change of a file's key under open handles and pools: the encryption of a plain file, or a rekey.
 struct KeyChange {
-  /// The action of the change, for errors.
+  /// The action, as error messages name it.
   enum Action: String {
     case encrypt = "encrypt the file"
     case rekey = "change the key"
