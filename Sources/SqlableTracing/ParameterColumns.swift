@@ -72,7 +72,7 @@ private struct ParameterReader {
 
   private func skipConflict(_ index: Int) -> Int { word(index)?.isKeyword("OR") == true ? index + 2 : index }
 
-  /// Finds a table with its alias, and returns the index of the last word.
+  /// Reads a table and its alias, and returns the index of their last word.
   private mutating func readTable(at start: Int) -> Int {
     guard let first = word(start), first.isName else {
       // The source is not a name: a subquery or a join in parentheses.

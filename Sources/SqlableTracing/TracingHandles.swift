@@ -58,7 +58,7 @@ extension SqliteDatabase {
 extension SqliteDatabase {
   /// Delivers measured statements to the traces. Call without the handle's lock.
   ///
-  /// - Parameter isThrown: False for an error that no call throws, which only the receivers of errors get.
+  /// - Parameter isThrown: False for an error that no call throws. Only the receivers of errors get such an error.
   func deliver(_ runs: [MeasuredRun], to traces: TraceHub, isThrown: Bool = true) {
     let (context, isReceiving) = (Tracing.context, Tracing.isReceiving)
     Tracing.$isReceiving.withValue(true) {
