@@ -16,7 +16,7 @@ struct CodedCell {
     let value = Result { try Value(from: decoder) }
     if decoder.isStructured { return try decodeJSON(type) }
     do { return try value.get() } catch is DecodingError {
-      // The error's description could contain the value.
+      // Drop the error's description, because the description could contain the value.
       let isRaw = type is any RawRepresentable.Type
       throw located(
         SqlError.decoding(

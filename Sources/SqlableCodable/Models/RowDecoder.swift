@@ -57,7 +57,8 @@ extension ReadRow {
 /// The struct contains no references, because `KeyedDecodingContainer` copies its container for each value.
 private struct RowSource {
   let state: UnsafeMutablePointer<RowState>
-  /// The stamp of the reused containers, or the generation of the only row that can be read.
+  /// For a reused container, the stamp of the reused containers. Otherwise the generation of the only row that the
+  /// container can read.
   let stamp: UInt64
   /// Never freed.
   let map: UnsafePointer<KeyMap>
@@ -148,7 +149,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   @inline(never)
   private func value<Value: SqlValue>(_ key: Key) throws -> Value { try source.value(at: column(of: key)) }
 
-  /// Returns nil for NULL, and for a key without a column.
+  /// Returns the value of a key's column; nil for NULL, and for a key without a column.
   @inline(never)
   private func optional<Value: SqlValue>(_ key: Key) throws -> Value? {
     guard let column = try optionalColumn(of: key), try !source.isNull(at: column) else { return nil }

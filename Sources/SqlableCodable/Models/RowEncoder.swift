@@ -119,7 +119,7 @@ final class EncodedRow {
     let written = Result { try value.encode(to: encoder) }
     if !encoder.isStructured {
       do { try written.get() } catch is EncodingError {
-        // The error's description could contain the value.
+        // Drop the error's description, because the description could contain the value.
         let refused = SqlError.encoding(
           expected: "a value that encode(to:) of \(Value.self) accepts", found: "a value that encode(to:) rejects")
         return try current().pointee.fail(refused, at: position)
