@@ -148,7 +148,8 @@ extension ModelDeclaration {
       .replace("declare a key of both", memberBlock, with: members(without: keys, adding: access.text + declaration)))
   }
 
-  /// Returns the members with a compound key instead of attributes.
+  /// Returns the type's members without the attributes of these keys, and with an additional declaration of the
+  /// compound key.
   private func members(without keys: [ModelProperty], adding declaration: String) -> MemberBlockSyntax {
     var members = Array(memberBlock.members)
     for index in members.indices {
