@@ -12,7 +12,7 @@ struct CommitQueue {
   }
 
   /// The maximum weight of the queued commits; a loop with a larger buffer raises this maximum. A single commit can
-  /// exceed it.
+  /// exceed the maximum.
   static let maximumWeight = 100_000
 
   private var entries: [Entry] = []

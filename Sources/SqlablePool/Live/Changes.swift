@@ -75,7 +75,7 @@ extension SqlitePool {
 ///
 /// Rows are buffered for the next loop as long as the sequence exists.
 public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
-  /// The same rows, grouped by commit.
+  /// The rows of this sequence, grouped by commit.
   ///
   /// ```swift
   /// for await commit in pool.changes(on: Bicycle.self).commits { print(commit.count) }

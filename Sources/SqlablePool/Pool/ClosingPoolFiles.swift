@@ -42,9 +42,9 @@ extension SqlitePool {
   /// continues with a new copy of the database, and keeps all earlier commits.
   ///
   /// Throws `.busy`, with the call site, if a call runs until the end of `duration` or the deadline of
-  /// ``withDeadline(_:_:)``. Also throws `.busy` if another process keeps the file open until then. An open pool or
-  /// handle of this process that is unrelated to the pool has the same effect. Throws `.misuse` inside a closure of the
-  /// pool, and `.closed` for a closed pool. Blocks the thread. In `async` code, use the overload with `await`.
+  /// ``withDeadline(_:_:)``. Also throws `.busy` if another process, or an unrelated pool or handle of this process,
+  /// keeps the file open until then. Throws `.misuse` inside a closure of the pool, and `.closed` for a closed pool.
+  /// Blocks the thread. In `async` code, use the overload with `await`.
   @discardableResult
   public func withClosed<Value>(
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,
