@@ -109,7 +109,7 @@ public struct Schema: Sendable {
   /// ```
   ///
   /// Call `verify` when a service starts. The database stays unchanged. ``differences(_:file:line:)-(SqlExecutor,_,_)``
-  /// returns the same differences, and harmless ones too.
+  /// returns the same differences, and harmless differences too.
   public func verify(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws {
     try Schema.check(differences(db, file: file, line: line))
   }

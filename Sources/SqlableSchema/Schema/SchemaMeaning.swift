@@ -86,7 +86,8 @@ extension DatabaseSchema.Column {
 }
 
 extension DatabaseSchema.ForeignKey {
-  /// True if both foreign keys reference the same columns, by default the parent's primary key.
+  /// True if the two foreign keys reference the same columns. A foreign key without columns references the parent's
+  /// primary key.
   func isSame(as other: DatabaseSchema.ForeignKey, in schema: DatabaseSchema?) -> Bool {
     if self == other { return true }
     var (foreignKey, other) = (self, other)

@@ -176,7 +176,8 @@ extension SqlError {
 }
 
 extension Connection {
-  /// Calls `body` without enforcing foreign keys, even in a transaction. Returns true if they were enforced before.
+  /// Calls `body` without enforcing foreign keys, even in a transaction. Returns true if foreign keys were enforced
+  /// before.
   @discardableResult
   func withoutForeignKeys(_ body: () throws -> Void) throws -> Bool {
     let isEnforcing = try pragma("PRAGMA foreign_keys") == "1"

@@ -185,7 +185,7 @@ extension ColumnType {
   fileprivate var countsUnits: Bool { scale ?? 0 > 0 || base == .date(.unixMilliseconds) }
 
   /// Returns a condition that selects the values that are not dates in ISO 8601. The condition also selects a few dates
-  /// that the library can read, such as one with the zone +20:00.
+  /// that the library can read, such as a date with the zone +20:00.
   private func unreadableDate(_ column: String, assumingUTC: Bool) -> String {
     let (two, length) = ("[0-9][0-9]", "length(\(column))")
     let (day, hour, minute) = ("\(two)\(two)-\(two)-\(two)", "[01][0-9]", "[0-5][0-9]")
