@@ -67,8 +67,8 @@ public struct DatabaseArchive: Sendable, Hashable {
   /// `.schema(.mismatch)` if tables differ from the models of `schema`. With the check `.foreignKeys`, throws
   /// `.constraint(.foreignKey)` for rows that reference missing rows. Throws `.misuse` if the path already has a file,
   /// and for a time that is not a number. Throws `.misuse` for a commit or time before the first commit or in a gap
-  /// between two ranges, and for a commit after the last one. Throws `.corrupt` with the numbers of missing or damaged
-  /// commits; the commits before them can still be restored. Blocks the thread. In `async` code, use the overload with
+  /// between two ranges, and for a commit after the last commit. Throws `.corrupt` with the numbers of missing or
+  /// damaged commits; earlier commits can still be restored. Blocks the thread. In `async` code, use the overload with
   /// `await`.
   @discardableResult
   public func restore(
