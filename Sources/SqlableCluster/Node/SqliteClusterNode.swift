@@ -3,7 +3,8 @@ import Sqlable
 import Dispatch
 
 #if SQLCipher
-// Both libraries define the same symbols. The linker would decide which library encrypts and which library replicates.
+// SQLCipher and dqlite's SQLite define the same symbols. The linker would decide which library encrypts and which
+// library replicates.
 #error("the package traits ClusterNode and SQLCipher can't be combined; run the node in another process")
 #endif
 
