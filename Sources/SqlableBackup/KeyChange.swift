@@ -53,7 +53,8 @@ struct KeyChange {
   /// Returns the families of the program's handles and pools on the file, in the order of their creation.
   ///
   /// Waits until the library's own connections to the file are closed, such as the connection of a corruption check.
-  /// Throws `.busy` if they are still open at `end`, and if a handle of another file has attached this file.
+  /// Throws `.busy` if such a connection is still open at `end`, and if a handle of another file has attached this
+  /// file.
   private func familiesOfFile() throws -> [HandleFamily] {
     let path = path
     for handle in HandleFamily.families.flatMap(\.members) where handle.isOpen && handle.family !== db.family {
