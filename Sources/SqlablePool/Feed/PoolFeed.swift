@@ -229,7 +229,7 @@ package final class PoolFeed: CommitSink {
 
   // MARK: Commits
 
-  /// Incremented when a commit of the pool begins and when it ends, so the count is odd during a commit.
+  /// A number that is incremented when a commit of the pool begins and when the commit ends; odd during a commit.
   var ownCommits: Int { commitCount.load(ordering: .acquiring) }
   /// The number of checks for other connections' commits that the writer has started.
   var writerChecks: Int { checkCount.load(ordering: .acquiring) }

@@ -70,7 +70,7 @@ struct LiveQueryState<Value: Sendable> {
   var knownRule: LiveQueryRule?
   /// The end of the last page that was read. Nil during a fetch, because the new page might end later.
   private var pageEnd: PageBoundary?
-  /// The number of the last commit that invalidated the result; -1 if there was none.
+  /// The position of the last commit that invalidated the result; -1 if there was none.
   private var invalidatedAt = -1
   private var undecidedRows: [UndecidedRow] = []
   private(set) var latest: Latest?
@@ -88,7 +88,7 @@ struct LiveQueryState<Value: Sendable> {
   var task: Task<Void, Never>?
   /// True if another thread is about to start the task.
   var isTaskRequested = false
-  /// The number of the last commit that the fetch in progress includes.
+  /// The position of the last commit that the fetch in progress includes.
   private var fetchPosition = -1
   private(set) var isEnded = false
   /// Objects to release outside of the lock, because a deinit can run a caller's code.
