@@ -144,7 +144,8 @@ struct TreeStatistics {
     var (known, possible) = (Double(lost.reduce(0) { $0 + $1.count }), 0.0)
     let holes = gaps.filter { gap in gap.mayHaveOrphans && orphans.contains { $0.overlaps(gap.rowids) } }
     for gap in gaps {
-      // The rows of a gap between orphans are already counted, as a hole in the gap of a higher page.
+      // If orphans were found in a gap higher in the b-tree, the loss of the higher gap includes the holes between the
+      // orphans. A lower gap in the same range is therefore already counted.
       let isInHole = holes.contains { $0.depth < gap.depth && $0.rowids.overlaps(gap.rowids) }
       if isInHole { continue }
       let loss = loss(in: gap, perLeaf: perLeaf, density: density)
