@@ -263,7 +263,7 @@ final class StatementTracer: RunTracer {
     }
     guard let ended = transaction else { return }
     transaction = nil
-    // Only these statements commit a transaction. Any statement can end a transaction by an error that rolls back.
+    // COMMIT, END and RELEASE commit a transaction. Any statement can end a transaction by an error that rolls back.
     let commits = [UInt8](run.sql.utf8)[...].firstKeywords(1).contains { ["COMMIT", "END", "RELEASE"].contains($0) }
     run.ended = MeasuredRun.EndedTransaction(
       outcome: commits ? .committed : .rolledBack, since: ended.since, statements: ended.statements - 1,
