@@ -173,7 +173,7 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     _ query: SelectQuery?, _ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed
   ) throws -> RowRule {
     guard let query, !read.readsUnobserved, read.tables.count == 1 else { return RowRule() }
-    // SQLite sorts texts differently in UTF-16 than in the library's UTF-8 copy.
+    // In a UTF-16 file, SQLite sorts texts differently than the library sorts its UTF-8 copies.
     guard try db.locked({ try db.openConnection().pragma("PRAGMA main.encoding") }) == "UTF-8" else {
       return RowRule()
     }
