@@ -218,7 +218,8 @@ extension ColumnType {
     case .date(.iso8601AssumingUTC), .date(.sqliteText): return unreadableDate(column, assumingUTC: true)
     case .date(.unixSeconds):
       let number = "CAST(\(column) AS NUMERIC)"
-      // A date is a Double; 2⁶³ - 1024 is the highest 64-bit integer that a Double represents exactly.
+      // A date is read as a Double. An integer is unreadable if no Double represents it exactly; 2⁶³ - 1024 is the
+      // highest 64-bit integer with an exact Double.
       return "typeof(\(number)) = 'integer'"
         + " AND (\(number) > 9223372036854774784 OR CAST(CAST(\(number) AS REAL) AS INTEGER) <> \(number))"
     default: return nil

@@ -105,7 +105,7 @@ extension DatabaseSchema {
     for row in ordinary where row.type == "table" && !shadows.contains(row.name.foldedName) {
       tablePositions[row.name.foldedName] = tables.count
       var table = try row.reading { try $0.table() }
-      // In a schema table that was edited by hand, the text can contain another name.
+      // In a schema table that was edited by hand, the CREATE statement can contain another name than the row.
       table.name = row.name
       tables.append(table)
     }
