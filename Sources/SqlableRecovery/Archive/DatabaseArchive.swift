@@ -152,7 +152,7 @@ public struct DatabaseArchive: Sendable, Hashable {
       try file.write(part, at: offset)
       advance?(part.count)
     }
-    // Earlier versions wrote no checksum.
+    // Earlier versions wrote no checksum, so there is nothing to compare.
     guard let expected = description.baseSum else { return }
     guard sum.value == expected, size == description.baseSize else {
       throw SqlError(
@@ -197,7 +197,7 @@ public struct DatabaseArchive: Sendable, Hashable {
       guard number > last else { return }
       throw SqlError.misuse("the archive at \(path) has no commit after commit \(last)")
     case .time:
-      // The last generation ends at the present time.
+      // Only a generation that is followed by another generation can end before a gap.
       guard let next = try files.generations().first(where: { $0 > generation }),
         try files.description(ofGeneration: next).continues != true
       else { return }

@@ -158,7 +158,7 @@ struct TreeStatistics {
     let isOpen = gap.rowids.upperBound == .max
     let level = likelyLeafDepth.map { max($0 - gap.depth, 0) }
     if level == 0, gap.page != .unknown {
-      // Without rowids, the last leaf can't be recognized.
+      // Without rowids, the gap of the last leaf can't be recognized, so the average is used.
       if gap.rowids == TreeCrawler.allRowids { return perLeaf }
       // The last leaf of a table that grows at its end is half full on average.
       if isOpen { return leaves > 0 ? perLeaf / 2 : perLeaf }
