@@ -14,7 +14,7 @@ extension PartialFile {
     try make(at: name(beside: target), mode: mode, for: work)
   }
 
-  /// Creates the first file in a numbered series whose name is unused.
+  /// Creates a temporary file with the lowest number that no other temporary file beside the path has.
   static func makeNumbered(beside path: String) throws -> PartialFile {
     var number = 1
     while true {

@@ -80,7 +80,7 @@ final class GateFile: Sendable {
   }
 
   /// True if a handle outside a pool has waited for SQLite's lock in the last second. While waiting, a handle sets the
-  /// access time every few milliseconds.
+  /// access time of the gate file every few milliseconds.
   var hasRecentWait: Bool {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
