@@ -49,8 +49,8 @@ extension BackupSource {
 }
 
 extension Connection {
-  /// Runs an integrity check. Throws `.corrupt` with the problems, or `.constraint(.notNull)` if all of them are rows
-  /// with NULL in a NOT NULL column, because such a file is not damaged.
+  /// Runs an integrity check. Throws `.corrupt` with the problems. If all problems are rows with NULL in a NOT NULL
+  /// column, throws `.constraint(.notNull)` instead, because such a file is not damaged.
   ///
   /// SQLite reads no CHECK on a read-only connection, so the check of a copy accepts rows that violate a CHECK.
   func checkPages(_ pragma: String) throws {

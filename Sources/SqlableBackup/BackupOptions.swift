@@ -45,8 +45,8 @@ public struct BackupOptions: Sendable {
   /// restore always replaces the handle's own database. Default: `main`.
   public var database: String
 
-  /// A closure that the copying thread calls after each step. An error of the closure ends the backup. A restore
-  /// ignores the error of its last step, because that step is already committed.
+  /// A closure that the copying thread calls after each step. An error of the closure ends the backup. After the last
+  /// step of a restore, an error of the closure has no effect, because the restore is already committed.
   public var progress: (@Sendable (BackupProgress) throws -> Void)?
 
   public init(

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// Stops a backup, restore or encryption early if its task is cancelled or its time limit passes.
+/// A stop of a backup, restore or encryption when its task is cancelled or its time limit passes.
 ///
 /// A stop interrupts running statements. The copy also checks for a stop between its steps.
 package final class BackupStop: Sendable {

@@ -16,18 +16,19 @@ extension SqliteDatabase {
   /// `encrypt` closes the file like `withClosed`: all handles and pools of this process on the file wait, and open the
   /// file again at their next use. Observers, traces and prepared statements remain. Live results are read again, and
   /// loops over changes receive `.missed`. Settings made with SQL are lost, and `onOpen` actions run again. Attached
-  /// files and earlier backups stay as they are. Other processes must close the file before, and open it with the key.
+  /// files and earlier backups stay as they are. Other processes must close the file before this call, and must open it
+  /// with the key afterwards.
   ///
   /// The disk needs space for two more copies of the file. The deleted journal held the plain pages, which stay in free
   /// blocks of the disk.
   ///
   /// Throws `.misuse` without the package trait `SQLCipher`, for an encrypted database, for a database in memory, and
-  /// inside a transaction. Also throws `.misuse` for a pool's handle: use `encrypt` of the pool; and while a pool
-  /// archives the file, because encrypted files can't be archived. Throws `.readOnly` on a read-only handle, `.corrupt`
-  /// for a damaged file, and `.full`. Throws `.busy` if a handle is in use, a backup runs, or another process has the
-  /// file open, for longer than the busy timeout. Also throws `.busy` if another handle has attached the file. Throws
-  /// `CancellationError` if the task is cancelled before the replacement of the bytes begins. An error leaves the file
-  /// plain and complete.
+  /// inside a transaction. Also throws `.misuse` for a pool's handle: use `encrypt` of the pool. Also throws `.misuse`
+  /// while a pool archives the file, because encrypted files can't be archived. Throws `.readOnly` on a read-only
+  /// handle, `.corrupt` for a damaged file, and `.full`. Throws `.busy` if a handle is in use, a backup runs, or
+  /// another process has the file open, for longer than the busy timeout. Also throws `.busy` if another handle has
+  /// attached the file. Throws `CancellationError` if the task is cancelled before the replacement of the bytes begins.
+  /// An error leaves the file plain and complete.
   public func encrypt(with key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
     try KeyChange.ofHandle(self, .encrypt, at: .init(file: file, line: line)) {
       try FileEncryption(key, $0, BackupStop(configuration, BackupOptions())).run()
@@ -74,7 +75,7 @@ extension SqlitePool {
 private struct FileEncryption {
   let key: EncryptionKey
   let change: KeyChange
-  /// Ends the work before the replacement of the file's bytes begins.
+  /// A stop, which can end the work until the replacement of the file's bytes begins.
   let stop: BackupStop
 
   init(_ key: EncryptionKey, _ change: KeyChange, _ stop: BackupStop) {
@@ -131,9 +132,9 @@ private struct FileEncryption {
       try plain.locked { try plain.openConnection().replaceFile(withBytesOf: copy) }
     } catch {
       try? plain.close()
-      // If the replacement has begun, this connection restores the plain pages from the journal.
+      // If the replacement has begun, opening the plain file restores the plain pages from the journal.
       if FileIdentity.linkInfo(path + "-journal") != nil { _ = try? openPlain(busyTimeout: 1) }
-      // SQLCipher reports an interrupted export as a general error.
+      // SQLCipher reports an interrupted export as a general error, so check for a stop first.
       try stop.check()
       guard var failure = error as? SqlError, !failure.message.begins(with: "can't encrypt") else { throw error }
       failure.message = "can't encrypt the file, which stays plain: \(failure.message)"
@@ -146,7 +147,7 @@ private struct FileEncryption {
     let settings = db.configuration.cipher
     return try plain.locked {
       let connection = try plain.openConnection()
-      // A row that violates a CHECK is a row to copy, and no damage.
+      // Rows that violate a CHECK are copied too, because they are not damage.
       try connection.pragma("PRAGMA ignore_check_constraints = ON")
       try connection.checkPages("PRAGMA main.quick_check(10)")
       let copy = try PartialFile.make(beside: path, mode: 0o600, for: "encryption")

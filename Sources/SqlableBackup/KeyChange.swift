@@ -4,7 +4,7 @@ import SqlablePool
 
 /// A change of a file's key under open handles and pools: the encryption of a plain file, or a rekey.
 struct KeyChange {
-  /// The action of the change, for errors.
+  /// The action, as error messages name it.
   enum Action: String {
     case encrypt = "encrypt the file"
     case rekey = "change the key"
@@ -17,7 +17,7 @@ struct KeyChange {
 
   private var path: String { db.family.path }
 
-  /// Throws unless this handle can write to an open file, which the change needs.
+  /// Throws if the handle is read-only, if writes are not allowed, or if the database file is missing or was replaced.
   func checkIsWritable() throws {
     guard !db.configuration.isReadOnly else {
       throw SqlError(.readOnly, message: "can't \(action.rawValue): the handle is read-only")
@@ -52,8 +52,9 @@ struct KeyChange {
 
   /// Returns the families of the program's handles and pools on the file, in the order of their creation.
   ///
-  /// Waits until the library's own connections to the file, as of a check, are closed. Throws `.busy` at `end`, and if
-  /// a handle of another file has attached this file.
+  /// Waits until the library's own connections to the file are closed, such as the connection of a corruption check.
+  /// Throws `.busy` if such a connection is still open at `end`, and if a handle of another file has attached this
+  /// file.
   private func familiesOfFile() throws -> [HandleFamily] {
     let path = path
     for handle in HandleFamily.families.flatMap(\.members) where handle.isOpen && handle.family !== db.family {

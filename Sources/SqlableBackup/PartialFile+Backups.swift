@@ -14,7 +14,7 @@ extension PartialFile {
     try make(at: name(beside: target), mode: mode, for: work)
   }
 
-  /// Creates the first file in a numbered series whose name is unused.
+  /// Creates a temporary file with the lowest number that no other temporary file beside the path has.
   static func makeNumbered(beside path: String) throws -> PartialFile {
     var number = 1
     while true {
@@ -23,8 +23,8 @@ extension PartialFile {
     }
   }
 
-  /// Changes the header so that the file does not require WAL mode, which SQLite has copied with the first page. A file
-  /// in WAL mode can't be opened in a read-only directory.
+  /// Changes the header so that the file does not require WAL mode. SQLite has copied the requirement with the first
+  /// page. A file in WAL mode can't be opened in a read-only directory.
   package func removeNeedForWAL(_ cipher: Cipher? = nil) throws {
     // Only SQLite can change the header of an encrypted file.
     if let cipher { return try Connection.closeWAL(ofFileAt: path, label: nil, cipher) }

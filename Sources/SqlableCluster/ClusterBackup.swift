@@ -11,8 +11,8 @@ extension SqliteCluster {
   /// try await cluster.backup(to: "/backups/bikes.sqlite")
   /// ```
   ///
-  /// The file is an SQLite database. The snapshot contains every commit that was acknowledged before the call. The
-  /// leader sends the whole copy in one answer, and the client holds the copy in memory. The client creates, checks and
+  /// The file is an SQLite database. The backup contains every commit that was acknowledged before the call. The leader
+  /// sends the whole copy in one answer, and the client holds the copy in memory. The client creates, checks and
   /// renames the file as ``SqliteDatabase/backup(to:_:)-(String,_)`` does, with the same errors. Only the file's owner
   /// can read the file. The time limit is `timeLimit`, or the client's `timeout` if `timeLimit` is nil. Throws
   /// `.misuse` for a database of more than 2 GiB.
@@ -123,7 +123,8 @@ extension ClusterTransaction {
       while true {
         var requests: [SqlRequest] = []
         while requests.count < 1_000, let values = try next() {
-          // The protocol limits the number of values and can't carry U+0000 in a text. Such a row is sent as SQL text.
+          // The protocol limits the number of values and can't carry U+0000 in a text. A row that exceeds these limits
+          // is sent as SQL text.
           let isText = columns > WireRequest.maximumValues || values.contains(where: \.hasNul)
           requests.append(
             isText

@@ -2,7 +2,7 @@
 import Sqlable
 import Dispatch
 
-/// Reads the change table for this client's observers, loops over changes and live results.
+/// A reader of the change table for this client's observers, loops over changes and live results.
 ///
 /// The first observer, loop or live result starts the reader. Each read continues after the last change that was read.
 /// The reader polls the leader, because nodes send no notifications.
@@ -30,7 +30,7 @@ final class ClusterFeed: Sendable {
   private let interval: Duration
   /// An in-memory database that holds the observers, their queue and `didFail`.
   let root: SqliteDatabase
-  /// Passes each change to the loops over changes that wait for it.
+  /// The feed that passes each change to the loops that wait for the change.
   let feed: PoolFeed
   private let slots = Slots(1)
   private static let maximumEntries = 10_000
@@ -165,11 +165,11 @@ final class ClusterFeed: Sendable {
         defer { state.schemaVersion = first.0 }
         return state.schemaVersion.map { $0 != first.0 } ?? false
       }
-      // Triggers are created first. Later changes are then recorded, and earlier changes count as missed.
+      // Triggers are created first, so that later changes are recorded. Earlier changes are reported as missed.
       var start = position
       if isOther {
         try await createTriggers(of: followed, cluster, leavesOutMissing: true)
-        // Another client might have dropped and recreated the change table. Its numbers then restart at 1.
+        // Another client might have dropped and recreated the change table. The numbers of the new table start at 1.
         if try await ClusterFeed.end(cluster).position < position { start = 0 }
       }
       deliver(changes, isUnknown: isGap || isOther, upTo: changes.last?.number ?? start)
@@ -186,7 +186,8 @@ final class ClusterFeed: Sendable {
   }
 
   private func trim(_ changes: [Entry], _ cluster: SqliteCluster) async throws {
-    // All clients delete at the same numbers. Only the first of these clients finds entries to delete.
+    // All clients delete old entries at the same change numbers. Only the first of these clients finds entries to
+    // delete.
     guard let last = changes.last(where: { $0.number % 1_000 == 0 }), last.number > 2 * ChangeTable.length else {
       return
     }

@@ -275,7 +275,8 @@ extension ClusterWriter {
       drop(session, after: error)
     case .refused(let error):
       await rollBack(session)
-      // SQLite checks deferred foreign keys at the commit, and any write can be the cause. So each runs again alone.
+      // SQLite checks deferred foreign keys at the commit, and any write can be the cause. So each write of the group
+      // runs again alone.
       if let last = group.last, group.count == 1 { return try await ended(last.write, error, on: session, with: []) }
       for (write, _) in group { write.runAlone() }
     case .unknown(let error):

@@ -89,7 +89,7 @@ struct ClusterMembership: Sendable {
       for await (node, members) in group {
         guard let members else { continue }
         answering.insert(node)
-        // A new node reports no members.
+        // A new node reports no members, so its list is ignored.
         if !members.isEmpty { lists[members.sorted { $0.id < $1.id }, default: 0] += 1 }
         ask(members.compactMap { try? NodeAddress($0.address) })
       }

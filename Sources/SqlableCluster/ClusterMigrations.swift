@@ -10,10 +10,10 @@ extension Migration {
   /// }
   /// ```
   ///
-  /// If the leader is lost before the commit is sent, `body` is called again. A migration with a changed `revision`
-  /// counts as a new migration. On a handle or pool, the migration throws `.misuse`. The migration's checksum equals
-  /// that of ``init(_:revision:_:)``. So a program that moves from a file to a cluster can replace that migration with
-  /// this one.
+  /// If the leader is lost before the commit is sent, `body` is called again. Changing `revision` makes a different
+  /// migration. On a handle or pool, the migration throws `.misuse`. The migration's checksum equals that of
+  /// ``init(_:revision:_:)``. So a program that moves from a file to a cluster can replace that migration with this
+  /// one.
   public init(
     onCluster name: String, revision: Int = 1,
     _ body: @escaping @Sendable (any AsyncSqlExecutor) async throws -> Void
@@ -93,7 +93,7 @@ extension Migrations {
       enforcesForeignKeys: true, before: Deadline.after(cluster.configuration.timeout)
     ) { tx in
       guard try await Migrations.records(tx) == nil else { return false }
-      // The library creates some tables before the program does. A database with only these tables counts as new.
+      // The library creates some tables before the program does. A database with only these tables is treated as new.
       let tableCount = try await tx.query(
         """
         SELECT count(*) FROM sqlite_schema

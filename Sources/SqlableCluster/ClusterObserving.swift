@@ -28,8 +28,8 @@ extension SqliteCluster: ObservedDatabase {
     return Changes(ChangeSubscription(feed.feed, observed, limit)) { $0 }
   }
 
-  /// Calls `body` with the id of each row of the model's table that a transaction of any client changes. The call runs
-  /// on ``queue`` after the commit; see ``changes(on:_:in:id:buffering:)``.
+  /// Calls `body` with the id of each row of the model's table that a transaction of any client changes. `body` runs on
+  /// ``queue`` after the commit; see ``changes(on:_:in:id:buffering:)``.
   ///
   /// ```swift
   /// let token = try await cluster.observe(.update, on: Bicycle.self, id: 2) { id in … }

@@ -64,8 +64,8 @@ extension ClusterWriter {
     defer { turn.giveBack() }
     let session: ClusterSession
     do { session = try await openSession(before: deadline) } catch { return .again(error) }
-    // The pragma has no effect inside a transaction. Later transactions must not inherit the setting, so the connection
-    // is closed.
+    // `PRAGMA foreign_keys` has no effect inside a transaction, so the pragma runs before BEGIN. Later transactions
+    // must not inherit the setting, so the connection is closed.
     defer { if !enforcesForeignKeys { forget(session) } }
     do {
       if !enforcesForeignKeys { try await session.execute("PRAGMA foreign_keys = OFF", before: deadline) }

@@ -4,13 +4,13 @@ import Sqlable
 /// A write of one caller: requests that are stored together.
 final class ClusterWrite: Sendable {
   let deadline: ContinuousClock.Instant
-  /// The outcome of the write; nil answers if an earlier call with the record is stored.
+  /// The outcome of the write. The answers are nil if an earlier call with the same record is stored.
   let outcome = CallOutcome<[SqlAnswer]?>()
-  /// The times of the call for traces; nil if no trace is active.
+  /// The times of the call's steps, for traces; nil if no trace is active.
   let times: CallTimes?
   private let requests: [SqlRequest]
   private let record: TransactionRecord?
-  /// Throws if the caller can't use the answers. The write is then not stored.
+  /// A closure that throws if the caller can't use the answers. After such an error, the write is not stored.
   private let check: (@Sendable ([SqlAnswer]) throws -> Void)?
   /// True if the write is a single request and an error of the request leaves nothing to undo.
   private let keepsTransaction: Bool

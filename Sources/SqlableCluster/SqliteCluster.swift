@@ -309,7 +309,7 @@ private struct RepeatableTransport: CheckingTransport {
 }
 
 extension SqlRequest {
-  /// True if both the flag and the SQL text show a read. A write sent as a read would end the node's process.
+  /// True if `isReadOnly` and the SQL text show a read. A write sent as a read would end the node's process.
   var isQuery: Bool { isReadOnly && ClusterStatement.cache.value(of: sql).isQuery }
 }
 

@@ -1,7 +1,8 @@
 #if Cluster
 import Sqlable
 
-/// A traced call on a cluster. The events are delivered after the call, and after the whole transaction.
+/// A traced call on a cluster. The events are delivered after the call. Inside a transaction, the events are delivered
+/// after the whole transaction.
 final class TracedCall: Sendable {
   /// The file and line of the current task's call.
   @TaskLocal static var site: CallSite?
@@ -136,7 +137,7 @@ extension TraceEvent.Outcome {
 }
 
 extension SqlError {
-  /// The error without what a transaction adds to it: the outcome of the transaction and the client's label.
+  /// The error without the parts that a transaction adds: the outcome of the transaction and the client's label.
   fileprivate var ofStatement: SqlError {
     var error = self
     (error.transaction, error.label) = (.none, nil)

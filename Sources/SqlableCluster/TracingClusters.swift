@@ -25,7 +25,7 @@ extension SqliteCluster {
     traces.add(options, body)
   }
 
-  /// Calls `body` with every error of a severity or above that statements and transactions of this client throw, once
+  /// Calls `body` with every error of at least a severity that statements and transactions of this client throw, once
   /// for each error.
   ///
   /// ```swift

@@ -4,7 +4,7 @@ import Sqlable
 // The names of events in logs, metrics and spans.
 
 extension TraceEvent {
-  /// `SELECT bicycle`: a name that statements with other conditions share.
+  /// A name that statements with different conditions share: `SELECT bicycle`.
   var summary: String { table.map { "\(operation) \($0)" } ?? operation }
 
   /// Returns the name of the database: its label, or the name of its file.

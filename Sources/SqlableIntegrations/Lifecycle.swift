@@ -22,8 +22,8 @@ extension SqlitePool: Service {
   /// ```
   ///
   /// After the shutdown starts, new calls throw `.closed`. Calls that already run or wait have `duration` to end. Then
-  /// the pool interrupts them and rolls them back. Loops over changes and live results end, and the pool writes a
-  /// checkpoint and closes its handles. Throws the errors of `close(within:)`, also after a cancellation.
+  /// the pool interrupts the remaining calls and rolls them back. Loops over changes and live results end, and the pool
+  /// writes a checkpoint and closes its handles. Throws the errors of `close(within:)`, also after a cancellation.
   public func run(closingWithin duration: Duration) async throws {
     // Ignore the error of a cancellation, because a cancellation also closes the pool.
     try? await gracefulShutdown()

@@ -24,7 +24,7 @@ extension SqlitePool {
   /// - Parameters:
   ///   - factory: The back end; by default `MetricsSystem.factory`, which must be bootstrapped before this call.
   ///   - interval: The time between two reports of the pool's state: its handles, the waiting calls, the size of the
-  ///     WAL, the statement caches' hit rate.
+  ///     WAL, and the hit rate of the statement caches.
   /// - Returns: A token for `removeTrace(_:)`, which stops the report.
   @discardableResult
   public func reportMetrics(
@@ -86,7 +86,7 @@ private final class MetricsReport: @unchecked Sendable {
     case statement(TraceEvent)
     case call(PoolEvent)
     case pool(SqlitePool.Statistics, [PoolMonitor.Gauge])
-    /// The counts since the last cluster item.
+    /// The changes of the cluster client's counters since the previous report.
     case cluster(leaderChanges: Int, writes: Int, commits: Int)
   }
 
@@ -129,7 +129,7 @@ private final class MetricsReport: @unchecked Sendable {
   }
 }
 
-/// The metrics of one database. Only one thread at a time uses an object.
+/// The metrics of one database. One thread at a time uses this object.
 private final class DatabaseMetrics: Sendable {
   private let series: MetricSeries
   private let namespace: String
@@ -152,7 +152,7 @@ private final class DatabaseMetrics: Sendable {
         seconds, "sqlable.transaction.duration", database + [MetricDimension("sqlable.outcome", outcome.name)])
       return
     }
-    // A back end may require the same dimensions in all series of a metric, so a missing value is empty.
+    // A back end may require the same dimensions in all series of a metric, so a missing value becomes an empty text.
     let statement = [
       MetricDimension("db.operation.name", event.operation, isUnbounded: true),
       MetricDimension("db.collection.name", event.table ?? "", isUnbounded: true),

@@ -17,8 +17,8 @@ extension SqlitePool {
   /// transaction has one span; `BEGIN`, `COMMIT` and savepoints have no spans. If several writes share a commit, the
   /// span of the transaction is a child of the call that began the transaction.
   ///
-  /// Without a bootstrapped tracer, nothing is measured. While a trace runs, closures that a pool calls on its own
-  /// threads have the `ServiceContext` of their task.
+  /// Without a bootstrapped tracer, nothing is measured. While a trace runs, a closure that a pool calls on its own
+  /// threads has the `ServiceContext` of the task that made the call.
   ///
   /// A span is created after its statement has ended, with the start and end times of the statement. The tracer is
   /// called on a separate thread, without a lock of the library, so the tracer can block or use the pool. While the

@@ -96,7 +96,7 @@ struct ModelDeclaration {
         refuseAttributes(variable, isStatic ? "a static" : isLazy ? "a lazy" : "a computed")
         continue
       }
-      // `var a, b: Int` states the type once.
+      // In `var a, b: Int`, only the last name is followed by the type.
       let annotation =
         binding.initializer == nil
         ? bindings[index...].lazy.compactMap { $0.typeAnnotation?.type }.first : binding.typeAnnotation?.type

@@ -18,7 +18,8 @@ struct ModelIndex {
 }
 
 extension ModelDeclaration {
-  /// The indexes of the table. Attributes with the same name are one index, with the columns in this order.
+  /// The indexes of the table. Attributes with the same name declare one index, whose columns have the order of the
+  /// properties.
   var indexes: [ModelIndex] {
     var indexes: [ModelIndex] = []
     for property in stored {
@@ -74,7 +75,7 @@ extension PropertyAttribute {
 }
 
 extension ArrayExprSyntax {
-  /// Returns the literal with one more element, laid out like the last one.
+  /// Returns the literal with one more element, laid out like the literal's last element.
   fileprivate func appending(_ element: ExprSyntax) -> ArrayExprSyntax {
     var array = self
     var elements = Array(elements)

@@ -40,7 +40,8 @@ extension ConformanceMacro {
 }
 
 extension ModelDeclaration {
-  /// Returns the conformance, and reports the mistakes, which only this expansion does.
+  /// Returns the conformance, and reports the mistakes. The expansion that adds members reports none, so that each
+  /// mistake is reported once.
   fileprivate func conformance(
     of type: String, declares: Bool, _ context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {

@@ -5,7 +5,7 @@ enum Access: Int {
   case `private`, `fileprivate`, `internal`, package, `public`
 
   init(_ modifiers: DeclModifierListSyntax) {
-    // `private(set)` applies to the setter only.
+    // `private(set)` applies to the setter only, so modifiers with a detail are ignored.
     let words = modifiers.filter { $0.detail == nil }.map(\.name.text)
     self =
       words.contains("public") || words.contains("open")

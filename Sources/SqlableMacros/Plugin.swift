@@ -7,7 +7,7 @@ struct Plugin: CompilerPlugin {
   let providingMacros: [any Macro.Type] = [ModelMacro.self, EmbeddedMacro.self, PropertyMacro.self]
 }
 #else
-/// Without the trait there are no macros, but SwiftPM still builds the target as a program.
+/// Without the package trait `Macros` there are no macros, but SwiftPM still builds the target as a program.
 @main
 struct Plugin {
   static func main() {}

@@ -66,7 +66,8 @@ extension ModelDeclaration {
       .replace("give it a value", binding, with: value.with(\.trailingTrivia, [])))
   }
 
-  /// Refuses a property with the name of a static member of the model, because its column is a static member.
+  /// Refuses a property with the name of a static member of the model, because the property's column would be a static
+  /// member with this name.
   private mutating func checkMemberName(_ property: ModelProperty) {
     guard isMember(property), !isDeclared(property) else { return }
     let (variable, pattern) = (property.variable, property.binding.pattern)

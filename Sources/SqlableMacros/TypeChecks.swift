@@ -26,7 +26,7 @@ extension ModelDeclaration {
       element.as(AttributeSyntax.self).flatMap { $0.attributeName.trimmedDescription == role.name ? $0 : nil }
     }
     if roleAttributes.count > 1 {
-      // The first attribute writes the code.
+      // If the type has the attribute twice, the macro expands each attribute. The first attribute writes the code.
       if let place = context.location(of: node), let first = context.location(of: roleAttributes[0]),
         place.line.trimmedDescription == first.line.trimmedDescription,
         place.column.trimmedDescription == first.column.trimmedDescription
@@ -148,7 +148,8 @@ extension ModelDeclaration {
       .replace("declare a key of both", memberBlock, with: members(without: keys, adding: access.text + declaration)))
   }
 
-  /// Returns the members with a compound key instead of attributes.
+  /// Returns the type's members without the attributes of these keys, and with an additional declaration of the
+  /// compound key.
   private func members(without keys: [ModelProperty], adding declaration: String) -> MemberBlockSyntax {
     var members = Array(memberBlock.members)
     for index in members.indices {

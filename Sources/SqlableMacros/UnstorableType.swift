@@ -27,7 +27,7 @@ extension TypeSyntax {
     }
   }
 
-  /// The types that the type consists of, unless it is a type of the program.
+  /// The types inside an optional, tuple, array, dictionary or set; empty for other types.
   private var parts: [TypeSyntax] {
     if let wrapped = wrappedType { return [wrapped] }
     if let type = self.as(AttributedTypeSyntax.self) { return [type.baseType] }

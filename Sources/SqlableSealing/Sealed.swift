@@ -35,7 +35,7 @@ public struct Sealed<Content: SqlValue>: SealedValue {
   ///
   /// The nonce is an HMAC of the value and its column, with a separate key. A reader of the file can see which rows of
   /// the column have equal values. An attacker who can make the program seal chosen values can guess stored values by
-  /// comparison. Values of other columns, and of other keys, never match.
+  /// comparison. Values that were sealed in another column or with another key never match.
   public struct Deterministic: SealedValue {
     public let bytes: Data
     public static var isDeterministic: Bool { true }

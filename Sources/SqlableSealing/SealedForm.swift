@@ -75,7 +75,8 @@ enum SealedForm {
     }
   }
 
-  /// Returns the data that authenticates a value's place: the header, then table and column, each after its length.
+  /// Returns the data that authenticates a value's place: the header, then the table and the column, each preceded by
+  /// its length.
   private static func context(_ header: Data, _ sealedPlace: SealedPlace) -> Data {
     var context = header
     for name in [sealedPlace.table, sealedPlace.column].map(\.foldedName) {

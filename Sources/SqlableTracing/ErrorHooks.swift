@@ -11,7 +11,8 @@ extension LocalDatabase {
   ///
   /// A hook is a trace: `body` is called like the closure of ``trace(_:_:)``, and every statement takes about a
   /// microsecond longer. The event of an error without a statement has the operation `CALL`. Errors of other types than
-  /// ``SqlError`` have no event. Only a hook of all handles reports a handle that can't be opened.
+  /// ``SqlError`` have no event. If a handle can't be opened, only `SqliteDatabase.onError(atLeast:_:)` reports the
+  /// error.
   @discardableResult
   public func onError(
     atLeast severity: SqlError.Severity, _ body: @escaping @Sendable (TraceEvent) -> Void

@@ -7,10 +7,10 @@ import SqlableCore
 /// // bicycle.color, and none for the length
 /// ```
 ///
-/// A value must never be attributed to a wrong column. So only these forms count: comparisons of a column with a single
-/// parameter, `IN (?, ?)`, `BETWEEN ? AND ?`, `SET column = ?` and `VALUES`. The parameters of a statement with WITH or
-/// a subquery have no columns. In a statement on several tables, a parameter has a column only if the SQL qualifies the
-/// column's name.
+/// A value must never be attributed to a wrong column. So a parameter has a column only in these forms: a comparison of
+/// a column with a single parameter, `IN (?, ?)`, `BETWEEN ? AND ?`, `SET column = ?` and `VALUES`. The parameters of a
+/// statement with WITH or a subquery have no columns. In a statement on several tables, a parameter has a column only
+/// if the SQL qualifies the column's name.
 struct ParameterColumns: Sendable {
   struct TableColumn: Sendable, Hashable {
     /// The names in the form in which SQLite compares names.
@@ -25,7 +25,7 @@ struct ParameterColumns: Sendable {
   init(of text: String) {
     let words = DetachedSQLToken.words(of: text)
     let selects = words.count { $0.isKeyword("SELECT") }
-    // In a statement with several parts, a name can mean different things in each part.
+    // A name can mean different things in each part of a statement, so a statement with a further SELECT is not read.
     let isOnePart = selects == (words.first?.isKeyword("SELECT") == true ? 1 : 0)
     guard isOnePart, !words.contains(where: { $0.isKeyword("WITH") }) else {
       self.init(columns: [])
@@ -72,7 +72,7 @@ private struct ParameterReader {
 
   private func skipConflict(_ index: Int) -> Int { word(index)?.isKeyword("OR") == true ? index + 2 : index }
 
-  /// Finds a table with its alias, and returns the index of the last word.
+  /// Reads a table and its alias, and returns the index of their last word.
   private mutating func readTable(at start: Int) -> Int {
     guard let first = word(start), first.isName else {
       // The source is not a name: a subquery or a join in parentheses.

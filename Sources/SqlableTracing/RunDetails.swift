@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The details of a statement's event, which are computed only if a trace requests them.
+/// The details of a statement's event. A detail is computed only if a trace requests it.
 package struct RunDetails: TraceDetails {
   package let run: MeasuredRun
   package let db: SqliteDatabase

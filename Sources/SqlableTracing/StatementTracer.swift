@@ -36,7 +36,8 @@ package struct MeasuredRun: Sendable {
   var caller: TraceCaller?
   /// The call site of the prepared statement or cursor, otherwise of `caller`; nil without a caller.
   var site: CallSite?
-  /// The text with its values as literals; nil if not requested, without parameters, or too long.
+  /// The text with its values as literals. Nil if no trace requests the text, if there are no parameters, or if the
+  /// text is too long.
   var expandedSql: String?
   /// The task-local values of the task that ran the statement; nil if no values were captured.
   package var task: TaskLocalSnapshot?
@@ -58,7 +59,7 @@ package final class TraceCaller: Sendable {
   let site: CallSite
   let context: String?
   let task: TaskLocalSnapshot?
-  /// True if a trace closure made the call, whose statements are then not traced.
+  /// True if a trace closure made the call. The statements of such a call are not traced.
   let isReceiver: Bool
 
   package init(site: CallSite, context: String?, task: TaskLocalSnapshot?, isReceiver: Bool) {
@@ -66,8 +67,8 @@ package final class TraceCaller: Sendable {
   }
 }
 
-/// Measures the statements of a connection by means of SQLite's trace callbacks. A connection has a tracer only while a
-/// trace exists.
+/// A tracer that measures a connection's statements with SQLite's trace callbacks. A connection has a tracer only while
+/// a trace exists.
 ///
 /// All methods except `deliver()` must be called with the handle's lock held.
 final class StatementTracer: RunTracer {
@@ -207,7 +208,8 @@ final class StatementTracer: RunTracer {
   }
 
   func didBegin(_ statement: TracedStatement) {
-    // SQLite reports a trigger's program as a comment while the statement that fires the trigger is running.
+    // SQLite reports a trigger's program as a comment while the statement that fires the trigger is running. Ignore
+    // this report.
     guard running[statement] == nil else { return }
     var run = Running(
       begin: .now, waited: interruption?.waited ?? .zero, changes: connection.totalChanges, counts: Counts(statement),
@@ -261,7 +263,7 @@ final class StatementTracer: RunTracer {
     }
     guard let ended = transaction else { return }
     transaction = nil
-    // Only these statements commit a transaction. Any statement can end a transaction by an error that rolls back.
+    // COMMIT, END and RELEASE commit a transaction. Any statement can end a transaction by an error that rolls back.
     let commits = [UInt8](run.sql.utf8)[...].firstKeywords(1).contains { ["COMMIT", "END", "RELEASE"].contains($0) }
     run.ended = MeasuredRun.EndedTransaction(
       outcome: commits ? .committed : .rolledBack, since: ended.since, statements: ended.statements - 1,

@@ -24,8 +24,8 @@ package final class TraceHub: Sendable {
   /// The receivers for the events of all handles and clients.
   package static let process = TraceHub()
   private static let tokenCount = Atomic(0)
-  /// The maximum number of entries in `reported`. When the set is full, it is emptied, and shapes can be reported
-  /// again.
+  /// The maximum number of entries in `reported`. When `reported` is full, all entries are removed, and the shapes can
+  /// be reported again.
   private static let maximumReported = 10_000
 
   package static func newToken() -> TraceToken { TraceToken(number: tokenCount.add(1, ordering: .relaxed).newValue) }

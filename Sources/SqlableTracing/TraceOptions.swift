@@ -21,8 +21,8 @@ public struct TraceOptions: Sendable, Hashable {
   /// discarded. Receivers can read these values: take care where the events are sent.
   public var values: [TracedColumns]
 
-  /// The minimum severity of reported errors; then events without an error are not reported. Default: nil for all
-  /// events.
+  /// The minimum severity of reported errors. With a minimum, events without an error are not reported. Default: nil
+  /// for all events.
   ///
   /// Each error is reported once: the event of a transaction does not repeat the error of its last statement. Errors
   /// that go to ``ObservedDatabase/didFail`` are reported too.

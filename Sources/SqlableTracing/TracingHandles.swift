@@ -9,10 +9,10 @@ extension LocalDatabase {
   /// db.removeTrace(token)
   /// ```
   ///
-  /// The closure is called on the thread that ran the statement, or on another that uses the handle meanwhile, without
-  /// the handle's lock. Statements in a `transaction` closure are reported after that closure. The trace's closure can
-  /// use the database; its statements on the same thread are not traced. A closure that blocks delays its caller and,
-  /// after a write on a pool, the next writes. At most 10,000 statements of a transaction are reported.
+  /// The closure is called on the thread that ran the statement, or on another thread that uses the handle meanwhile,
+  /// without the handle's lock. Statements in a `transaction` closure are reported after that closure. The trace's
+  /// closure can use the database; its statements on the same thread are not traced. A closure that blocks delays its
+  /// caller and, after a write on a pool, the next writes. At most 10,000 statements of a transaction are reported.
   ///
   /// Without a trace, nothing is measured. With a trace, every statement takes about a microsecond longer.
   ///
@@ -58,7 +58,7 @@ extension SqliteDatabase {
 extension SqliteDatabase {
   /// Delivers measured statements to the traces. Call without the handle's lock.
   ///
-  /// - Parameter isThrown: False for an error that no call throws, which only the receivers of errors get.
+  /// - Parameter isThrown: False for an error that no call throws. Only the receivers of errors get such an error.
   func deliver(_ runs: [MeasuredRun], to traces: TraceHub, isThrown: Bool = true) {
     let (context, isReceiving) = (Tracing.context, Tracing.isReceiving)
     Tracing.$isReceiving.withValue(true) {

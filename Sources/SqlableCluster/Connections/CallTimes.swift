@@ -13,7 +13,7 @@ final class CallTimes: Sendable {
 
   func didSend() { state.withLock { $0 = State(sent: .now) } }
 
-  /// Call this when the requests are answered, before the commit.
+  /// Records the time of the answers. Call this when the requests are answered, before the commit.
   func didAnswer() { state.withLock { $0.answered = .now } }
 
   /// Splits the time until `end` into the time before sending, the time until the answers, and the rest.

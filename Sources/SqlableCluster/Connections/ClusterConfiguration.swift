@@ -36,7 +36,8 @@ public struct ClusterConfiguration: Sendable, Hashable {
   public init() {}
 
   func check() throws {
-    // A node's buffer for the name has a thousand bytes, and the node does not check the length.
+    // A node's buffer for the name has a thousand bytes, and the node does not check the length. So the name is limited
+    // here.
     guard 1...255 ~= database.utf8.count, !database.utf8.contains(0) else {
       throw SqlError.misuse("a database of a cluster needs a name of 1 to 255 bytes")
     }

@@ -91,7 +91,8 @@ final class ClusterLeader: Sendable {
 
   func close() { state.withLock { $0.isClosed = true } }
 
-  /// Stores the nodes that a leader lists. A list from another node might be outdated, so its nodes are only added.
+  /// Stores the nodes that a leader lists. A list from another node might be outdated, so the nodes of such a list are
+  /// only added.
   func note(_ members: [ClusterMember], fromLeader: Bool = true) {
     let addresses = members.compactMap { try? NodeAddress($0.address) }
     state.withLock { state in
@@ -116,8 +117,8 @@ final class ClusterLeader: Sendable {
     case timeIsUp
   }
 
-  /// Asks all nodes at the same time, and returns the first named leader. A lost leader counts only if most nodes name
-  /// the lost leader, or if no node names another leader.
+  /// Asks all nodes at the same time, and returns the first named leader. A leader that was lost before is returned
+  /// only if most nodes name this leader, or if no node names another leader.
   private func ask(_ nodes: [NodeAddress], before end: ContinuousClock.Instant) async -> Result<NodeAddress, any Error>
   {
     let former = state.withLock { $0.lostLeader }

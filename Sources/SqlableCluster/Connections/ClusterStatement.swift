@@ -21,7 +21,7 @@ package struct ClusterStatement: Sendable {
     let tokens = SQLTokenList(sql)
     let start = (0..<tokens.count).first { !tokens.isSign($0, UInt8(ascii: ";")) } ?? 0
     let first = tokens.keyword(start)
-    // Only keywords outside parentheses count, because the queries after WITH are in parentheses.
+    // Keywords in parentheses are ignored, because the queries after WITH are in parentheses.
     var (depth, keywords) = (0, Set<String>())
     for index in 0..<tokens.count {
       if tokens.isSign(index, UInt8(ascii: "(")) {
@@ -70,7 +70,7 @@ package struct ClusterStatement: Sendable {
     case "CREATE" where ["TEMP", "TEMPORARY"].contains(tokens.keyword(start + 1)) || createsInTemp(tokens, start):
       return "a cluster does not support temporary tables, views or triggers: each call may use another connection"
     case "PRAGMA": return pragma?.refusal
-    // SQLite runs some pragmas during compilation, even with EXPLAIN.
+    // SQLite runs some pragmas during compilation, so even EXPLAIN of a PRAGMA would run them.
     case "EXPLAIN":
       let isPlan = tokens.isWord(start + 1, "query") && tokens.isWord(start + 2, "plan")
       return tokens.isWord(start + (isPlan ? 3 : 1), "pragma") ? "a PRAGMA can't be explained" : nil

@@ -8,12 +8,13 @@ import Sqlable
 /// comparison.
 enum DeclaredTypes {
   private static let special: Set = ["BOOLEAN", "DATE", "DATETIME", "TIMESTAMP"]
-  /// Keywords that can follow a column's type. Any other word belongs to a longer type, which dqlite does not know.
+  /// Keywords that can follow a column's type. A word other than these keywords belongs to a longer type, which dqlite
+  /// does not know.
   private static let afterType: Set = [
     "AS", "CHECK", "COLLATE", "CONSTRAINT", "DEFAULT", "GENERATED", "NOT", "NULL", "PRIMARY", "REFERENCES", "UNIQUE",
   ]
 
-  /// Returns the statement with `NUMERIC` in place of these types; nil if the statement has no such type.
+  /// Returns the statement with `NUMERIC` in place of the four declared types; nil if the statement has no such type.
   static func replaced(in sql: String) -> String? {
     let tokens = SQLTokenList(sql)
     let types = names(in: tokens).map { $0 + 1 }.filter { isSpecial(tokens, at: $0) }

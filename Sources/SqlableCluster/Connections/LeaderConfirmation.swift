@@ -1,7 +1,7 @@
 #if Cluster
 import Sqlable
 
-/// Confirms that a node is still the leader. The voters are asked which leader they follow.
+/// A confirmation that a node is still the leader: the voters are asked which leader they follow.
 ///
 /// A leader that was cut off does not notice immediately, and would answer a read with old data. A majority of the
 /// voters acknowledges each commit. A voter that acknowledged a later leader's commit follows the later leader. Suppose
@@ -28,8 +28,8 @@ final class LeaderConfirmation: Sendable {
 
   init(_ leader: ClusterLeader) { self.leader = leader }
 
-  /// Waits until a majority confirms that the node is the leader. Only answers to questions after the start of this
-  /// call count. Throws ``NodeFailure`` if the node is not the leader.
+  /// Waits until a majority confirms that the node is the leader. Answers to questions from before this call are not
+  /// used. Throws ``NodeFailure`` if the node is not the leader.
   func confirm(_ address: NodeAddress, before deadline: ContinuousClock.Instant) async throws {
     let call = CallOutcome<Void>()
     let isFirst = try state.withLock { state in

@@ -3,7 +3,7 @@ import Sqlable
 import Dispatch
 import Glibc
 
-/// Monitors the disk of a node. Without this check, dqlite acknowledges commits even after its files were removed. A
+/// A monitor of a node's disk. Without the monitor, dqlite acknowledges commits even after its files were removed. A
 /// leader of dqlite 1.11 that can't write its log reads freed memory.
 final class DiskWatch: Sendable {
   private struct State {
@@ -15,7 +15,7 @@ final class DiskWatch: Sendable {
     var deleted: Set<String> = []
   }
 
-  /// The number of free-space checks per check of the files.
+  /// The number of checks of the free space for each check of the files.
   private static let ticksPerLook = 4
 
   private let queue = DispatchQueue(label: "sqlable.cluster.disk")

@@ -1,9 +1,9 @@
 #if ClusterNode
 import Sqlable
 
-/// Monitors a node's leadership, as a workaround for two problems in the Raft implementation of dqlite 1.11.
+/// A monitor of a node's leadership, as a workaround for two problems in the Raft implementation of dqlite 1.11.
 ///
-/// First, a leader counts commits of earlier terms as stored once a majority has them. These commits can still be
+/// First, a leader treats commits of earlier terms as stored once a majority has them. These commits can still be
 /// undone until a commit of the leader's own term is stored. So each new leader commits its term to a separate
 /// database.
 ///

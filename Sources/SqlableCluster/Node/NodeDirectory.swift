@@ -5,7 +5,8 @@ import Glibc
 
 /// The directory of a node: dqlite's files, a lock against a second node, and a record of the owner.
 ///
-/// dqlite makes no such checks. dqlite starts a node with any id, and two nodes in one directory destroy the log.
+/// dqlite itself has neither the lock nor the record: dqlite starts a node with any id, and two nodes in one directory
+/// destroy the log.
 final class NodeDirectory: Sendable {
   /// The record of the node that owns a directory.
   struct Record: Codable, Equatable {
@@ -21,7 +22,7 @@ final class NodeDirectory: Sendable {
   let path: String
   private let lock: Int32
   /// The identity of the lock file. While this file exists at its path, the directory has not been removed or replaced.
-  /// If nil, the directory counts as removed.
+  /// If nil, the directory is treated as removed.
   private let identity: FileIdentity?
   /// The path without symbolic links, as the kernel reports it.
   private let resolvedPath: String

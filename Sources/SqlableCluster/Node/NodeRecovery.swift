@@ -10,7 +10,7 @@ extension SqliteClusterNode {
   /// ```
   ///
   /// Only reads the record; the node is not started. Throws `.cannotOpen` if the directory does not belong to a node,
-  /// and `.corrupt` if the record can't be read. Also throws the errors of the other initializer.
+  /// and `.corrupt` if the record can't be read. Also throws the errors of `init(id:address:directory:configuration:)`.
   public convenience init(recordedIn directory: String, configuration: ClusterNodeConfiguration = .init()) throws {
     let record = try NodeDirectory.record(at: directory)
     try self.init(id: record.id, address: record.address, directory: directory, configuration: configuration)

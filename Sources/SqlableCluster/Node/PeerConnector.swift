@@ -2,9 +2,9 @@
 import Sqlable
 import Glibc
 
-/// Replaces dqlite's function that connects a node to another node. The original function does not resolve names, and
-/// waits for minutes for an unreachable machine. The original keeps a connection to an unreachable machine for a
-/// quarter of an hour.
+/// A replacement for dqlite's function that connects a node to another node. The original function does not resolve
+/// names, and waits for minutes for an unreachable machine. The original keeps a connection to an unreachable machine
+/// for a quarter of an hour.
 enum PeerConnector {
   /// The time limit for a connection, and for the acknowledgement of a message, in milliseconds.
   private static let timeout: Int32 = 3_000

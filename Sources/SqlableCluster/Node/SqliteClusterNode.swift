@@ -3,7 +3,8 @@ import Sqlable
 import Dispatch
 
 #if SQLCipher
-// Both libraries define the same symbols. The linker would decide which library encrypts and which library replicates.
+// SQLCipher and dqlite's SQLite define the same symbols. The linker would decide which library encrypts and which
+// library replicates.
 #error("the package traits ClusterNode and SQLCipher can't be combined; run the node in another process")
 #endif
 
@@ -166,7 +167,7 @@ extension SqliteClusterNode {
       failure.withLock { $0 = error }
       Task { try await self.stop() }
     }
-    // The leader watch calls each restart, so the watch is already running then.
+    // The leader watch starts each restart, so during a restart the watch is already running.
     if !restarting.withLock({ $0.isUnderWay }) {
       leader.begin(
         term: { [weak self] in self?.lockedDirectory?.term }, restart: { [weak self] in await self?.restart() })

@@ -13,7 +13,7 @@ final class NodeConnection: Sendable {
 
   private init(address: NodeAddress, channel: any Channel) { (self.address, self.channel) = (address, channel) }
 
-  /// Returns true if the wait for a silent node should end.
+  /// A closure that returns true if the wait for a silent node should end.
   typealias SilenceCheck = @Sendable (NodeAddress) async -> Bool
 
   /// The time after which a silent node is checked.

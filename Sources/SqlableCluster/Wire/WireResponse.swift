@@ -70,7 +70,7 @@ enum WireResponse: Sendable {
 
   private static func rows(_ body: inout ByteBuffer) throws -> WireResponse {
     let count = Int(truncatingIfNeeded: try body.word())
-    // This is SQLite's own limit.
+    // SQLite's own limit is 32,767 columns.
     guard 1...32_767 ~= count else { throw SqlError.wire("a result of \(count) columns") }
     let columns = try (0..<count).map { _ in try body.text() }
     let headerWords = (count + 15) / 16

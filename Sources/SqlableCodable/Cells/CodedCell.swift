@@ -16,7 +16,7 @@ struct CodedCell {
     let value = Result { try Value(from: decoder) }
     if decoder.isStructured { return try decodeJSON(type) }
     do { return try value.get() } catch is DecodingError {
-      // The error's description could contain the value.
+      // Drop the error's description, because the description could contain the value.
       let isRaw = type is any RawRepresentable.Type
       throw located(
         SqlError.decoding(
@@ -92,7 +92,8 @@ private final class CellDecoder: Decoder, SingleValueDecodingContainer {
   func decode<Value: SqlValue & Decodable>(_ type: Value.Type) throws -> Value { try cell.stored() }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    // A type that decodes itself from a value of the same type relies on the decoder. Decode the value from JSON.
+    // A type can ask for a single value of the same type, and leave the representation to the decoder. Then decode
+    // JSON.
     guard type != self.type else { throw structured() }
     return try cell.value(as: type)
   }

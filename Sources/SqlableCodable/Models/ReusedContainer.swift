@@ -49,7 +49,7 @@ final class ReusedContainerOf<Container>: ReusedContainer {
   }
 }
 
-/// The reused containers of one coder, one for each key type. The owner calls `abandon()` when it is freed.
+/// The reused containers of one coder, one for each key type. The owner calls `abandon()` before the owner is freed.
 struct ReusedContainers {
   // Unmanaged, because a retained reference takes 40 instructions for each use.
   private(set) var first: Unmanaged<ReusedContainer>?

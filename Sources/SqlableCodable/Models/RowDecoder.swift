@@ -57,22 +57,23 @@ extension ReadRow {
 /// The struct contains no references, because `KeyedDecodingContainer` copies its container for each value.
 private struct RowSource {
   let state: UnsafeMutablePointer<RowState>
-  /// The stamp of the reused containers, or the generation of the only row that can be read.
+  /// For a reused container, the stamp of the reused containers. Otherwise the generation of the only row that the
+  /// container can read.
   let stamp: UInt64
   /// Never freed.
   let map: UnsafePointer<KeyMap>
 
   var table: TableInfo { map.pointee.columns.table }
 
-  /// True if the container is reused, and a row is decoded.
+  /// True if the container is reused and a row is being decoded.
   @inline(__always)
   private var isCurrent: Bool { state.pointee.decoding.current.load(ordering: .relaxed) == stamp }
 
-  /// The row that is decoded. If the container is stale, reading the row throws.
+  /// The row that is being decoded. If the container is stale, reading the row throws.
   var row: ReadRow { ReadRow(state: state, generation: isCurrent ? state.pointee.current : stamp) }
 
-  /// Returns SQLite's value of a column by its distance from the row's first value; nil if the row has other columns
-  /// than the table.
+  /// Returns SQLite's value of the column at this position in the table; nil if the row's columns differ from the
+  /// table's.
   @inline(__always)
   func predicted(_ column: Int) -> SqliteValue? {
     guard isCurrent, let values = state.pointee.decoding.values else { return nil }
@@ -148,7 +149,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   @inline(never)
   private func value<Value: SqlValue>(_ key: Key) throws -> Value { try source.value(at: column(of: key)) }
 
-  /// Returns nil for NULL, and for a key without a column.
+  /// Returns the value of a key's column; nil for NULL, and for a key without a column.
   @inline(never)
   private func optional<Value: SqlValue>(_ key: Key) throws -> Value? {
     guard let column = try optionalColumn(of: key), try !source.isNull(at: column) else { return nil }

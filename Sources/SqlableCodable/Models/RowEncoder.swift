@@ -119,7 +119,7 @@ final class EncodedRow {
     let written = Result { try value.encode(to: encoder) }
     if !encoder.isStructured {
       do { try written.get() } catch is EncodingError {
-        // The error's description could contain the value.
+        // Drop the error's description, because the description could contain the value.
         let refused = SqlError.encoding(
           expected: "a value that encode(to:) of \(Value.self) accepts", found: "a value that encode(to:) rejects")
         return try current().pointee.fail(refused, at: position)
@@ -233,7 +233,8 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
 extension RowWriter {
   fileprivate mutating func setEncoded<Value: SqlValue>(_ value: Value, at position: Int) {
-    // SQLite computes generated columns. A struct can contain a generated column's value from an earlier read.
+    // SQLite computes generated columns, so the struct's value is not written. The struct can contain a value from an
+    // earlier read.
     if !isGenerated(position) { set(value, at: position) }
   }
 
@@ -287,7 +288,8 @@ private final class CellEncoder: Encoder, SingleValueEncodingContainer {
   }
 
   func encode<Value: Encodable>(_ value: Value) throws {
-    // A type that encodes itself as a value of the same type relies on the encoder. Encode the value as JSON.
+    // A type can encode itself as a single value of the same type, and leave the representation to the encoder. Then
+    // encode JSON.
     guard Value.self != type else { return try structured().encode(value) }
     isSet = true
     if let stored = Value.self as? any SqlValue.Type { return try row.set(value, as: stored, at: position) }

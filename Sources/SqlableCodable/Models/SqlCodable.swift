@@ -91,7 +91,8 @@ extension RowDecoder {
 }
 
 extension ReadRow {
-  /// Adds table, column and row to an error of `init(from:)`. Drops its description, which could contain the value.
+  /// Returns an error with table, column and row for an error of `init(from:)`. Drops the description of that error,
+  /// which could contain the value.
   fileprivate func located(_ error: DecodingError, of model: Any.Type, _ columns: KeyedColumns) -> any Error {
     let refused = SqlError.decoding(expected: "\(model)", found: "a value that init(from:) refuses")
     guard let key = error.path.first, let column = try? columns.position(of: key.stringValue),

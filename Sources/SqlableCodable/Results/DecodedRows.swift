@@ -116,8 +116,8 @@ extension SqliteDatabase {
   /// ```
   ///
   /// A key is decoded from the column with the same name, or with the name in snake_case; other columns are ignored.
-  /// Throws `.schema` if a required key has no column, and `.decoding` if a value does not fit. After such an error
-  /// nothing is changed.
+  /// Throws `.schema` if a required key has no column, and `.decoding` if a value does not fit. After such an error the
+  /// database is unchanged.
   @_disfavoredOverload
   public func query<Value: Decodable & SendableMetatype>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line

@@ -8,9 +8,9 @@ extension SqlitePool {
   /// ```
   ///
   /// Each loop reads one snapshot with one reader of the pool, from the first chunk to the end of the loop. The next
-  /// chunk is read when the loop asks for it, so a loop holds one chunk. A slow loop holds its reader, and SQLite can't
-  /// reset the WAL meanwhile; `maximumRead` of the pool's configuration limits the time. All chunks have `chunkSize`
-  /// bytes, except that the last chunk can be shorter.
+  /// chunk is read when the loop asks for it, so only one chunk is in memory. A slow loop holds its reader, and SQLite
+  /// can't reset the WAL meanwhile; `maximumRead` of the pool's configuration limits the time. All chunks have
+  /// `chunkSize` bytes, except that the last chunk can be shorter.
   ///
   /// Throws the errors of `readBlob` of a handle and of `read`, and `.misuse` if `chunkSize` is less than 1.
   public func blobBytes<Model>(

@@ -41,7 +41,7 @@ public final class SqliteBlob {
 }
 
 extension SqliteDatabase {
-  /// Opens a blob of a row, and reads it in parts without loading it.
+  /// Opens a blob of a row for reading in parts, without loading the whole blob.
   ///
   /// ```swift
   /// let header = try db.readBlob(Photo.image, of: Photo.byId(7)) { blob in try blob.read(16, at: 0) }
@@ -57,12 +57,13 @@ extension SqliteDatabase {
     func read(_ db: SqliteDatabase) throws -> Value {
       try db.open(BlobPlace(column.column, row, isWritten: false)) { try body(SqliteBlob($0, db)) }
     }
-    // Inside a function, the calling statement already holds a snapshot, and SQLite can't begin a transaction.
+    // Inside an SQL function of the program, the statement that called the function already holds a snapshot, and
+    // SQLite can't begin a transaction.
     if try locked({ try openConnection().userCode.isRunning }) { return try read(self) }
     return try transaction(.deferred, read)
   }
 
-  /// Opens a blob of a row, and overwrites it in parts.
+  /// Opens a blob of a row for overwriting in parts.
   ///
   /// ```swift
   /// try db.writeBlob(Photo.image, of: Photo.byId(7), size: 1 << 20) { blob in
@@ -71,12 +72,12 @@ extension SqliteDatabase {
   /// // BEGIN IMMEDIATE; UPDATE "main"."photo" SET "image" = zeroblob(?) WHERE "id" = ?; sqlite3_blob_open …; COMMIT
   /// ```
   ///
-  /// The closure runs in a transaction, or in a savepoint of the open one: if the closure throws, no byte is changed.
-  /// Observers are notified of one update of the row, after the commit. A write of a part fires no trigger, and SQLite
-  /// checks no CHECK constraint.
+  /// The closure runs in a transaction, or in a savepoint of an open transaction: if the closure throws, no byte is
+  /// changed. Observers are notified of one update of the row, after the commit. A write of a part fires no trigger,
+  /// and SQLite checks no CHECK constraint.
   ///
-  /// `size` is the size of the new blob, which replaces the present value and begins with zeros. Nil keeps the present
-  /// blob and its size.
+  /// `size` is the size of a new blob of zeros, which replaces the present value before the closure runs. Nil keeps the
+  /// present blob and its size.
   ///
   /// Throws `.notFound` if there is no row. Throws `.decoding` if `size` is nil and the value is not a blob. Throws
   /// `.misuse` for an indexed column, a key and a foreign key. Throws `.misuse` for a view, a virtual table, a table
@@ -102,7 +103,7 @@ extension SqliteDatabase {
     return try body(blob)
   }
 
-  /// Returns the rowid of the row. Writes zeros first if the blob is replaced.
+  /// Returns the rowid of the row. If a new blob replaces the value, first stores a blob of zeros.
   private func id(of place: BlobPlace) throws -> Int64 {
     let rowid = try rowidName(of: place)
     let query = place.query(ofRowid: rowid)
@@ -132,8 +133,8 @@ extension SqliteDatabase {
     return id
   }
 
-  /// Returns the rowid's name in the file. The file's key can differ from the model's: the key of a table that another
-  /// program declared as `INT PRIMARY KEY` is not the rowid.
+  /// Returns a name by which SQL can read the rowid. The model's key is not sufficient: if another program declared the
+  /// key of the table as `INT PRIMARY KEY`, the key is not the rowid.
   private func rowidName(of place: BlobPlace) throws -> String {
     let columns = try running { connection in
       try connection.rows(

@@ -18,7 +18,8 @@ final class ThreadExchange<Question: Sendable, Answer: Sendable>: Sendable {
 
   // MARK: The task
 
-  /// Asks the thread; returns nil after the end, or throws the end's error. Cancelling the task ends the exchange.
+  /// Sends a question to the thread, and waits for the answer. If the exchange has ended, returns nil or throws the
+  /// error that ended the exchange. Cancelling the task ends the exchange.
   func ask(_ question: Question) async throws -> Answer? {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -35,7 +36,8 @@ final class ThreadExchange<Question: Sendable, Answer: Sendable>: Sendable {
 
   // MARK: The thread
 
-  /// Waits for the next question, and calls `check` about every 20 ms. Returns nil after the end, or throws its error.
+  /// Waits for the next question, and calls `check` about every 20 ms. If the exchange has ended, returns nil or throws
+  /// the error that ended the exchange.
   func next(_ check: () throws -> Void) throws -> Question? {
     while true {
       let isSignalled = signal.wait(timeout: .now() + .milliseconds(20)) == .success

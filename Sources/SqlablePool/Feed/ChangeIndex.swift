@@ -36,7 +36,8 @@ struct ChangeIndex {
       }
       guard !byKey.isEmpty else { return candidates }
       if row.hasCustomCollation {
-        // The table might declare a collation, unknown to the model, that equates any two texts.
+        // The table's collation, which the model might not declare, can treat any two texts as equal. So the change
+        // might affect every loop over a key.
         for numbers in byKey.values { candidates.formUnion(numbers) }
         return candidates
       }

@@ -23,7 +23,7 @@ package struct ObservedRows: Sendable {
   }
 }
 
-/// The subscription of loops over changes, used by one loop at a time, with the undelivered events.
+/// A subscription to changes, with its undelivered events. One loop at a time uses a subscription.
 package final class ChangeSubscription: Sendable {
   let feed: PoolFeed
   let observed: ObservedRows

@@ -68,8 +68,8 @@ struct CommitDetector: Hashable, Sendable {
 
   // MARK: Ambiguous checks
 
-  /// Records an ambiguous check. Count the writer's begun checks after reading the version. Returns true if a pause of
-  /// ``pauseAfterUncertainty`` starts.
+  /// Records an ambiguous check. Read `writerChecks`, the number of checks that the writer has begun, after the
+  /// version. Returns true if a pause of ``pauseAfterUncertainty`` starts.
   mutating func markUncertain(writerChecks: Int) -> Bool {
     checksBeforeUncertainty = writerChecks
     guard isListening else { return false }
@@ -84,7 +84,8 @@ struct CommitDetector: Hashable, Sendable {
     return asksWriter(writerChecks: writerChecks)
   }
 
-  /// Returns true if the writer must check. Call after the pause and at each poll: earlier requests might have failed.
+  /// Returns true if the writer must check. Call this after the pause that follows an ambiguous check, and at each
+  /// poll, because an earlier request to the writer might have failed.
   mutating func asksWriter(writerChecks: Int) -> Bool {
     guard isListening, let checks = checksBeforeUncertainty else { return false }
     guard checks == writerChecks else {
@@ -99,7 +100,8 @@ struct CommitDetector: Hashable, Sendable {
   /// Records that the writer has checked, or failed to check.
   mutating func writerAnswered() { isWriterAsked = false }
 
-  /// Resolves the ambiguity; returns true if loops must be notified. Call after a check while a writer is opened.
+  /// Ends an ambiguity that a newly opened writer can't resolve. Returns true if there was an ambiguity, so that loops
+  /// must be notified. Call this after the check that runs while a writer is opened.
   mutating func resolveUncertainty() -> Bool {
     defer { checksBeforeUncertainty = nil }
     return checksBeforeUncertainty != nil

@@ -11,7 +11,8 @@ struct CommitQueue {
     let commit: CommittedChanges?
   }
 
-  /// The limit on the waiting commits and rows, unless a loop buffers more. A single commit can exceed the limit.
+  /// The maximum weight of the queued commits; a loop with a larger buffer raises this maximum. A single commit can
+  /// exceed the maximum.
   static let maximumWeight = 100_000
 
   private var entries: [Entry] = []
@@ -43,7 +44,8 @@ struct CommitQueue {
 }
 
 extension CommittedChanges {
-  /// The weight: one, plus the rows in memory. Images weigh their number or their kilobytes, whichever is greater.
+  /// The weight of a commit: 1, plus the number of its rows in memory. Rows with images add the number of images or
+  /// their size in kilobytes, whichever is greater.
   fileprivate var weight: Int {
     tables.values.reduce(1 + rows.count) { $0 + max($1.images?.count ?? 0, $1.bytes / 1_000) }
   }

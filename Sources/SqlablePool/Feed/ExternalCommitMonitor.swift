@@ -12,7 +12,8 @@ import SqlableCore
 package final class ExternalCommitMonitor: @unchecked Sendable {
   private unowned let feed: PoolFeed
   private let root: SqliteDatabase
-  /// Makes the writer check when the writer is free. Calls its argument after the check, or if the writer can't check.
+  /// Makes the writer check for commits of other connections as soon as the writer is free. Calls the passed closure
+  /// after the check, or when the writer can't check.
   private let askWriter: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let queue = DispatchQueue(label: "sqlable.pool.others")
   private let poll: any DispatchSourceTimer
@@ -46,7 +47,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     checkNow()
   }
 
-  /// Checks before returning. Call while a writer is being opened: a new writer can't detect earlier commits.
+  /// Checks for commits before returning. Call while a writer is being opened: a new writer can't detect earlier
+  /// commits.
   func checkNow() {
     queue.sync {
       check()
@@ -119,7 +121,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     guard let path = try? handle.locked({ try handle.openConnection().absolutePath }) else { return }
     watch = FileWatch(path + "-wal", on: queue) { [weak self] in self?.logWasWritten() }
     guard watch != nil else { return }
-    // Writes from before the watch might be undetected. The check runs asynchronously, because a check is in progress.
+    // Check again, because writes before the start of the watch might be undetected. This method runs within a check,
+    // so the second check runs asynchronously.
     queue.async { [weak self] in self?.logWasWritten() }
   }
 

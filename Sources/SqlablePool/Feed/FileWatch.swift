@@ -24,7 +24,7 @@ final class FileWatch: @unchecked Sendable {
     }
     source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler {
-      // The contents of the events are not needed.
+      // Discard the events: any event means that the file was written.
       withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
         while read(descriptor, buffer.baseAddress, buffer.count) > 0 {}
       }

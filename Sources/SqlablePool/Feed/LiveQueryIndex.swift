@@ -15,7 +15,7 @@ struct LiveQueryIndex {
     case value(table: [UInt8], DemandedColumn, MatchKey)
   }
 
-  /// A column whose values filters require, in a table with these columns.
+  /// A column that filters require to equal a value: its position in a table with these columns.
   private struct DemandedColumn: Hashable {
     let position: Int
     let columns: [String]

@@ -37,7 +37,7 @@ struct RequiredValue: Sendable {
   /// True if texts are compared byte by byte.
   private let isBinary: Bool
 
-  /// Creates the requirement; nil for NULL, and if SQLite would convert a value or use a custom collation.
+  /// Creates the requirement. Nil for NULL, and if the comparison converts a value or uses a custom collation.
   init?(_ value: DatabaseValue, of column: ComparedColumn, at position: Int) {
     let affinity = KeyShape.Affinity(ofType: column.type)
     isBinary = column.collation.isSameName(as: "BINARY")

@@ -32,7 +32,8 @@ struct PageOrder: Sendable {
   /// The names of the table's columns, in the table's order.
   let columns: [String]
 
-  /// Creates a statement's order; nil unless there are a limit and an order by columns with built-in collations.
+  /// Creates a statement's order. Nil unless the statement has a limit and is ordered by columns with built-in
+  /// collations.
   init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
     let (table, order) = (query.table, query.clauses.order)
     guard query.form == .rows, !order.isEmpty, table.fullText == nil, let limit = query.limit, limit > 0 else {
@@ -77,7 +78,8 @@ struct PageBoundary: Sendable {
     return [row.old, row.new].allSatisfy { image in image.map(precedes) ?? true }
   }
 
-  /// True if a row with these values is certainly after the page. SQLite can order equal rows in any way.
+  /// True if a row with these values is certainly after the page. A row that is equal to the last row of the page is
+  /// not, because SQLite can order equal rows in any way.
   private func precedes(_ row: [DatabaseValue]) -> Bool {
     for (term, value) in zip(order.terms, values) {
       guard row.indices.contains(term.position), let result = term.compare(value, row[term.position]) else {
@@ -141,13 +143,13 @@ extension DatabaseValue {
   }
 
   private static func compare(_ left: String, _ right: String, _ collation: PageOrder.Collation) -> Int? {
-    // U+FFFD can replace invalid UTF-8, which SQLite sorts differently.
+    // A U+FFFD can stand for invalid UTF-8, which SQLite sorts differently. The order of such a text is unknown.
     func isKnown(_ text: String) -> Bool { !text.unicodeScalars.contains("\u{FFFD}") }
     guard isKnown(left), isKnown(right) else { return nil }
     switch collation {
     case .binary: return compare(left.utf8, right.utf8)
     case .nocase:
-      // After a NUL, NOCASE compares only the lengths.
+      // After a NUL, NOCASE compares only the lengths, so the order of texts with a NUL is treated as unknown.
       guard !left.utf8.contains(0), !right.utf8.contains(0) else { return nil }
       return compare(left.foldedName, right.foldedName)
     case .rtrim: return compare(left.withoutTrailingSpaces, right.withoutTrailingSpaces)

@@ -30,7 +30,8 @@ package final class PoolFeed: CommitSink {
       return self.interest != before
     }
 
-    /// Removes a subscriber; returns true if the recorded tables change. Recording too many tables is harmless.
+    /// Removes a subscriber; returns true if the tables to record change. Recomputes these tables only after many
+    /// removals, because recording too many tables is harmless.
     mutating func forget(_ number: Int) -> Bool {
       bySubscriber[number] = nil
       removedCount += 1
@@ -140,7 +141,8 @@ package final class PoolFeed: CommitSink {
       subscriberCount.store(subscribers.subscriberCount, ordering: .sequentiallyConsistent)
     }
     let joined = interests.withLock { interests in
-      // Read the count under the lock, or a later subscriber could get a count from before this change.
+      // Read the count of observer changes under the lock. Otherwise a later subscriber could get a count from before
+      // this change.
       if interests.want(interest, number) { registry.sinkDidChange() }
       return ObserverRegistry.changes
     }
@@ -212,7 +214,8 @@ package final class PoolFeed: CommitSink {
 
   // MARK: Filters
 
-  /// Returns a statement's row filter, shared by equal statements; nil without a filter that a single row decides.
+  /// Returns the row filter of a statement, which equal statements share. Nil if the statement has no filter, or if the
+  /// values of a single row can't decide the filter.
   func filter(_ query: SelectQuery, _ columns: [ComparedColumn]) -> RowFilter? {
     guard let key = RowFilter.Key(query, columns) else { return nil }
     return filters.withLock { filters in
@@ -226,7 +229,7 @@ package final class PoolFeed: CommitSink {
 
   // MARK: Commits
 
-  /// Incremented when a commit of the pool begins and when it ends, so the count is odd during a commit.
+  /// A number that is incremented when a commit of the pool begins and when the commit ends; odd during a commit.
   var ownCommits: Int { commitCount.load(ordering: .acquiring) }
   /// The number of checks for other connections' commits that the writer has started.
   var writerChecks: Int { checkCount.load(ordering: .acquiring) }

@@ -37,7 +37,7 @@ package final class RowFilter: Sendable {
   private let tables: FilterTables
   /// The values that the filter requires of columns, usually of the id.
   let demands: [RequiredValue]
-  /// True if the filter consists only of these requirements.
+  /// True if the filter consists only of the requirements in `demands`.
   private let isDemandsOnly: Bool
   let columns: [String]
   /// True if the filter uses LIKE, whose result depends on the connection's `PRAGMA case_sensitive_like`.
@@ -113,7 +113,8 @@ package final class RowFilter: Sendable {
   }
 }
 
-/// In-memory tables for evaluating filters, with the original columns' comparison rules. All filters share them.
+/// In-memory tables for evaluating filters, with the original columns' comparison rules. All filters share these
+/// tables.
 final class FilterTables: Sendable {
   private struct State {
     var database: SqliteDatabase?

@@ -13,7 +13,7 @@ struct Matches: Sendable {
   var commits = 0
   private(set) var woken: [any Wakeable] = []
   private(set) var called: [any Wakeable] = []
-  /// Objects to release after the lock: a deinit can take the same lock, or run a caller's code.
+  /// Objects to release after the lock is released: a deinit can take the same lock, or run a caller's code.
   private var retained: [any Sendable] = []
 
   mutating func keep(_ object: any Sendable) { retained.append(object) }
@@ -30,7 +30,7 @@ struct Subscribers {
   /// New subscribers, with the observer-change count from which their tables are recorded; `.max` until it is known.
   private var recent: [Int: Int] = [:]
 
-  /// The number of subscribers that need all commits: new ones, and results that read unobservable tables.
+  /// The number of subscribers that need all commits: new subscribers, and results that read unobservable tables.
   var subscriberCount: Int { recent.count + results.countEverywhere }
 
   mutating func add(_ subscription: ChangeSubscription, _ number: Int, since position: Int) {
@@ -71,7 +71,8 @@ struct Subscribers {
       return
     }
     // A subscriber might have joined after the transaction read the interests. The recorded changes then do not show
-    // whether the commit affects it. Once a transaction knew a subscriber, all later transactions know it, too.
+    // whether the commit affects the subscriber. Once one transaction has read the interest of a subscriber, all later
+    // transactions have read this interest too.
     if !recent.isEmpty { recent = recent.filter { commit.isUnknown(toOneSince: $0.value) } }
     for number in recent.keys {
       changes.miss(number, entry.position, &matches)

@@ -75,7 +75,7 @@ extension SqlitePool {
 ///
 /// Rows are buffered for the next loop as long as the sequence exists.
 public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
-  /// The same rows, grouped by commit.
+  /// The rows of this sequence, grouped by commit.
   ///
   /// ```swift
   /// for await commit in pool.changes(on: Bicycle.self).commits { print(commit.count) }
@@ -128,7 +128,8 @@ private final class ChangeLoop<Row: Sendable> {
   private let subscription: ChangeSubscription
   private let idle: IdleSubscription
   private let make: @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
-  /// The commit in delivery: received rows and converted events. Loops share the array, which is read by index.
+  /// The rows of the commit that the loop is delivering. Loops share this array, so the loop counts the delivered rows
+  /// and does not remove them.
   private var commit: [ChangeEvent<RowChange>] = []
   private var events: [ChangeEvent<Row>] = []
   private var deliveredCount = 0

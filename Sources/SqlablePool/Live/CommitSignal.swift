@@ -2,8 +2,8 @@ import SqlableCore
 
 /// A signal of commits that might have changed rows of a table, for one waiting task.
 ///
-/// The signal reads nothing. Commits of the pool set it if they changed the table. Commits of other processes, restores
-/// and schema changes always set it.
+/// The signal reads nothing. A commit of the pool sets the signal if it changed the table. Commits of other processes,
+/// restores and schema changes always set the signal.
 package final class CommitSignal: FollowedLiveQuery {
   private struct State {
     var isSet = false
@@ -16,7 +16,7 @@ package final class CommitSignal: FollowedLiveQuery {
   private let feed: PoolFeed
   private let state = LockedValue(State())
 
-  /// - Parameter columns: The columns whose updates set the signal. Inserts and deletes always set it.
+  /// - Parameter columns: The columns whose updates set the signal. Inserts and deletes always set the signal.
   package init(_ pool: SqlitePool, table: String, columns: [String]) {
     feed = pool.feed
     number = feed.newNumber()
@@ -31,7 +31,8 @@ package final class CommitSignal: FollowedLiveQuery {
     feed.loopEnds()
   }
 
-  /// Waits for a commit since the last call; returns false if the pool was closed or the task is cancelled.
+  /// Waits until the signal is set, and resets the signal. Returns false if the pool was closed or the task is
+  /// cancelled.
   ///
   /// Read the table after this method returns true. Before the first call, read the table after creating the signal.
   package func wait(isolation actor: isolated (any Actor)?) async -> Bool {

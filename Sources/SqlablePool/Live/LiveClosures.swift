@@ -14,13 +14,13 @@ extension LocalDatabase {
   ///
   /// The closure runs on a snapshot, with a handle that can't write, on a thread of the pool. The pool records the
   /// tables and columns that the closure's statements read, at each run. A commit that changes none of them causes no
-  /// new run. If each run reads only the result of one equal statement of one model, the pool also evaluates the
-  /// statement's filter for changed rows, as for a live result of the statement.
+  /// new run. If every run reads the result of the same single statement of one model, and nothing else, the pool also
+  /// evaluates the statement's filter for changed rows, as for a live result of the statement.
   ///
-  /// Reads by other handles and of values outside of the database are not recorded. After a change of such a value, the
-  /// closure runs at the next commit that concerns its recorded reads. Loops over one sequence share their runs.
-  /// Sequences of separate calls don't. The sequence throws the errors of the closure, `.readOnly` for a write, and
-  /// `CancellationError`.
+  /// The pool does not record reads with a handle other than the closure's, or reads of values outside of the database.
+  /// After a change of such a value, the closure runs at the next commit that concerns its recorded reads. Loops over
+  /// one sequence share their runs. Sequences of separate calls don't. The sequence throws the errors of the closure,
+  /// `.readOnly` for a write, and `CancellationError`.
   public func updates<Value: Sendable>(
     file: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) -> LiveQuery<Value> {
@@ -43,7 +43,7 @@ extension LocalDatabase {
   }
 }
 
-/// The identity of a closure, which has no equality.
+/// An identity for a closure, because closures can't be compared.
 private final class ClosureIdentity: Hashable, Sendable {
   static func == (one: ClosureIdentity, other: ClosureIdentity) -> Bool { one === other }
 
@@ -51,8 +51,8 @@ private final class ClosureIdentity: Hashable, Sendable {
 }
 
 extension LocalDatabase {
-  /// The pool that reads live results: the pool itself, or a pool with one reader that the loops over live results of a
-  /// handle share.
+  /// The pool that reads live results. For a handle, a pool with one reader that all loops over the handle's live
+  /// results share.
   package var livePool: SqlitePool {
     if let pool = self as? SqlitePool { return pool }
     let root = registrations.root
@@ -68,7 +68,7 @@ extension LocalDatabase {
 private let handlePools = LockedValue(())
 
 extension SelectQuery {
-  /// True if the query reads whole rows of one model, or their number or existence.
+  /// True if the query reads whole rows of one model, counts such rows, or tests whether such a row exists.
   package var readsWholeRows: Bool {
     let clauses = clauses
     return clauses.sources.count == 1 && clauses.sources[0].alias == nil && clauses.results == [.model(0)]

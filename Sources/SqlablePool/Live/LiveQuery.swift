@@ -28,7 +28,8 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
       loop = LiveQueryLoop(pool, source)
     }
 
-    /// Returns the current result when it might differ from the last result; nil if the pool was closed.
+    /// Waits until the current result might differ from the last result, and returns the current result; nil if the
+    /// pool was closed.
     ///
     /// Throws read errors and `CancellationError`, after which the sequence ends.
     public mutating func next() async throws -> Value? { try await next(isolation: #isolation) }
@@ -58,13 +59,13 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
 @available(*, deprecated, renamed: "LiveQuery")
 public typealias Updates<Value: Sendable> = LiveQuery<Value>
 
-/// The reads and the row rule of a live result for one version of the schema.
+/// The row rule of a live result, and the columns that its closure has read, for one version of the schema.
 struct LiveQueryRule: Sendable {
   let schemaVersion: Int64
   var rule = RowRule()
   /// The columns that all runs of a closure have read; empty for a statement.
   var read = ReadColumns()
-  /// The query of the row rule, if each run of a closure has read the result of this query alone; nil otherwise.
+  /// The query of the row rule, if all runs of a closure have read only the result of this query; nil otherwise.
   var query: SelectQuery?
 }
 
@@ -87,12 +88,12 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
   private let work: Work
 
   private enum Work {
-    /// A query: `texts` returns the SQL of all its statements, `filtered` the statement whose filter selects the rows,
-    /// or nil without such a statement.
+    /// A query. `texts` returns the SQL of all its statements. `filtered` returns the statement whose filter selects
+    /// the rows; nil if there is no such statement.
     case query(
       texts: @Sendable () throws -> [String], filtered: @Sendable () throws -> SelectQuery?,
       rows: @Sendable (SqliteDatabase, inout LiveQueryNotes) throws -> Value)
-    /// A closure, and the contents of its value for comparing results.
+    /// A closure. `contents` returns the contents of a value, for comparing results.
     case closure(@Sendable (SqliteDatabase) throws -> Value, contents: @Sendable (Value) -> LiveQueryContents?)
   }
 
@@ -120,7 +121,8 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
   /// True if the read is a single query, which may run on the calling thread.
   var isShort: Bool { if case .query = work { true } else { false } }
 
-  /// Reads the result. Calls `expect` with the columns if they are unknown or have changed.
+  /// Reads the result. Calls `expect` with the columns that the result reads, if these columns are unknown or have
+  /// changed.
   func read(
     _ db: SqliteDatabase, _ known: LiveQueryRule?, _ feed: PoolFeed, expect: (ReadColumns, RowRule) -> Void
   ) throws -> Fetched {
@@ -171,7 +173,7 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     _ query: SelectQuery?, _ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed
   ) throws -> RowRule {
     guard let query, !read.readsUnobserved, read.tables.count == 1 else { return RowRule() }
-    // SQLite sorts texts differently in UTF-16 than in the library's UTF-8 copy.
+    // In a UTF-16 file, SQLite sorts texts differently than the library sorts its UTF-8 copies.
     guard try db.locked({ try db.openConnection().pragma("PRAGMA main.encoding") }) == "UTF-8" else {
       return RowRule()
     }

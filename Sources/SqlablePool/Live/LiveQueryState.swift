@@ -10,7 +10,7 @@ struct LiveQueryState<Value: Sendable> {
     var hasAsked = false
     /// The edition of the result that the loop has received; 0 before the first result.
     var edition = 0
-    /// The loop accepts only results of fetches after this number.
+    /// The loop accepts only results of fetches with a higher number than this.
     var fetchNumber = 0
     /// The loop's result includes all relevant commits up to this position.
     var position = -1
@@ -18,7 +18,8 @@ struct LiveQueryState<Value: Sendable> {
 
   struct Latest {
     var fetch: Fetch
-    /// The number of the result, which changes with the contents if they are compared, otherwise with each fetch.
+    /// The number of the result. If contents are compared, the number changes when the contents change; otherwise the
+    /// number changes with each fetch.
     var edition: Int
     /// The result's value. Nil once all loops have received the value or the result is stale, to save memory.
     var value: Value?
@@ -69,7 +70,7 @@ struct LiveQueryState<Value: Sendable> {
   var knownRule: LiveQueryRule?
   /// The end of the last page that was read. Nil during a fetch, because the new page might end later.
   private var pageEnd: PageBoundary?
-  /// The number of the last commit that invalidated the result; -1 if there was none.
+  /// The position of the last commit that invalidated the result; -1 if there was none.
   private var invalidatedAt = -1
   private var undecidedRows: [UndecidedRow] = []
   private(set) var latest: Latest?
@@ -87,7 +88,7 @@ struct LiveQueryState<Value: Sendable> {
   var task: Task<Void, Never>?
   /// True if another thread is about to start the task.
   var isTaskRequested = false
-  /// The number of the last commit that the fetch in progress includes.
+  /// The position of the last commit that the fetch in progress includes.
   private var fetchPosition = -1
   private(set) var isEnded = false
   /// Objects to release outside of the lock, because a deinit can run a caller's code.
@@ -154,7 +155,8 @@ struct LiveQueryState<Value: Sendable> {
     return .wait(isNeeded: undecidedRows.contains { $0.position > loop.position })
   }
 
-  /// Returns the loop, updated to the latest fetch if the loop already has the edition that this fetch returned.
+  /// Returns the loop. If the latest fetch returned the edition that the loop already has, the returned loop has the
+  /// number and the position of this fetch.
   private func current(_ loop: Loop) -> Loop {
     guard let latest, loop.edition == latest.edition else { return loop }
     var loop = loop
@@ -288,7 +290,7 @@ struct LiveQueryState<Value: Sendable> {
     undecidedRows.removeAll { $0.position <= position }
     if isConcerned { invalidate(position) }
     guard undecidedRows.isEmpty, latest?.value != nil else { return [] }
-    // These loops can receive the available result.
+    // Loops whose own result is stale can receive the available result.
     return removeWaiters(sleepers { _, loop in isStale(loop) })
   }
 

@@ -19,8 +19,8 @@ extension Statement where Output == [Model] {
   ///
   /// Commits of other processes and schema changes always trigger a new read.
   ///
-  /// If the statement has an order of columns and a limit, a commit that changes only rows after a full page is
-  /// ignored.
+  /// If the statement is ordered by columns and has a limit, the pool also ignores a commit that changes only rows
+  /// after a full page.
   ///
   /// The pool reads the rows when a loop requests them, once for all loops over equal statements. A slow loop blocks
   /// nothing, and receives one result for all commits in between. A result always includes the commit that triggered
@@ -160,7 +160,8 @@ extension StatementTree {
 }
 
 extension Statement {
-  /// Returns the source of the live result. `rows` runs with the handle's lock held, before the first row is read.
+  /// Returns the source of the live result. `rows` reads the rows of the run that it receives, with the handle's lock
+  /// held.
   fileprivate func source<Value>(
     _ onlyChanges: Bool, _ callSite: CallSite,
     _ rows: @escaping @Sendable (StatementRun, inout LiveQueryNotes) throws -> Value

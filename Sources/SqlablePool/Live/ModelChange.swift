@@ -24,7 +24,7 @@ public struct ModelChange<Model: Sqlable>: Sendable {
   /// - SQLite was compiled without the pre-update hook.
   /// - A text is not UTF-8.
   /// - The change is a write of a part of a blob.
-  /// - A column with a default is NULL. SQLite 3.40 also reports NULL for rows that are older than the column.
+  /// - A column with a default is NULL: SQLite 3.40 also reports NULL for rows that are older than the column.
   public func old() throws -> Model? {
     row.change == .insert ? nil : try model(row.images?.old, row.images?.isWhole)
   }
@@ -43,7 +43,7 @@ public struct ModelChange<Model: Sqlable>: Sendable {
   }
 }
 
-/// Decodes structs from values, by a query that returns the values as a row for `init(row:)`.
+/// A decoder of structs: runs a query that returns the values as a row for `init(row:)`.
 final class ImageReader: Sendable {
   private let database = LockedValue<SqliteDatabase?>(nil)
 

@@ -15,7 +15,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
   private let pool: SqlitePool
   private let source: LiveQuerySource<Value>
   private let state = LockedValue(LiveQueryState<Value>())
-  /// A separate queue, so that loops over other results don't wait behind these loops.
+  /// A separate queue, so that loops over other results don't wait behind the loops over this result.
   private let wakes = WakeQueue()
 
   private typealias State = LiveQueryState<Value>
@@ -56,7 +56,8 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
     pool.feed.loopEnds()
   }
 
-  /// Returns the result when it might differ from the loop's last result; nil if the pool was closed.
+  /// Waits until the result might differ from the loop's last result, and returns the result; nil if the pool was
+  /// closed.
   ///
   /// The result includes all commits acknowledged before the call. Throws `CancellationError`, `.timeout` and read
   /// errors.
@@ -87,7 +88,8 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
           withState { $0.dropUnneededFetch() }
           throw timeout
         }
-        // At its deadline, a loop wakes and checks its wait. A wait for a fetch times out; a wait for a commit goes on.
+        // A loop wakes at its deadline. If the loop waits for a fetch, the call times out. If the loop waits for a
+        // commit, the wait goes on.
         let alarm = isOverdue ? nil : alarm(waiter)
         let isWoken = await waiter.wait(isolation: actor)
         alarm?.cancel()

@@ -42,9 +42,9 @@ extension SqlitePool {
   /// continues with a new copy of the database, and keeps all earlier commits.
   ///
   /// Throws `.busy`, with the call site, if a call runs until the end of `duration` or the deadline of
-  /// ``withDeadline(_:_:)``. Also throws `.busy` if another process keeps the file open until then. An open pool or
-  /// handle of this process that is unrelated to the pool has the same effect. Throws `.misuse` inside a closure of the
-  /// pool, and `.closed` for a closed pool. Blocks the thread. In `async` code, use the overload with `await`.
+  /// ``withDeadline(_:_:)``. Also throws `.busy` if another process, or an unrelated pool or handle of this process,
+  /// keeps the file open until then. Throws `.misuse` inside a closure of the pool, and `.closed` for a closed pool.
+  /// Blocks the thread. In `async` code, use the overload with `await`.
   @discardableResult
   public func withClosed<Value>(
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,
@@ -172,7 +172,7 @@ extension SqlitePool {
 
     package var hasToStop: Bool { isCancelled?.withLock { $0 } == true }
 
-    /// The action, for errors.
+    /// The name of the action in error messages.
     var action: String { thread == nil ? "block the database" : "close the files" }
 
     package init(callSite: CallSite, isBlock: Bool = false, isCancelled: LockedValue<Bool>? = nil) {
@@ -190,7 +190,7 @@ extension SqlitePool.State {
 
   var areAllIdle: Bool { writerIsIdle && idleReaders.count == readers.count }
 
-  /// Gives handles to waiting calls; returns the calls with their handles.
+  /// Ends the close barrier: gives handles to waiting calls, and returns the calls with their handles.
   mutating func endCloseBarrier(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
     closeBarrier = nil
     var started: [(PooledHandle, PoolCall)] = []

@@ -15,8 +15,8 @@ extension SqlitePool {
     do {
       let db = try writer.open(by: root, feed)
       try db.locked {
-        // Release the turn after the commit returns, because the commit can include an automatic checkpoint. Detection
-        // writes nothing and needs no turn.
+        // Release the turn after the commit returns, because the commit can include an automatic checkpoint. A call of
+        // the kind `detection` writes nothing and needs no turn.
         if first.kind != .detection { try gate.take(writer.interruption) }
         defer { gate.giveBack() }
         // Traces attribute the transaction to the first call.
@@ -153,8 +153,8 @@ extension SqlitePool {
 
 extension SqliteDatabase {
   /// Throws if the call that holds the handle was stopped. Call this method before committing the call's work.
-  /// Otherwise a call that was stopped after its last statement would be stored although it throws. A call that is
-  /// stopped later succeeds and is stored.
+  /// Otherwise a call that was stopped after its last statement would throw although its work is stored. A call that is
+  /// stopped after this check succeeds.
   func checkInterruption() throws { try locked { try openConnection().checkInterruption() } }
 }
 

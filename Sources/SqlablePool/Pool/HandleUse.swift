@@ -14,7 +14,8 @@ struct HandleUse {
   }
 }
 
-/// The latest uses of a pool's handles while other calls waited, for naming the calls that made another call wait.
+/// The latest uses of a pool's handles during which other calls waited. If a call waits for too long, its error names
+/// these uses.
 struct LatestUses {
   private static let maximum = 16
   private var uses: [HandleUse] = []

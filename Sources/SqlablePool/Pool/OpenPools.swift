@@ -7,9 +7,9 @@ extension SqlitePool {
   /// let pool = SqlitePool.pools(at: path).first
   /// ```
   ///
-  /// Paths that lead to the same file are the same, also relative paths, symbolic links and hard links. The process
-  /// does not retain its pools: a pool is found while the program has a reference to the pool. Never waits, and never
-  /// opens a file.
+  /// Relative paths, symbolic links and hard links find the same pools as the absolute path of the file. The library
+  /// does not retain pools, so a pool is found only while the program has a reference to the pool. Never waits, and
+  /// never opens a file.
   public static func pools(at path: String) -> [SqlitePool] { open { $0.isAt(path) } }
 
   /// Returns the open pools of this process whose handles have a label, in the order in which they were opened.

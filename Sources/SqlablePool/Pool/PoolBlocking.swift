@@ -11,8 +11,8 @@ extension SqlitePool {
   ///
   /// `block` waits for the running calls. Later calls wait until the end of the block; this wait counts toward their
   /// `waitTimeout` and deadlines. Statements on the block run on the pool's writer, so loops and live results notice
-  /// their changes. The pool, other than the block, must not be used by the holder. Other processes, and other pools on
-  /// the file, are not blocked. An archive continues after the block.
+  /// their changes. The holder of the block must use the block: a call on the pool itself would wait for the end of the
+  /// block. Other processes, and other pools on the file, are not blocked. An archive continues after the block.
   ///
   /// Throws `.busy`, with the call site, if a call runs until the end of `duration` or the deadline of
   /// ``withDeadline(_:_:)``. Throws `.misuse` inside a closure that the pool runs, and `.closed` for a closed pool.

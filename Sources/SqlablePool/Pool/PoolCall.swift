@@ -30,7 +30,8 @@ package final class PoolCall: @unchecked Sendable {
     /// A transaction or a single statement, which can share its commit with other calls.
     case write
     case outsideTransaction
-    /// A statement that SQLite refuses in a transaction. Inside a closure of the pool, SQLite decides.
+    /// A statement that SQLite refuses in a transaction, such as VACUUM. Inside a closure of the pool, the statement
+    /// runs on the closure's handle, and SQLite throws if that handle is in a transaction.
     case standalone
     /// Work without a transaction or caller: the writer checks for commits of other connections.
     case detection
@@ -87,7 +88,7 @@ package final class PoolCall: @unchecked Sendable {
     return try db.traced(as: caller) { () throws(any Error) in try work(db) }
   }
 
-  /// Call this method before the caller resumes.
+  /// Releases the closure. Call this method before the caller resumes.
   func forgetWork() { work = nil }
 
   var isWaiting: Bool { if case .waiting = state { true } else { false } }
@@ -173,7 +174,7 @@ struct PoolQueue {
 
   var first: PoolCall? { calls[head...].first(where: \.isWaiting) }
 
-  /// Call this method when a call stops waiting.
+  /// Counts a call that has stopped waiting. Removes such calls when the queue contains many of them.
   mutating func forget() {
     count -= 1
     // As long as no call returns a handle, `popFirst` does not run. Ended calls must not fill the queue.

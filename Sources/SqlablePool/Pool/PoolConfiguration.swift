@@ -20,8 +20,8 @@ public struct PoolConfiguration: Sendable, Hashable {
   /// ``withDeadline(_:_:)``. Default: nil, unlimited.
   public var deadline: Duration?
 
-  /// The maximum number of calls that wait for a reader, and of calls that wait for the writer. A further call throws
-  /// `.busy`. Default: 65,536.
+  /// The maximum number of waiting calls, separately for the readers and for the writer. A further call throws `.busy`.
+  /// Default: 65,536.
   public var maximumWaiting: Int
 
   /// The maximum number of writes that share a commit; with 1, each write commits separately. Default: 256.

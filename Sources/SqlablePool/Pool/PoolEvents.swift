@@ -37,7 +37,7 @@ package final class PoolEvents: Sendable {
 
   var isActive: Bool { count.load(ordering: .acquiring) > 0 }
 
-  /// Call this method without holding the pool's lock.
+  /// Sends an event to its receivers. Call this method without holding the pool's lock.
   func send(_ event: PoolEvent) {
     guard isActive else { return }
     for receiver in receivers.withLock({ $0 }) { receiver.body(event) }
@@ -45,7 +45,7 @@ package final class PoolEvents: Sendable {
 }
 
 extension SqlitePool {
-  /// Call this method after a call has returned its handle, without holding the pool's lock.
+  /// Reports the end of a call that has returned its handle. Call this method without holding the pool's lock.
   @inline(__always)
   func reportEnd(of call: PoolCall) { if events.isActive { sendEnd(of: call) } }
 

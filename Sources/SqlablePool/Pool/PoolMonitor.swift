@@ -6,7 +6,7 @@ package struct PoolMonitor: Sendable {
   package struct Gauge: Sendable {
     package let name: String
     package let value: Double
-    /// The dimension of the number beside the pool.
+    /// The metric's dimension in addition to the pool, such as the name of a consumer.
     package let dimension: (name: String, value: String)
 
     package init(name: String, value: Double, dimension: (name: String, value: String)) {
@@ -14,7 +14,7 @@ package struct PoolMonitor: Sendable {
     }
   }
 
-  /// Returns the problems, in the test read of the health check.
+  /// Returns the problems that the monitor finds. Runs within the test read of the health check.
   package let problems: @Sendable (SqliteDatabase, SqlitePool.HealthLimits) throws -> [SqlitePool.Health.Problem]
   package let gauges: @Sendable (SqliteDatabase) throws -> [Gauge]
 
@@ -36,7 +36,7 @@ extension SqlitePool {
 
   private var allMonitors: [PoolMonitor] { monitors.withLock { $0.sorted { $0.key < $1.key }.map(\.value) } }
 
-  /// The test read of the health check.
+  /// Runs the test read of the health check; returns the problems that the monitors find.
   func monitoredProblems(_ db: SqliteDatabase, _ limits: HealthLimits) throws -> [Health.Problem] {
     _ = try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
     return try allMonitors.flatMap { try $0.problems(db, limits) }

@@ -10,9 +10,9 @@ extension SelectStatement where Row: Sendable {
   /// for try await bike in Bicycle.read().orderBy(Bicycle.id).rows(in: pool) { try await upload(bike) }
   /// ```
   ///
-  /// All rows belong to one snapshot. Each loop runs the query, and holds a reader from its first row until it ends: by
-  /// the last row, a `break` or an error. About 64 rows are in memory. The reader waits while the body of the loop
-  /// runs, so keep the loop short: the WAL can't be reset meanwhile. A body that reads from the pool needs another
+  /// All rows belong to one snapshot. Each loop runs the query, and holds a reader from the first row until the loop
+  /// ends: by the last row, a `break` or an error. About 64 rows are in memory. The reader waits while the body of the
+  /// loop runs, so keep the loop short: the WAL can't be reset meanwhile. A body that reads from the pool needs another
   /// reader.
   ///
   /// Throws the errors of running the query, and `CancellationError` if the task is cancelled. The deadline of
@@ -109,7 +109,8 @@ private final class RowBuffer<Row: Sendable>: Sendable {
   }
 
   private static var capacity: Int { 32 }
-  /// A stopped call can't signal, so the waiting thread checks for an interruption at this interval.
+  /// The interval at which a thread that waits for space checks for an interruption, because a stopped call can't wake
+  /// it.
   private static var interval: DispatchTimeInterval { .milliseconds(20) }
 
   private let state = LockedValue(State())

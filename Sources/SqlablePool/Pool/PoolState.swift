@@ -127,7 +127,7 @@ extension SqlitePool.State {
     guard closeBarrier == nil else { return [] }
     let handles = idleReaders + (writerIsIdle ? [writer] : [])
     (idleReaders, writerIsIdle) = ([], false)
-    // Counting as calls keeps the pool from being closed while the handles are in use.
+    // The handles are counted as calls, so that the pool is not closed while the handles are in use.
     calls += handles.count
     return handles
   }

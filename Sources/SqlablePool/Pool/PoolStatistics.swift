@@ -20,7 +20,8 @@ extension SqlitePool {
     public let reads: Int
     /// The number of completed writes, including failed writes.
     public let writes: Int
-    /// The number of commits by these writes, without the commits inside `withWriter` and `yieldingTransaction`.
+    /// The number of commits that stored the calls in `writes`, without the commits inside `withWriter` and
+    /// `yieldingTransaction`.
     public let commits: Int
     /// The total time that calls have waited for handles.
     public let waited: Duration

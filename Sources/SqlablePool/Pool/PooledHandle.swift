@@ -73,15 +73,15 @@ package final class PooledHandle: @unchecked Sendable {
   /// True if SQL has changed the handle's settings or temporary objects. Only the holder calls this property.
   var hasOtherState: Bool { database?.connection?.hasOtherState == true }
 
-  /// Only the holder calls this method.
+  /// Frees the memory that SQLite can rebuild. Only the holder calls this method.
   func releaseMemory() { database?.lockedAnyway { database?.connection?.releaseMemory() } }
 
-  /// Only the holder calls this method.
+  /// Stores the present use of the statement cache in `cacheUse`. Only the holder calls this method.
   func noteCacheUse() {
     if let cache = database?.connection?.cache { cacheUse = StatementCacheUse(of: cache) }
   }
 
-  /// Closes the connection; the next call opens another.
+  /// Closes the connection. The next call that uses this handle opens a new connection.
   func discard() {
     // If a cursor is open, the connection stays open until the cursor closes.
     endLoan()

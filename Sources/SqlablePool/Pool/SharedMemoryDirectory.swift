@@ -18,7 +18,8 @@ package final class SharedMemoryDirectory: Sendable {
 
   var file: String { path + "/memory.sqlite" }
 
-  /// Throws `.cannotOpen` if there is no tmpfs at `/dev/shm`, or if the directory can't be created.
+  /// Creates the directory. Throws `.cannotOpen` if there is no tmpfs at `/dev/shm`, or if the directory can't be
+  /// created.
   init() throws {
     guard sqlable_is_in_memory(SharedMemoryDirectory.parent) != 0 else {
       throw SqlError(

@@ -157,7 +157,8 @@ extension SqlitePool {
 
   package func misuse(_ message: String) -> SqlError { SqlError.misuse(message).labelled(configuration.handles.label) }
 
-  /// Call before taking a lock, whose owner in a forked process might be a thread of the parent.
+  /// Throws `.misuse` in a forked process. Call before taking a lock: in a forked process, the lock's owner can be a
+  /// thread that exists only in the parent.
   package func checkFork() throws {
     guard !root.isForked else { throw misuse("the pool was opened before fork(); open another in the child process") }
   }

@@ -11,8 +11,8 @@ package final class WALSizeLimiter: Sendable {
     var isAttempting = false
   }
 
-  /// The maximum time for which new reads wait for running reads. New reads wait at most as long again for the writer
-  /// and the copying.
+  /// The maximum time for which new reads wait for running reads, and the maximum time for which they then wait for the
+  /// checkpoint.
   package static let patience = Duration.seconds(1)
   private static let interval = Duration.milliseconds(10)
 
@@ -62,7 +62,8 @@ extension SqlitePool {
     if !isWhole { reportLargeWAL() }
   }
 
-  /// Holds new reads back until `body` returns. Calls `body` when no call reads, or with true after `duration`.
+  /// Holds new reads back until `body` returns. Calls `body(false)` as soon as no call reads, or `body(true)` if calls
+  /// still read after `duration`.
   package func withReadsHeldBack<Result>(
     for duration: Duration, _ body: (_ isReading: Bool) throws -> Result
   ) rethrows -> Result {

@@ -98,7 +98,8 @@ extension SqlitePool {
     try refuseInClosure("yield")
   }
 
-  /// Runs steps of one transaction until another writer waits. Returns the pause before the next transaction, or nil.
+  /// Runs steps of one transaction until another writer waits. Returns the pause before the next transaction; nil after
+  /// the last step.
   private func steps(_ db: SqliteDatabase, _ step: (SqliteDatabase, Bool) throws -> Iteration) throws -> Duration? {
     try db.transaction { db in
       gate.beginLookingForHandles()
@@ -114,7 +115,8 @@ extension SqliteDatabase {
   /// The pause that lets waiting handles write. A waiting handle notices a commit only at its next attempt.
   fileprivate static let pauseForHandles = Duration.microseconds(Int(BusyWait.longestPause) + 5_000)
 
-  /// Runs steps until `.stop`, or until `isWanted` returns a pause for another writer. Returns the pause, or nil.
+  /// Runs steps until a step returns `.stop`, or until `isWanted` returns a pause for another writer. Returns that
+  /// pause; nil after `.stop`.
   fileprivate func runSteps(
     _ step: (SqliteDatabase, Bool) throws -> Iteration, until isWanted: () -> Duration?
   ) throws -> Duration? {

@@ -9,7 +9,8 @@ struct ArchiveClock {
   private let begin = ContinuousClock.now
   private let firstAge: Int64
 
-  /// The difference between the two clocks, in microseconds, above which the system clock counts as adjusted.
+  /// The difference between the system clock and this clock above which the system clock is treated as adjusted, in
+  /// microseconds.
   static let tolerance: Int64 = 1_000_000
 
   init(age: Int64) { (wall, firstAge) = (archiveTime(), age) }
@@ -39,7 +40,7 @@ struct ArchiveEnd {
   var number = 0
   /// The time of the commit, in microseconds since 1970.
   var time: Int64 = 0
-  /// See ``ArchiveClock/age``.
+  /// The age of the archive at the commit, in microseconds; see ``ArchiveClock/age``.
   var age: Int64 = 0
 }
 

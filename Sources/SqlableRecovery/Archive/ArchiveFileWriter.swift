@@ -63,7 +63,7 @@ final class ArchiveFileWriter: @unchecked Sendable {
       try write()
       sum = end
     } catch {
-      // A partial record would count as damaged as soon as another record follows.
+      // A partial record followed by another record would be reported as damage.
       ftruncate(descriptor, off_t(start))
       size = start
       throw error

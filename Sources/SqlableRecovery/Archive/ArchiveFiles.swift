@@ -136,7 +136,8 @@ struct ArchiveFiles {
     try? FileManager.default.removeItem(atPath: old)
   }
 
-  /// Deletes the incomplete generation of a killed process. Throws `.misuse` if anything else has the name.
+  /// Deletes the incomplete generation of a killed process. Throws `.misuse` if the name belongs to a file or directory
+  /// that is not a generation.
   private func removePartial() throws {
     let partial = path + "/" + ArchiveFiles.partialName
     guard let info = FileIdentity.linkInfo(partial) else { return }
@@ -150,7 +151,7 @@ struct ArchiveFiles {
     try? FileManager.default.removeItem(atPath: partial)
   }
 
-  /// Creates the directory if it is missing, and locks it.
+  /// Creates the directory if it is missing, and locks the directory.
   func lock() throws -> ArchiveLock {
     if !FileManager.default.fileExists(atPath: path) {
       do {
@@ -210,7 +211,8 @@ struct GenerationDescription: Codable, Sendable {
   let commit: Int
   /// The time of the copy, in microseconds since 1970.
   let time: Int64
-  /// See ``ArchiveClock/age``. Earlier versions stored neither `age` nor the properties below.
+  /// The age of the archive at the copy, in microseconds; see ``ArchiveClock/age``. Earlier versions stored neither
+  /// `age` nor the properties below.
   var age: Int64?
   /// True if the previous generation contains all commits up to this one.
   var continues: Bool?

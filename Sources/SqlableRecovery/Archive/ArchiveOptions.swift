@@ -7,8 +7,8 @@ import SqlableCore
 /// let archive = try pool.archive(to: "/backups/bikes", ArchiveOptions(keep: .seconds(7 * 86_400)))
 /// ```
 public struct ArchiveOptions: Sendable, Hashable {
-  /// The interval at which commits are archived. If the machine is lost, the commits of the last ``ArchiveStatus/lag``
-  /// are lost, normally at most this interval. Default: 250 milliseconds.
+  /// The interval at which commits are archived. If the machine is lost, the commits that were not archived are lost:
+  /// normally the commits of at most one interval, see ``ArchiveStatus/lag``. Default: 250 milliseconds.
   public var interval: Duration
 
   /// The time for which commits are added to a database copy before the archive creates a new copy. A longer time makes
@@ -27,7 +27,7 @@ public struct ArchiveOptions: Sendable, Hashable {
   public var maximumWalSize: Int
 
   /// True if an archive of one database can continue with another database, such as a database that was moved to
-  /// another path. If false, the archive throws `.misuse`. Default: false.
+  /// another path. If false, archiving another database throws `.misuse`. Default: false.
   public var acceptsOtherDatabase: Bool
 
   public init(

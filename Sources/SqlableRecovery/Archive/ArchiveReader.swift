@@ -1,7 +1,7 @@
 import Glibc
 import SqlableCore
 
-/// Reads and checks the commits of a generation in order.
+/// A reader that checks and returns the commits of a generation in order.
 struct ArchiveReader {
   let files: ArchiveFiles
   let generation: Int

@@ -1,7 +1,7 @@
 import Glibc
 import SqlableCore
 
-/// A commit in a log file of an archive: a header, the pages, and a checksum of everything before.
+/// A commit in a log file of an archive: a header, the pages, and a checksum of everything before the checksum.
 ///
 /// Numbers are little-endian. The checksum continues from record to record, also across files, so that a missing part
 /// between two records is detected.
@@ -41,7 +41,7 @@ struct ArchiveRecord: Equatable {
     (self.databasePages, self.pageSize) = (databasePages, pageSize)
   }
 
-  /// The size of a page and its number, in bytes. The number takes eight bytes before the page.
+  /// The size of a stored page in bytes: the page's number takes eight bytes, and the page follows.
   var pageEntrySize: Int { 8 + pageSize }
 
   var size: Int { ArchiveRecord.headerSize + pageCount * pageEntrySize + ArchiveRecord.sumSize }

@@ -85,7 +85,8 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Archives all commits made so far, and returns the number of the last commit. Throws `.closed` after `end()`.
   func flush() throws -> Int {
-    // Inside a pool's closure, this call runs on the pool's thread, where `tidy` can't write. The timer tidies later.
+    // Inside a pool's closure, this call runs on the pool's thread, where `tidy` can't write. The timer calls `tidy`
+    // later.
     let isOutside = pool?.withState { $0.ownHandle == nil } ?? true
     return try queue.sync {
       guard !isEnded else { throw SqlError(.closed, message: "the archive was stopped") }
@@ -120,7 +121,8 @@ final class ArchiveRun: @unchecked Sendable {
 
   // MARK: While the pool's file is closed
 
-  /// Stops archiving. Call this before the pool makes its calls wait, because this call would wait too.
+  /// Stops archiving, and waits for the archive's running work. Call `pause` before the pool makes its calls wait,
+  /// because the running work can call the pool.
   func pause() { queue.sync { isPaused = true } }
 
   /// Archives the last commits, and stops using the file.
@@ -168,7 +170,8 @@ final class ArchiveRun: @unchecked Sendable {
     try demandFiles()
   }
 
-  /// Throws if the archive's files are gone. Also allows resets of the WAL: a new copy of the database is needed.
+  /// Throws if the archive's files are gone. Then also allows resets of the WAL, because the next generation starts
+  /// with a new copy of the database.
   private func demandFiles() throws {
     guard let output, let lock else { return }
     let base = files.base(ofGeneration: generation)
@@ -228,7 +231,8 @@ final class ArchiveRun: @unchecked Sendable {
     }
     output = nil
     clock = ArchiveClock(age: clock.age)
-    // If the clock was set back far, later commits must still be found by their real times.
+    // Times never decrease, unless the clock was set back by more than the tolerance. Then the new time is used, so
+    // that later commits are found by their real times.
     time = clock.now < time.addingSaturated(-ArchiveClock.tolerance) ? clock.now : max(time, clock.now)
     state.withLock { $0.isCopying = true }
     defer { state.withLock { $0.isCopying = false } }
@@ -250,7 +254,8 @@ final class ArchiveRun: @unchecked Sendable {
     try removeOld()
   }
 
-  /// Moves the position to the WAL's end without the writer's lock, so that writers wait only for later commits.
+  /// Moves the position to the WAL's end before the write lock is taken. While writers wait for that lock, only the
+  /// commits made meanwhile must still be read.
   private func readWAL() throws {
     hold.end()
     output = nil
@@ -279,7 +284,7 @@ final class ArchiveRun: @unchecked Sendable {
     guard let age = Int64(exactly: (keep / .microseconds(1)).rounded()) else { return }
     let oldest = clock.age.addingSaturated(-age)
     let generations = try files.generations()
-    // A generation is needed until the next generation is too old.
+    // A generation is needed until the next generation is older than `keep`.
     for (old, next) in zip(generations, generations.dropFirst()) {
       guard try files.description(ofGeneration: next).steadyAge < oldest else { return }
       try files.removeGeneration(old)

@@ -67,8 +67,8 @@ public struct DatabaseArchive: Sendable, Hashable {
   /// `.schema(.mismatch)` if tables differ from the models of `schema`. With the check `.foreignKeys`, throws
   /// `.constraint(.foreignKey)` for rows that reference missing rows. Throws `.misuse` if the path already has a file,
   /// and for a time that is not a number. Throws `.misuse` for a commit or time before the first commit or in a gap
-  /// between two ranges, and for a commit after the last one. Throws `.corrupt` with the numbers of missing or damaged
-  /// commits; the commits before them can still be restored. Blocks the thread. In `async` code, use the overload with
+  /// between two ranges, and for a commit after the last commit. Throws `.corrupt` with the numbers of missing or
+  /// damaged commits; earlier commits can still be restored. Blocks the thread. In `async` code, use the overload with
   /// `await`.
   @discardableResult
   public func restore(
@@ -77,7 +77,7 @@ public struct DatabaseArchive: Sendable, Hashable {
     try restore(to: filepath, at: moment, checks: checks, schema: schema, progress: nil)
   }
 
-  /// Restores as the public method does.
+  /// Restores the database as the public `restore` does, and reports the progress.
   ///
   /// - Parameter progress: A closure that the restoring thread calls with the number of bytes read so far, and the
   ///   number of bytes to read.
@@ -152,7 +152,7 @@ public struct DatabaseArchive: Sendable, Hashable {
       try file.write(part, at: offset)
       advance?(part.count)
     }
-    // Earlier versions wrote no checksum.
+    // Earlier versions wrote no checksum, so there is nothing to compare.
     guard let expected = description.baseSum else { return }
     guard sum.value == expected, size == description.baseSize else {
       throw SqlError(
@@ -171,7 +171,7 @@ public struct DatabaseArchive: Sendable, Hashable {
     let description = try files.description(ofGeneration: generation)
     var last = (number: description.commit, time: description.time)
     var (size, isReached): (Int?, Bool) = (nil, moment == .commit(last.number))
-    // Records after that commit or time are not read, because the records might be damaged.
+    // Records after the requested commit or time are not read, because these records might be damaged.
     if !isReached {
       try ArchiveReader(files: files, generation: generation).eachCommit { record, apply in
         if case .time(let time) = moment, record.time > time.archived {
@@ -197,7 +197,7 @@ public struct DatabaseArchive: Sendable, Hashable {
       guard number > last else { return }
       throw SqlError.misuse("the archive at \(path) has no commit after commit \(last)")
     case .time:
-      // The last generation ends at the present time.
+      // Only a generation that is followed by another generation can end before a gap.
       guard let next = try files.generations().first(where: { $0 > generation }),
         try files.description(ofGeneration: next).continues != true
       else { return }

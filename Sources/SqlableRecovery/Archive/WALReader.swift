@@ -1,7 +1,7 @@
 import Glibc
 import SqlableCore
 
-/// Reads the transactions that other connections commit to a WAL, directly from the WAL file.
+/// A reader of a WAL file, which returns the transactions that other connections commit.
 ///
 /// Reading after a position is safe only while a read transaction prevents a second reset of the WAL; see
 /// ``ArchiveRun``. SQLite locks no bytes of the WAL file, so closing the descriptor releases no locks.
@@ -39,7 +39,7 @@ final class WALReader: @unchecked Sendable {
   func read(
     from position: inout Position, to last: (frames: Int, salts: UInt64), _ body: (Commit) throws -> Void
   ) throws {
-    // During a reset of the WAL, the header differs from the WAL index.
+    // During a reset of the WAL, the header differs from the WAL index. Then nothing is read.
     guard let log = Header(bytes(at: 0, count: WALFormat.headerSize)), log.salts == last.salts else { return }
     var end = position
     // The WAL was reset, and its old transactions were read before.

@@ -50,7 +50,8 @@ struct CorruptionCheck {
       {
         refusal = error
       }
-      // Check the pages if the file is locked or too damaged to be locked. Otherwise a b-tree might change meanwhile.
+      // Without this check's lock, a b-tree might change while its pages are read. A file that is too damaged to be
+      // locked is checked anyway.
       if refusal?.reportsDamage ?? true { try checkPages(&report) }
       try checkContent(connection, &report)
       report.isExclusive = refusal == nil && exclusively

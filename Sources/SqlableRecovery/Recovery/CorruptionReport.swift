@@ -42,7 +42,7 @@ extension CorruptionReport {
     if let index = message.rest(after: [" index "]), !indexes.contains(index) { indexes.append(index) }
     let row = message.rest(after: [" value in ", "CHECK constraint failed in "])
     guard let row else { return }
-    // The message contains `t.c`, or only the table. Both names can contain periods.
+    // The message contains `t.c`, or only the table. The names of tables and columns can contain periods.
     for table in known where row.isSameName(as: table) || row.foldedName.starts(with: (table + ".").foldedName) {
       if !tables.contains(table) { tables.append(table) }
     }

@@ -106,7 +106,7 @@ private struct BackupKey {
   let value: Value
   /// The rowid's name in the new table; nil if the table has no rowid.
   let target: String?
-  /// The rowid's name in the backup.
+  /// The rowid's name in the backup; empty if the table has no rowid.
   let sources: [String]
   let mayBeOfAnotherRow: Bool
 

@@ -32,8 +32,8 @@ extension Salvage {
       aside = "\(path).damaged-\(time)-\(number)"
     }
     // Even if the process is killed, the file must have its WAL and journal beside it, at the old or the new path. So
-    // the WAL and the journal first get the new name as hard links, and lose the old name last. Without hard links,
-    // both are renamed.
+    // the WAL and the journal first get the new name as hard links, and lose the old name last. Without hard links, the
+    // WAL and the journal are renamed.
     var moved: [String] = []
     do {
       for log in logs where FileIdentity.linkInfo(path + log) != nil {

@@ -7,7 +7,7 @@ extension SalvageRun {
   private struct Loss {
     /// The number of rows in pages and cells that are known to be lost.
     let known: Double
-    /// The number of rows in missing pages whose number is unknown.
+    /// The estimated number of rows in missing pages, if it is unknown how many pages are missing.
     var possible: Double
     let rowsPerPage: Double
     /// True if the original size of the table's b-tree is unknown.
@@ -81,7 +81,7 @@ extension SalvageRun {
     }
     let counters = tables.first { $0.entry.name.isSameName(as: "sqlite_sequence") && $0.tally.isComplete }
     guard let counters, table.shape?.table.primaryKey?.isAutoincrement == true else { return nil }
-    // SQLite creates the counter with the first row.
+    // SQLite creates the counter with the first row, so a table without a counter has had no rows.
     let last = counters.sequences.first { $0.name.isSameName(as: table.entry.name) }?.number ?? 0
     return Double(max(last, 0))
   }
@@ -109,8 +109,8 @@ extension SalvageRun {
     for index in openIndices { losses[index].possible += share * losses[index].rowsPerPage }
   }
 
-  /// The numbers of pages that are neither free nor in a b-tree, in the file and after a truncated end. These pages
-  /// might have had rows.
+  /// The numbers of pages that are neither free nor in a b-tree: inside the file, and after the end of a truncated
+  /// file. These pages might have had rows.
   private var missingPages: (withinFile: Int, behindEnd: Int) {
     var (withinFile, free) = (0, 0)
     for number in 1...max(file.pageCount, 1) where !file.isLockPage(number) {

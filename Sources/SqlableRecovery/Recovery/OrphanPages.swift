@@ -3,7 +3,8 @@
 import SqlableCore
 
 extension SalvageRun {
-  /// Finds the tables of orphaned pages, by the pointer map, missing rowids, and the values' number and classes.
+  /// Finds the tables of orphaned pages by the pointer map, by missing rowids, and by the number and storage classes of
+  /// the values.
   func assignOrphans() throws {
     var interior: [UInt32] = []
     var children: Set<UInt32> = []
@@ -14,7 +15,7 @@ extension SalvageRun {
         for case let cell? in page.cells { children.insert(cell.child) }
         children.insert(page.rightmost)
       }
-      // The highest pages come first, because they show the owner of the pages below them.
+      // The pages nearest to a root come first, because they show the owner of the pages below them.
       for number in interior.filter({ !children.contains($0) }) + interior { try assign(number) }
       for number in unknownPages { try assign(number) }
     }
@@ -169,7 +170,8 @@ extension SalvageRun {
     return try tables.contains { table in try rows(with: Array(keys), in: table).map { $0 * 2 > keys.count } == true }
   }
 
-  /// Counts keys that start with a row's value and end with its key. Nil if the table has no key for the lookup.
+  /// Returns the number of keys that start with a value of a row and end with the key of the same row. Nil if the table
+  /// has no key by which rows can be looked up.
   func rows(with keys: [StoredRecord], in table: SalvagedTable) throws -> Int? {
     guard let sink = table.sink, let shape = table.shape, !sink.columns.isEmpty,
       let name = sink.rowidColumn ?? (shape.keyCount == 1 ? shape.columns[0].name : nil)

@@ -1,11 +1,12 @@
 import SqlableCore
 import SqlableSchema
 
-/// The rows that reference missing rows, with rows from before a merge distinguished from added rows.
+/// The rows that reference missing rows. Rows from before a merge are distinguished from rows that the merge added.
 struct OrphanedRows {
   private struct Table {
     let name: String
-    /// The query for orphaned rows' keys in a table without a rowid, which `foreign_key_check` does not report.
+    /// The query for the keys of orphaned rows in a table without a rowid, because `foreign_key_check` reports only
+    /// rowids.
     let query: String?
     let key: String
     var earlierIds: Set<Int> = []
@@ -35,7 +36,7 @@ struct OrphanedRows {
     }
   }
 
-  /// Deletes the added orphaned rows, then the rows that reference these. Calls `deleted` for each table.
+  /// Deletes the added orphaned rows, then the rows that reference the deleted rows. Calls `deleted` for each table.
   func deleteAdded(from db: SqliteDatabase, _ deleted: (_ table: String, _ count: Int) -> Void) throws {
     var isDone = false
     while !isDone {

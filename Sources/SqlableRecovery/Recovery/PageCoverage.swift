@@ -1,6 +1,7 @@
 import SqlableCore
 
-/// The bytes of a b-tree page outside cells and free blocks. An intact page has only the fragments in its header.
+/// The bytes of a b-tree page that belong to no cell and no free block. An intact page has only as many such bytes as
+/// the fragment count in its header.
 struct PageCoverage {
   private let uncovered: Int
   private let usualSize: Int
@@ -31,6 +32,6 @@ struct PageCoverage {
     uncovered = max(holes - (fragments > 60 ? 0 : fragments), 0)
   }
 
-  /// The number of cells that probably occupied these bytes.
+  /// The number of cells that probably occupied the uncovered bytes.
   var missingCells: Int { uncovered < 4 ? 0 : max((uncovered + usualSize / 2) / usualSize, 1) }
 }

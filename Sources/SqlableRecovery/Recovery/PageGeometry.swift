@@ -9,7 +9,7 @@ struct PageGeometry: Equatable {
 
   /// Nil for a page size or a reserved size that SQLite does not support.
   init?(pageSize: Int, reserved: Int) {
-    // SQLite needs 480 usable bytes.
+    // SQLite needs at least 480 usable bytes on each page.
     guard PageGeometry.sizes.contains(pageSize), reserved >= 0, reserved < 256, pageSize - reserved >= 480 else {
       return nil
     }

@@ -51,7 +51,7 @@ struct PageMarks {
     return count == header.freePages
   }
 
-  /// Marks the pages of a freelist without a start: pages that look like trunks, and the pages they list.
+  /// Marks the pages of a freelist without a start: pages that look like trunks, and the pages that these trunks list.
   mutating func markLikelyFreelist(of file: DamagedFile) {
     for number in 1...max(file.pageCount, 1) where self[number] == .unknown {
       guard let trunk = file.trunk(number), trunk.pages.count > 2, Set(trunk.pages).count == trunk.pages.count,

@@ -158,7 +158,7 @@ final class TableSink {
   }
 
   var name: String { shape.table.name }
-  /// Returns the positions of the inserted columns in a record.
+  /// Returns the positions of the inserted columns in a record of `count` values.
   private func positions(of count: Int) -> [Int] {
     (0..<min(count, shape.columns.count)).filter { position in
       !shape.columns[position].isRowid && (isPlain || !shape.columns[position].isGenerated)
@@ -203,7 +203,8 @@ final class TableSink {
 }
 
 extension StoredRecord {
-  /// Binds fields to the parameters from `first` on, and calls `body` while the bytes of the fields are valid.
+  /// Binds the fields to the parameters `first`, `first + 1` and so on. Calls `body` while the bytes of the fields are
+  /// valid.
   func bound(
     _ fields: [Field], _ encoding: TextEncoding, to statement: PreparedStatement, from first: Int32,
     _ body: () throws -> Void

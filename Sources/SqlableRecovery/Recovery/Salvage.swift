@@ -1,7 +1,7 @@
 import SqlableCore
 import SqlableSchema
 
-/// Recovers the rows of a damaged database into a new file.
+/// A recovery of a damaged database's rows into a new file.
 ///
 /// ```swift
 /// let report = try Salvage(damaged: "bikes.sqlite", backup: "yesterday.sqlite").recover(into: "recovered.sqlite")

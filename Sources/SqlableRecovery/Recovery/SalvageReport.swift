@@ -5,7 +5,7 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   public var tables: [Table] = []
   /// The size of the damaged database, in pages.
   public var pages = 0
-  /// The pages of tables, indexes and the schema that could not be read.
+  /// The number of pages of tables, indexes and the schema that could not be read.
   public var unreadablePages = 0
   /// The number of rows on intact orphaned pages. The damaged schema no longer contains their table, or several tables
   /// match the rows. The rows are in ``lostAndFound``.

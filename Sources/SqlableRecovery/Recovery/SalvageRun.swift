@@ -213,7 +213,7 @@ final class SalvageRun {
     }
     guard let sequence = tables.first(where: { $0.entry.name.isSameName(as: "sqlite_sequence") }) else { return }
     for (name, number) in sequence.sequences {
-      // The table `sqlite_sequence` does not exist if no table has AUTOINCREMENT.
+      // The table `sqlite_sequence` does not exist if no table has AUTOINCREMENT, so an error is ignored.
       let condition = "WHERE name = \(name.quotedText)"
       _ = try output.attempt(
         """

@@ -17,7 +17,8 @@ final class SalvagedTable {
   let shape: TableShape?
   /// True if the b-tree is ordered by a primary key instead of the rowid.
   let isWithoutRowid: Bool
-  /// The name in the table's SQL, which differs from the entry's in damaged SQL; nil if the SQL can't be parsed.
+  /// The table's name in its SQL; nil if the SQL can't be parsed. In damaged SQL, this name can differ from the entry's
+  /// name.
   let definedName: String?
   private let source: SalvageReport.SchemaSource
   var tally = TreeStatistics()

@@ -37,7 +37,8 @@ struct TextSample {
     if high > low, high * 4 > text.count { bigEndian += 1 }
   }
 
-  /// Returns the header's encoding, unless most texts contradict it; nil if neither shows an encoding.
+  /// Returns the header's encoding, unless most texts contradict it. Nil if neither the header nor the texts show an
+  /// encoding.
   func encoding(claimed: TextEncoding?) -> TextEncoding? {
     if all == 0 { return claimed }
     if odd * 5 > all { return .utf8 }

@@ -1,8 +1,9 @@
 import SqlableCore
 
-/// Reads the b-trees of a damaged file page by page, and marks the pages that it reads.
+/// A reader of a damaged file's b-trees, which reads page by page and marks the pages that it has read.
 ///
-/// Each page belongs to only one b-tree. So cycles end, and a pointer to a page of another b-tree counts as damaged.
+/// Each page belongs to only one b-tree. So cycles end, and a pointer to a page of another b-tree is treated as
+/// damaged.
 final class TreeCrawler {
   let file: DamagedFile
   var marks: PageMarks
@@ -269,7 +270,8 @@ final class TreeCrawler {
       guard next > 0, marks.claim(next, as: .overflow) else { return (bytes, false) }
       let part = min(file.usable - 4, cell.length - bytes.count)
       guard let page = file.page(next), page.count >= 4 + part, let link = page.word(0) else { return (bytes, false) }
-      // A page that contains only zeros was probably overwritten, unless the bytes before it are zeros too.
+      // A page that contains only zeros was probably overwritten, unless the payload's bytes before this page are zeros
+      // too.
       if page.isZero(0..<file.usable), !bytes.suffix(16).allSatisfy({ $0 == 0 }) { return (bytes, false) }
       bytes += page[4..<(4 + part)]
       next = link

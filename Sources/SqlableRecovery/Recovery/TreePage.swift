@@ -61,7 +61,7 @@ struct TreePage {
     if kind.isTable { TreePage.dropUnordered(&cells) }
     var missing = cells.count { $0 == nil }
     if readable >= usable, let coverage = PageCoverage(of: bytes, cells, start: start, content: room, usable: usable) {
-      // A damaged number of cells makes other bytes look like cells.
+      // With a damaged cell count, other bytes of the page look like cells.
       var damaged = 0
       cells.removeAll { cell in
         if cell == nil { damaged += 1 }

@@ -144,7 +144,8 @@ struct TreeStatistics {
     var (known, possible) = (Double(lost.reduce(0) { $0 + $1.count }), 0.0)
     let holes = gaps.filter { gap in gap.mayHaveOrphans && orphans.contains { $0.overlaps(gap.rowids) } }
     for gap in gaps {
-      // The rows of a gap between orphans are already counted, as a hole in the gap of a higher page.
+      // If orphans were found in a gap higher in the b-tree, the loss of the higher gap includes the holes between the
+      // orphans. A lower gap in the same range is therefore already counted.
       let isInHole = holes.contains { $0.depth < gap.depth && $0.rowids.overlaps(gap.rowids) }
       if isInHole { continue }
       let loss = loss(in: gap, perLeaf: perLeaf, density: density)
@@ -157,7 +158,7 @@ struct TreeStatistics {
     let isOpen = gap.rowids.upperBound == .max
     let level = likelyLeafDepth.map { max($0 - gap.depth, 0) }
     if level == 0, gap.page != .unknown {
-      // Without rowids, the last leaf can't be recognized.
+      // Without rowids, the gap of the last leaf can't be recognized, so the average is used.
       if gap.rowids == TreeCrawler.allRowids { return perLeaf }
       // The last leaf of a table that grows at its end is half full on average.
       if isOpen { return leaves > 0 ? perLeaf / 2 : perLeaf }
@@ -180,7 +181,8 @@ struct TreeStatistics {
       // A root has as many children as it needs, so the usual number of children says nothing about the root.
       return gap.depth == 0 ? 0 : max(below - Double(inside.count), 0) * perLeaf
     }
-    // A hole between two leaves counts only if half a leaf of rows would fit. Smaller holes occur by chance.
+    // A hole between two leaves is treated as lost rows only if half a leaf of rows would fit. Smaller holes occur by
+    // chance.
     var holes = zip(inside, inside.dropFirst()).map { Double($1.lowerBound) - Double($0.upperBound) - 1 }
     if gap.rowids.lowerBound != .min { holes.append(Double(first.lowerBound) - Double(gap.rowids.lowerBound)) }
     if !isOpen { holes.append(Double(gap.rowids.upperBound) - Double(last.upperBound)) }

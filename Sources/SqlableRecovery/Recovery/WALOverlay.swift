@@ -18,7 +18,7 @@ struct WALOverlay {
   /// frames.
   ///
   /// - Parameter likelyPageSize: The page size to use if the WAL's header is damaged. In this case, the first frame
-  ///   can't be verified alone. The first frame counts if the second frame's checksum continues the first frame's
+  ///   can't be verified alone. The first frame is used if the second frame's checksum continues the first frame's
   ///   checksum.
   init?(wal file: RawFile, likelyPageSize: () -> Int?) {
     (self.file, isJournal) = (file, false)
@@ -40,7 +40,7 @@ struct WALOverlay {
         guard let first = frame.word(16), let second = frame.word(20) else { return nil }
         let sum = WALChecksum(isBigEndian: isBigEndian, first: first, second: second)
         read(from: 1, sum, salts: (frame.word(8), frame.word(12)))
-        // The first frame counts unless a later frame contains the same page.
+        // The first frame was verified by the second. Use its page unless a later frame contains the same page.
         if !offsets.isEmpty, let number = frame.word(0), offsets[number] == nil {
           offsets[number] = WALFormat.headerSize + WALFormat.frameHeaderSize
         }
@@ -89,7 +89,7 @@ struct WALOverlay {
         let sector = header.word(20).map(Int.init), sector >= 28, sector <= 65_536
       else { break }
       var offset = start + sector
-      // The number is written when the journal is synced. -1 means that all following records count.
+      // SQLite writes the number when it syncs the journal. -1 means that the records extend to the end of the journal.
       var left = records == .max ? Int.max : Int(records)
       while left > 0 {
         let record = file.bytes(at: offset, count: pageSize + 8)

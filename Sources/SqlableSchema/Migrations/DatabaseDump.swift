@@ -50,7 +50,7 @@ extension SqliteDatabase {
   }
 }
 
-/// Produces the statements of a database's dump.
+/// A writer of the statements of a database's dump.
 package struct DatabaseDump {
   private let db: SqliteDatabase
   private let schema: DatabaseSchema

@@ -28,7 +28,7 @@ public struct Migration: Sendable {
   package enum Work: Sendable {
     /// Runs once, in a transaction that also records the migration.
     case whole(@Sendable (SqliteDatabase) throws -> Void)
-    /// Receives the result of the previous batch, and returns nil after the last batch.
+    /// Runs in batches. The closure receives the result of the previous batch, and returns nil after the last batch.
     case batches(@Sendable (SqliteDatabase, Int?) throws -> Int?)
   }
 

@@ -53,7 +53,8 @@ public struct Migrations: Sendable {
     public let name: String
     /// The migration's index among all migrations, from 0.
     public let position: Int
-    /// The number of this migration's batches that this call has committed; 0 when a migration starts or resumes.
+    /// The number of this migration's batches that the present call of `apply` has committed; 0 when a migration starts
+    /// or resumes.
     public let batch: Int
 
     package init(name: String, position: Int, batch: Int) {
@@ -197,7 +198,8 @@ public struct Migrations: Sendable {
       progress: progress)
   }
 
-  /// Throws `.schema(.mismatch)` if the database has run other, additional or differently ordered migrations.
+  /// Throws `.schema(.mismatch)` if the database has run migrations that this list does not contain, or has run them in
+  /// another order.
   package func checkIsNotNewer(_ records: [MigrationRecord]) throws {
     try check(records)
     guard records.count > all.count else { return }
@@ -205,8 +207,9 @@ public struct Migrations: Sendable {
       "the database belongs to a newer program: it has run migration \(records[all.count].name)")
   }
 
-  /// Throws `.schema(.mismatch)` if the database has run other migrations, or the same migrations in another order. The
-  /// database is allowed to have run additional migrations.
+  /// Throws `.schema(.mismatch)` unless the migrations that the database has run are the first migrations of this list,
+  /// with the same names, contents and order. The database is allowed to have run additional migrations after all
+  /// migrations of this list.
   private func check(_ records: [MigrationRecord]) throws {
     for (record, migration) in zip(records, all) {
       guard record.name.isExactly(migration.name) else {
@@ -238,7 +241,7 @@ public struct Migrations: Sendable {
 
 extension Migration {
   /// Returns the error with the migration's name in its message. If Swift code of an earlier migration might have
-  /// created the column or table of the error, the message says so.
+  /// created the column or table that the error names, the message says so.
   package func failure(_ error: any Error, after earlier: ArraySlice<Migration> = []) -> any Error {
     guard var error = error as? SqlError else { return error }
     error.message = "migration \(name): \(error.message)"

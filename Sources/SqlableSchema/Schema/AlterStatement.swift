@@ -12,8 +12,8 @@ import SqlableCore
 ///
 /// SQLite renames the table or column in indexes, triggers and views too. Only tables in the database's own file are
 /// changed. A missing table or column throws. Dropping a column throws if a key, an index, a constraint, a trigger or a
-/// view contains the column, and `.misuse` before SQLite 3.35. For the changes that SQLite can't make, such as another
-/// type, use a ``SchemaPlan``. `Bicycle.addColumn(_:)` adds a column.
+/// view contains the column. Before SQLite 3.35, dropping a column throws `.misuse`. For the changes that SQLite can't
+/// make, such as another type, use a ``SchemaPlan``. `Bicycle.addColumn(_:)` adds a column.
 public struct AlterStatement: Sendable, Hashable, Codable {
   /// A change of a table.
   public enum Change: Sendable, Hashable, Codable {

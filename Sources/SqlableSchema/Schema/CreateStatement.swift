@@ -23,8 +23,9 @@ public struct CreateStatement: Sendable, Hashable {
 
   /// Returns the statement with IF NOT EXISTS, which ignores an existing object: `CREATE TABLE IF NOT EXISTS`.
   ///
-  /// The statement does not compare the existing object with the model. SQLite has no such form of ADD COLUMN, and an
-  /// existing table's full-text index would have to be filled: for both, the statement then throws `.misuse`.
+  /// The statement does not compare the existing object with the model. ADD COLUMN has no such form, so running the
+  /// statement throws `.misuse`. Creating a table with a separate full-text index also throws `.misuse`, because the
+  /// index of an existing table would have to be filled; use `db.createTable(_:)` instead.
   public func ifNotExists() -> CreateStatement {
     var statement = self
     statement.isLenient = true
@@ -119,8 +120,8 @@ extension Sqlable {
   /// ```
   ///
   /// Existing rows get the column's default, or NULL. Running the statement throws `.schema(.mismatch)` for a column
-  /// that SQLite can't add: a key, a unique or stored generated column, a column with a computed default, and one that
-  /// can't be NULL and has no default. `table` names another table with the model's layout.
+  /// that SQLite can't add: a key, a unique or stored generated column, a column with a computed default, and a NOT
+  /// NULL column without a default. `table` names another table with the model's layout.
   public static func addColumn(_ column: any ColumnConvertible, toTable table: String? = nil) -> CreateStatement {
     CreateStatement(.column(ColumnReference(column.column)), of: TableInfo.unchecked(Self.self), named: table)
   }

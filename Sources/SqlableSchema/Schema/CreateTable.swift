@@ -23,9 +23,9 @@ extension SqliteDatabase {
   /// Throws `.misuse` for a model that contradicts itself, and `.schema(.mismatch)` if the name of an index is taken.
   /// An error leaves the database unchanged.
   ///
-  /// A new full-text index is filled from the existing rows. The index is rebuilt if it or one of its triggers differs
-  /// from the model's. A model's table that is itself a full-text table can't be changed: if the table differs from the
-  /// model, the method throws `.schema(.mismatch)`.
+  /// A new full-text index is filled from the existing rows. The index is rebuilt if the index or one of its triggers
+  /// differs from the model. A model's table that is itself a full-text table can't be changed: if the table differs
+  /// from the model, the method throws `.schema(.mismatch)`.
   @discardableResult
   public func createTable<Model: Sqlable>(_ model: Model.Type) throws -> SchemaChange {
     try createTable(TableInfo.of(model).declared)
@@ -184,11 +184,11 @@ public struct SchemaChange: Sendable, Hashable {
   public internal(set) var addedColumns: [String] = []
   /// The indexes that were created.
   public internal(set) var addedIndexes: [String] = []
-  /// The triggers of a schema that were created.
+  /// The schema's triggers that were created.
   public internal(set) var addedTriggers: [String] = []
 
-  /// True if the full-text index was created or rebuilt. It is rebuilt if the index differs from the model, or if one
-  /// of its triggers is missing or differs.
+  /// True if the full-text index was created or rebuilt. An index is rebuilt if the index differs from the model, or if
+  /// one of its triggers is missing or differs.
   public internal(set) var builtFullText = false
 
   init(table: String) { self.table = table }

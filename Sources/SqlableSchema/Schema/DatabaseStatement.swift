@@ -9,10 +9,10 @@ import SqlableCore
 /// try DatabaseStatement.attach(path, as: "archive").run(db)      // ATTACH ? AS "archive"
 /// ```
 ///
-/// SQLite refuses VACUUM and DETACH inside a transaction; a pool runs them outside of one. On a pool, ATTACH throws
-/// `.misuse`: list the file in ``Configuration/attached``, or use `withWriter`. A cluster refuses VACUUM, ATTACH and
-/// DETACH. Running the statement throws the errors of its SQL, and `.misuse` for an empty name or path, or one with a
-/// NUL byte.
+/// SQLite refuses VACUUM and DETACH inside a transaction; a pool runs them outside of a transaction. On a pool, ATTACH
+/// throws `.misuse`: list the file in ``Configuration/attached``, or use `withWriter`. A cluster refuses VACUUM, ATTACH
+/// and DETACH. Running the statement throws the errors of its SQL. An empty name or path throws `.misuse`, and so does
+/// a name or path with a NUL byte.
 public struct DatabaseStatement: Sendable, Hashable, Codable {
   private enum Form: Hashable, Codable {
     case vacuum
@@ -31,13 +31,13 @@ public struct DatabaseStatement: Sendable, Hashable, Codable {
   /// Writes a copy without free pages into a new file. A file with content at the path throws `.other`.
   public static func vacuum(into path: String) -> DatabaseStatement { DatabaseStatement(form: .vacuumInto(path)) }
 
-  /// Collects the statistics with which SQLite chooses indexes: of a table or index, or of all tables.
+  /// Collects statistics of a table or index, or of all tables. SQLite uses the statistics to choose indexes.
   public static func analyze(_ name: String? = nil) -> DatabaseStatement { DatabaseStatement(form: .analyze(name)) }
 
   /// Rebuilds an index, the indexes of a table, or all indexes: for example after a change of a ``Collation``.
   public static func reindex(_ name: String? = nil) -> DatabaseStatement { DatabaseStatement(form: .reindex(name)) }
 
-  /// Attaches another file to the handle, whose tables then have the prefix `name`.
+  /// Attaches another file to the handle. In SQL, the prefix `name` refers to the tables of the attached file.
   public static func attach(_ path: String, as name: String) -> DatabaseStatement {
     DatabaseStatement(form: .attach(path, name: name))
   }

@@ -9,14 +9,14 @@ import SqlableCore
 /// try db.transaction { db in for step in steps { try step.run(db) } }
 /// ```
 ///
-/// The description is the SQL of the first text, or a comment with the error if the statement can't be run. All texts
-/// of a statement run in one transaction, on a handle, a pool or a remote database. Clients can't send these statements
-/// as documents.
+/// `description` is the first SQL text of the statement, or a comment with the error if the statement can't be run. All
+/// texts of a statement run in one transaction, on a handle, a pool or a remote database. Clients can't send these
+/// statements as documents.
 public protocol DefinitionStatement: Runnable, Hashable where Output == Void {
   /// Returns the SQL texts in the order in which they run. Throws if the statement can't be run.
   ///
-  /// - Parameter db: The handle that runs the texts, for literals from which its SQLite reads exact numbers; nil for
-  ///   the shortest literals.
+  /// - Parameter db: The handle that runs the texts, whose SQLite version determines how numbers are written as exact
+  ///   literals; nil for the shortest literals.
   func texts(for db: SqliteDatabase?) throws -> [String]
 }
 

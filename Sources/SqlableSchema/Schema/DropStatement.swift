@@ -12,9 +12,9 @@ import SqlableCore
 /// in attached files stay.
 ///
 /// Dropping a missing object throws an error, unless the statement uses ``ifExists()``. If foreign keys are enforced,
-/// SQLite first deletes the table's rows, with all ON DELETE actions: CASCADE also deletes the rows that refer to them.
-/// Without an action, such rows throw `.constraint(.foreignKey)`. Observers are not notified of the rows that are
-/// deleted with a table. A rollback of the transaction restores the table.
+/// SQLite first deletes the table's rows, with all ON DELETE actions: CASCADE also deletes the rows that refer to the
+/// deleted rows. Without an action, rows that refer to deleted rows throw `.constraint(.foreignKey)`. Observers are not
+/// notified of the rows that are deleted with a table. A rollback of the transaction restores the table.
 public struct DropStatement: Sendable, Hashable, Codable {
   /// The kinds of objects that can be dropped.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {

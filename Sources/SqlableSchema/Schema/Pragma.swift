@@ -8,9 +8,9 @@ import SqlableCore
 /// let mode = try Pragma<String>("journal_mode").run(db)             // "wal"
 /// ```
 ///
-/// Running a pragma reads its value. SQLite ignores an unknown pragma without an error; reading one throws `.misuse`. A
-/// value of another type throws `.decoding`. A pool runs pragmas on its writer, outside a transaction, and reopens the
-/// writer afterwards: a setting of the connection ends with the call. For a setting of all handles, use
+/// Running a pragma reads its value. SQLite ignores an unknown pragma without an error. Reading such a pragma throws
+/// `.misuse`. A value of another type throws `.decoding`. A pool runs pragmas on its writer, outside a transaction, and
+/// reopens the writer afterwards: a setting of the connection ends with the call. For a setting of all handles, use
 /// ``Configuration``. A cluster accepts only pragmas of the whole database.
 public struct Pragma<Value: SqlValue>: Sendable, Hashable, Codable {
   public let name: String

@@ -68,7 +68,7 @@ public struct Schema: Sendable {
   /// try Schema(Person.self, Bicycle.self).create(db)     // CREATE TABLE "person" …; CREATE TABLE "bicycle" …
   /// ```
   ///
-  /// `create` accepts a handle or a pool, and has the errors of ``SqliteDatabase/createTables(of:)``. Blocks the
+  /// `create` accepts a handle or a pool, and throws the errors of ``SqliteDatabase/createTables(of:)``. Blocks the
   /// thread. In `async` code, use the overload for pools with `await`.
   @discardableResult
   public func create(
@@ -109,7 +109,7 @@ public struct Schema: Sendable {
   /// ```
   ///
   /// Call `verify` when a service starts. The database stays unchanged. ``differences(_:file:line:)-(SqlExecutor,_,_)``
-  /// returns the same differences, and harmless ones too.
+  /// returns the same differences, and harmless differences too.
   public func verify(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws {
     try Schema.check(differences(db, file: file, line: line))
   }
@@ -152,7 +152,7 @@ struct SchemaComparison: Runnable {
     try run(await .inMemory(schemaOf: transport))
   }
 
-  /// Returns the differences between a database and a model with the triggers of its table.
+  /// Returns the differences between a database and a model, including the triggers of the model's table.
   static func differences(
     of existing: DatabaseSchema, from info: TableInfo, with triggers: [DatabaseSchema.Trigger] = [],
     _ connection: Connection
@@ -194,7 +194,8 @@ struct SchemaComparison: Runnable {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns a column's default that is no constant of the column's type, if the model declares none; otherwise nil.
+  /// Returns a column's default that the model neither declares nor could declare; see `hasComputedDefault(for:)`. Nil
+  /// for a column without such a default.
   func foreignDefault(of column: String, besides model: DatabaseSchema.Table, _ info: TableInfo) -> SchemaText? {
     guard let existing = self[column: column], let value = existing.defaultValue, existing.generated == nil,
       let declared = model[column: column], declared.defaultValue == nil, declared.generated == nil,
@@ -251,7 +252,8 @@ extension DatabaseSchema {
 }
 
 extension Connection {
-  /// True if a database's view equals a model's. Without a column list, the query must return the same names.
+  /// True if a database's view equals a model's. If the database's view has no column list, its query must return the
+  /// column names of the model.
   func isSame(_ view: DatabaseSchema.View, as model: DatabaseSchema.View) -> Bool {
     if view.sql == model.sql { return true }
     guard let viewParts = view.parts, let modelParts = model.parts, viewParts.columns == nil,

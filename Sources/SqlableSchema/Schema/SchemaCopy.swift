@@ -5,7 +5,8 @@ import SqlableCore
 package struct SchemaCopy {
   package let connection: Connection
 
-  /// - Parameter isFileOnly: True to copy triggers but not temporary objects; false for the reverse.
+  /// - Parameter isFileOnly: True to copy the objects of the file, including its triggers. False to copy temporary
+  ///   objects too, but no triggers.
   package init(of original: Connection, functions: FunctionRegistry?, isFileOnly: Bool = false) throws {
     connection = try Connection(
       path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, label: original.label,
@@ -30,7 +31,7 @@ package struct SchemaCopy {
     // Virtual tables come first, because creating a virtual table also creates its shadow tables.
     let statements = virtual + ordinary
     for statement in statements {
-      // Ignore failures, such as a missing module or an existing shadow table. The plan does not scan such a table.
+      // Ignore failures: a shadow table might exist already, and the copy lacks a table whose module is missing.
       _ = try? connection.pragma(statement)
     }
     try copyStatistics(from: original)

@@ -36,7 +36,7 @@ extension DatabaseSchema {
     from info: TableInfo, with triggers: [Trigger], _ connection: Connection
   ) throws -> [SchemaDrift] {
     var differences = try SchemaComparison.differences(of: self, from: info, with: triggers, connection).filter {
-      // The full-text index and its triggers are built separately.
+      // The full-text index and its triggers are built separately, so they are not compared here.
       $0.table.isSameName(as: info.name)
         && ($0.kind != .trigger || triggers.map(\.name).contains(where: ($0.name ?? "").isSameName))
     }

@@ -77,7 +77,8 @@ extension SchemaText {
 }
 
 extension DatabaseSchema.Column {
-  /// True if no constant of a model's column of a type is the default of the table's column.
+  /// True if the column has a default that a model's column of this type can't declare: an expression other than a
+  /// constant, or a constant that the type can't store.
   func hasComputedDefault(for type: ColumnType) -> Bool {
     guard let defaultValue, !defaultValue.isBlob else { return false }
     return storedDefault.map { !type.stores($0) } ?? true
@@ -85,7 +86,8 @@ extension DatabaseSchema.Column {
 }
 
 extension DatabaseSchema.ForeignKey {
-  /// True if both foreign keys reference the same columns, by default the parent's primary key.
+  /// True if the two foreign keys reference the same columns. A foreign key without columns references the parent's
+  /// primary key.
   func isSame(as other: DatabaseSchema.ForeignKey, in schema: DatabaseSchema?) -> Bool {
     if self == other { return true }
     var (foreignKey, other) = (self, other)

@@ -17,7 +17,7 @@ public struct FullTextQuery: Sendable, Hashable {
   public let rawValue: String
   let columns: [Column]
   private let kind: Kind
-  /// The maximum number of symbols on FTS5's parser stack.
+  /// The greatest number of symbols on the stack of FTS5's parser while the parser reads this query.
   private let stack: Int
   let failure: SqlError?
 

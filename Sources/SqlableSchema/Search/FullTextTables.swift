@@ -46,7 +46,8 @@ extension SqliteDatabase {
       try execute(SQL(verbatim: sql))
     }
     for trigger in triggers { try execute(SQL(verbatim: trigger.sql)) }
-    // An index without its triggers might have missed changes, or be left over from a dropped table.
+    // An index without its triggers might have missed changes, or be left over from a dropped table. So the index is
+    // rebuilt.
     if !isNewTable || current != nil { try run("rebuild", on: table) }
     return true
   }

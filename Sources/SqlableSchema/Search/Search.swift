@@ -134,7 +134,7 @@ extension FullTextTable {
         throw SqlError.invalidStatement("the weight of a column must be from 0 to 1,000,000")
           .at(table: name, column: column.column.name)
       }
-      // FTS5 does not parse exponents.
+      // FTS5 does not parse exponents, so weights are written with decimal places.
       let parts = Int((weight * 1_000_000).rounded()).quotientAndRemainder(dividingBy: 1_000_000)
       numbers[try position(of: column.column)] = "\(parts.quotient).\(String(1_000_000 + parts.remainder).dropFirst())"
     }

@@ -10,7 +10,8 @@ import SqlableCore
 /// - A writer locks the queue, then the turn, then unlocks the queue.
 /// - So one writer at a time waits for the turn. The other writers wait for the queue in the order in which they
 ///   arrived.
-/// - For two milliseconds, a pool can retake the turn without queueing. Then its writer queues like the others.
+/// - For two milliseconds after a pool got the turn, the pool can retake the turn without queueing. Then its writer
+///   queues like the others.
 ///
 /// The lock provides only fairness; SQLite's locks protect the data. If the file can't be opened or was deleted, pools
 /// write without taking turns. A pool holds the turn until a commit has returned, and during the checkpoint of a
@@ -47,7 +48,7 @@ final class FairWriterLock: Sendable {
     var isPublished = false
     /// The time until which this pool can retake the turn without queueing.
     var turnEnd: ContinuousClock.Instant?
-    /// The queueing thread's position. When a writer stops waiting, the thread stays for the next writer.
+    /// The queueing thread's position. When a writer stops waiting, the thread stays in the queue for the next writer.
     var position = QueuePosition.notQueued
     var isWanted = false
     /// The value of ``GateFile/lastWait`` when `beginLookingForHandles` was called.
@@ -64,7 +65,7 @@ final class FairWriterLock: Sendable {
     case waits
   }
 
-  /// Creates the lock for the database at a path, as SQLite resolved the path. The first write opens the lock file.
+  /// Creates the lock for a database. `path` is the path that SQLite has resolved. The first write opens the lock file.
   init(besideFileAt path: String, label: String?) {
     self.path = path
     self.label = label
@@ -128,7 +129,7 @@ final class FairWriterLock: Sendable {
   /// True if this pool's turn is over its time limit and a handle waits for SQLite's lock.
   var isHandleWaiting: Bool { mustYield { file, lastWait in file.lastWait != lastWait } }
 
-  /// True if another pool waits for this pool's turn, or a handle for SQLite's lock.
+  /// True if another pool waits for this pool's turn, or if a handle waits for SQLite's lock.
   var delaysOthers: Bool {
     guard !isForked else { return false }
     return state.withLock { state in
@@ -257,8 +258,8 @@ final class FairWriterLock: Sendable {
 
   // MARK: The file
 
-  /// Ensures that the open file is still at the path, because other pools lock the file at the path. Otherwise opens
-  /// that file.
+  /// Ensures that the open lock file is still at its path, because other pools lock the file at the path. If another
+  /// file is there, opens the other file.
   private func findFile(_ state: inout State, at now: ContinuousClock.Instant, again: Bool = false) {
     guard state.position == .notQueued, !state.hasTurn else { return }
     if !again, let lastChecked = state.lastChecked, now - lastChecked < FairWriterLock.checkInterval { return }

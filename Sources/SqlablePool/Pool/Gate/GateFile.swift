@@ -2,8 +2,8 @@ import Glibc
 import SqlableCore
 import Synchronization
 
-/// A file beside a database. Pools of several processes lock its bytes to take turns. The file is empty unless a pool
-/// that holds its turn for a long time publishes a record.
+/// A file beside a database. To take turns, pools of several processes lock bytes of this file. The file is empty
+/// unless a pool that holds its turn for a long time publishes a record.
 ///
 /// The locks are open file description locks (`F_OFD_SETLK`). These locks work between two pools of one process and
 /// between processes. Closing another descriptor does not release these locks. The kernel releases the locks of a
@@ -80,7 +80,7 @@ final class GateFile: Sendable {
   }
 
   /// True if a handle outside a pool has waited for SQLite's lock in the last second. While waiting, a handle sets the
-  /// access time every few milliseconds.
+  /// access time of the gate file every few milliseconds.
   var hasRecentWait: Bool {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
@@ -101,7 +101,7 @@ final class GateFile: Sendable {
     return control(command, &lock)
   }
 
-  /// Makes the system call, and repeats the call if a signal interrupts it.
+  /// Calls `fcntl`, and repeats the call if a signal interrupts it. Returns true if the call succeeded.
   private func control(_ command: Int32, _ lock: inout flock) -> Bool {
     var result: Int32
     repeat { result = fcntl(descriptor, command, &lock) } while result != 0 && errno == EINTR && !isForked
@@ -124,7 +124,7 @@ final class GateFile: Sendable {
 
   // MARK: The file
 
-  /// Distinguishes the open file from another file that replaced it at the path.
+  /// The identity of the open file, which differs from that of another file at the same path.
   private struct Identity: Equatable {
     let device: dev_t
     let inode: ino_t
@@ -174,7 +174,8 @@ final class GateFile: Sendable {
     }
   }
 
-  /// Gives the file the database's owner and mode, which the umask might have reduced, as SQLite does for the WAL.
+  /// Gives the file the owner and the mode of the database, as SQLite does for the WAL. The umask might have removed
+  /// permissions when the file was created.
   private static func share(_ descriptor: Int32, like database: stat) {
     if geteuid() == 0 { _ = fchown(descriptor, database.st_uid, database.st_gid) }
     _ = fchmod(descriptor, database.st_mode & 0o666)

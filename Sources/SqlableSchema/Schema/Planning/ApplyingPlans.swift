@@ -176,7 +176,8 @@ extension SqlError {
 }
 
 extension Connection {
-  /// Calls `body` without enforcing foreign keys, even in a transaction. Returns true if they were enforced before.
+  /// Calls `body` without enforcing foreign keys, even in a transaction. Returns true if foreign keys were enforced
+  /// before.
   @discardableResult
   func withoutForeignKeys(_ body: () throws -> Void) throws -> Bool {
     let isEnforcing = try pragma("PRAGMA foreign_keys") == "1"
@@ -266,7 +267,7 @@ extension Connection {
 
   fileprivate func run(_ statement: SchemaPlan.Statement, _ progress: (Int) -> Void) throws {
     guard let copy = statement.copy else { return try run(statement.sql, statement.values) }
-    // Copying in batches allows progress reports. Rowid order is free, because SQLite stores rows in this order.
+    // Copying in batches allows progress reports. SQLite stores rows in rowid order, so this order needs no sorting.
     var (last, copied): (Int64?, Int) = (nil, 0)
     while true {
       let after = last.map { " WHERE \(copy.rowid) > \($0)" } ?? ""

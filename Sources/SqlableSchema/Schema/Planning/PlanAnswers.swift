@@ -51,9 +51,9 @@ extension SchemaPlanner {
 
     /// Returns the old and new names of the columns to rename in a table.
     ///
-    /// The model might still declare a column with the old name. Such a column is renamed only if its entry names the
-    /// table, or if another column gets the old name. An entry without a table might refer to another table. Throws
-    /// `.misuse` for renames in a circle, because the table looks the same before and after such renames.
+    /// A column whose old name the model still declares is renamed only in two cases: the column's entry names the
+    /// table, or another column gets the old name. Otherwise the entry might refer to another table. Throws `.misuse`
+    /// for renames in a circle, because the table looks the same before and after such renames.
     func renames(of table: TableInfo, _ existing: DatabaseSchema.Table) throws -> [(old: String, new: String)] {
       var renames: [(old: String, new: String)] = []
       for column in existing.columns {

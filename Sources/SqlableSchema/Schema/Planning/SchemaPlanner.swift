@@ -104,14 +104,15 @@ struct SchemaPlanner {
         fullTextDrops(of: table, existing) + [rename]))
   }
 
-  /// Returns the statements that drop the old name's full-text index. `buildFullText(of:)` later builds the new one.
+  /// Returns the statements that drop the full-text index of the table's old name. `buildFullText(of:)` later builds
+  /// the index of the new name.
   private func fullTextDrops(of table: TableInfo, _ existing: DatabaseSchema.Table) -> [SchemaPlan.Statement] {
     guard let old = table.named(existing.name).fullText, old.isExternal, old.name != table.fullText?.name,
       changed[table: old.name] != nil
     else { return [] }
     let names = FullTextDefinition(old).triggers().map(\.name)
     let triggers = existing.triggers.map(\.name).filter { trigger in names.contains { $0.isSameName(as: trigger) } }
-    // If none of the index's triggers exists, this table is not the index, and only has the index's name.
+    // Without any trigger of the index, the table `old.name` is not the index, although it has the index's name.
     guard !triggers.isEmpty else { return [] }
     return (triggers.map { "DROP TRIGGER \($0.quotedName)" } + ["DROP TABLE \(old.quotedName)"]).map { .init($0) }
   }
@@ -263,8 +264,8 @@ struct SchemaPlanner {
 
   /// Adds questions about columns that might have been renamed.
   ///
-  /// An extra column might be an added column under its old name, if both have the same type. The plan asks if extra
-  /// columns are dropped, or if inserts would fail without a value for the extra column. The plan also asks if
+  /// An extra column might be an added column under its old name, if the two columns have the same type. The plan asks
+  /// if extra columns are dropped, or if inserts would fail without a value for the extra column. The plan also asks if
   /// `renamed` gives the added column's name to a missing column. If the model still has a column, the plan asks when
   /// the column's entry in `renamed` names an added column. An entry without a table might refer to another table.
   private mutating func ask(

@@ -75,7 +75,8 @@ struct TableChange {
       rows: readsRows ? try rowCount : 0, diagnoses: diagnoses)
   }
 
-  /// The model's indexes that still have a former name, such as the name before a rename, with the old and new names.
+  /// The model's indexes that have another name in the database, such as the name from before a rename: the old name
+  /// and the model's name of each index.
   var formerIndexes: [(old: String, new: String)] {
     let columns = planner.formerColumns[table.name.foldedName] ?? [:]
     let tables = planner.formerNames(of: table)
@@ -121,8 +122,8 @@ struct TableChange {
   /// Returns the undeclared columns that might be the new column under its former name.
   func formerNames(of column: Column) -> [String] { existing.formerNames(of: column.name, in: model) }
 
-  /// Returns the program's value for rows without a value; nil if SQLite chooses. Throws if the column's type can't
-  /// store the value.
+  /// Returns the value of `filling` for rows without a value in the column; nil if `filling` does not contain the
+  /// column. Throws if the column's type can't store the value.
   func filling(of column: Column) throws -> DatabaseValue? {
     guard let fill = SchemaPlanner.Answers.entry(planner.answers.filling, table.name, column.name) else { return nil }
     let value = try fill.databaseValue(in: column.type).checked()
@@ -132,7 +133,7 @@ struct TableChange {
     return value
   }
 
-  /// True if the plan drops an object that no model declares.
+  /// True if the difference is an object that no model declares and that the plan drops.
   private func drops(_ difference: SchemaDifference) -> Bool {
     guard difference.isExtra else { return false }
     return switch difference.kind {

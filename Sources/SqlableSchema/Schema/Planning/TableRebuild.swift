@@ -84,7 +84,7 @@ struct TableRebuild {
     return copied
   }
 
-  /// The indexes of the model, and the table's other indexes that stay.
+  /// The indexes of the model, and the undeclared indexes that the rebuilt table keeps.
   private func indexes() throws -> [String] {
     let declaredIndexes = try table.indexes.map { try TableDefinition(table).create($0, for: connection) }
     let names = table.indexes.map { $0.name(in: table) } + change.formerIndexes.map(\.old)
@@ -153,7 +153,7 @@ struct TableRebuild {
       }
     }
     if table.keyIsRowid, !existing.keyIsRowid, let key = existing[column: table.columns[table.key[0]].name] {
-      // SQLite would replace NULL by new ids.
+      // In an integer key, SQLite would replace NULL by a new id.
       diagnoses.append(
         .init(
           column: key.name, fault: "have no value",
@@ -181,11 +181,11 @@ extension ColumnType {
     }
   }
 
-  /// True if the stored number counts smaller units than the value, such as 1234 for 12.34.
+  /// True if the column stores a whole number of smaller units: 1234 for the decimal 12.34, or milliseconds for a date.
   fileprivate var countsUnits: Bool { scale ?? 0 > 0 || base == .date(.unixMilliseconds) }
 
   /// Returns a condition that selects the values that are not dates in ISO 8601. The condition also selects a few dates
-  /// that the library can read, such as one with the zone +20:00.
+  /// that the library can read, such as a date with the zone +20:00.
   private func unreadableDate(_ column: String, assumingUTC: Bool) -> String {
     let (two, length) = ("[0-9][0-9]", "length(\(column))")
     let (day, hour, minute) = ("\(two)\(two)-\(two)-\(two)", "[01][0-9]", "[0-5][0-9]")
@@ -218,7 +218,8 @@ extension ColumnType {
     case .date(.iso8601AssumingUTC), .date(.sqliteText): return unreadableDate(column, assumingUTC: true)
     case .date(.unixSeconds):
       let number = "CAST(\(column) AS NUMERIC)"
-      // A date is a Double; 2⁶³ - 1024 is the highest 64-bit integer that a Double represents exactly.
+      // A date is read as a Double. An integer is unreadable if no Double represents it exactly; 2⁶³ - 1024 is the
+      // highest 64-bit integer with an exact Double.
       return "typeof(\(number)) = 'integer'"
         + " AND (\(number) > 9223372036854774784 OR CAST(CAST(\(number) AS REAL) AS INTEGER) <> \(number))"
     default: return nil

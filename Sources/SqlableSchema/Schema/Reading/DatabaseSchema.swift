@@ -144,7 +144,7 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
 
   /// Returns the table with a name, compared by SQLite's rules; nil if no table has this name.
   public subscript(table name: String) -> Table? {
-    // Tables that were read from a database are sorted, so most are found without a search of all.
+    // Tables that were read from a database are sorted, so a binary search finds most of them.
     var (low, high) = (0, tables.count)
     while low < high {
       let middle = (low + high) / 2

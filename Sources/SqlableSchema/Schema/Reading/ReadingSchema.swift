@@ -74,13 +74,13 @@ extension Connection {
     Dictionary(grouping: try rows(SchemaReading().sql).map { SchemaRow($0) }, by: \.table.foldedName)
   }
 
-  /// - Parameter names: The folded names of tables; nil for all tables.
+  /// - Parameter names: The folded names of the tables and views to return; nil for all tables and views.
   func schema(of names: Set<[UInt8]>? = nil) throws -> DatabaseSchema {
     let rows = try self.rows(SchemaReading().sql).filter { names?.contains($0[2].foldedName) != false }
     return try DatabaseSchema(rows.map { SchemaRow($0) })
   }
 
-  /// Returns the schema of one table or view, on a connection without a collation of the program.
+  /// Returns the schema of one table or view. The connection must have SQLite's own NOCASE collation.
   func schema(ofTable name: String) throws -> DatabaseSchema {
     let rows = try rows(SchemaReading().sql + " AND tbl_name = \(name.quotedText) COLLATE NOCASE")
     return try DatabaseSchema(rows.map { SchemaRow($0) })
@@ -105,7 +105,7 @@ extension DatabaseSchema {
     for row in ordinary where row.type == "table" && !shadows.contains(row.name.foldedName) {
       tablePositions[row.name.foldedName] = tables.count
       var table = try row.reading { try $0.table() }
-      // In a schema table that was edited by hand, the text can contain another name.
+      // In a schema table that was edited by hand, the CREATE statement can contain another name than the row.
       table.name = row.name
       tables.append(table)
     }
@@ -130,7 +130,8 @@ extension DatabaseSchema {
     sort()
   }
 
-  /// Replaces a table or view by that of another schema, which has no other one; removes it if there is none.
+  /// Replaces the table or view of this name by the tables and views of `schema`, which contains nothing else. If
+  /// `schema` is empty, only removes the table or view.
   mutating func replace(_ name: String, with schema: DatabaseSchema) {
     tables.removeAll { $0.name.isSameName(as: name) }
     views.removeAll { $0.name.isSameName(as: name) }

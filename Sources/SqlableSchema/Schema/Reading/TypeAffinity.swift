@@ -15,7 +15,7 @@ package enum TypeAffinity: Hashable {
 
   /// True if two declared types are interchangeable in ordinary tables.
   ///
-  /// A Boolean type counts as INTEGER. Other NUMERIC columns are different from INTEGER, because they can contain
+  /// A Boolean type is treated as INTEGER. Other NUMERIC columns are different from INTEGER, because they can contain
   /// fractions. A model's integers, such as cents, contain no fractions.
   package static func isSame(_ left: String, _ right: String) -> Bool {
     func affinity(_ type: String) -> TypeAffinity {

@@ -22,7 +22,7 @@ extension Int {
 extension Duration {
   /// The duration as text for people, in one or two units: `59 s`, `1 min 30 s`, `2 h 5 min`.
   ///
-  /// A part of a second counts as a second.
+  /// A part of a second is rounded up to a second.
   var text: String {
     let seconds = Int(clamping: components.seconds) + (components.attoseconds > 0 ? 1 : 0)
     return switch seconds {

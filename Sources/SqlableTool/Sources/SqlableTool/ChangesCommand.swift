@@ -46,7 +46,8 @@ struct ChangesCommand: ParsableCommand {
 
   func run() throws {
     let reader = LogReader()
-    // The call can repeat its closure, which then continues after the changes that are already printed.
+    // `withReadOnlyDatabase` can call its closure again. The second call continues after the changes that are already
+    // printed.
     var position = since
     var isStarted = false
     func start(_ db: SqliteDatabase) throws {
@@ -92,7 +93,7 @@ struct ChangesCommand: ParsableCommand {
       guard change.change == .update, let old, let new else {
         return (new ?? old).map { "\(column.visible): \($0.literal.visible)" }
       }
-      // Of an update, the key and the changed values.
+      // An update is printed with the key and the changed values only.
       if old != new { return "\(column.visible): \(old.literal.visible) → \(new.literal.visible)" }
       return change.key.contains(column) ? "\(column.visible): \(new.literal.visible)" : nil
     }

@@ -71,7 +71,7 @@ struct ClusterMembersCommand: AsyncParsableCommand {
   }
 }
 
-/// `2=spare`
+/// The assignment of a role to a node: `2=spare`.
 struct Assignment {
   let node: UInt64
   let role: String

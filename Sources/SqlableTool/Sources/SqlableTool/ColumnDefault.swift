@@ -60,7 +60,7 @@ extension ValueType {
       real.isFinite ? "\(real)" : real < 0 ? "-Double.infinity" : "Double.infinity"
     case (.real(let real), "INTEGER"): Int64(exactly: real).flatMap { literal(.integer($0)) }
     case (.text(let text), "TEXT"): text.swiftLiteral
-    // SQLite converts such a text to a number.
+    // In a column of numbers, SQLite converts a text that looks like a number to this number.
     case (.text(let text), "INTEGER"): Int64(text).flatMap { literal(.integer($0)) }
     case (.text(let text), "REAL"): Double(text).flatMap { literal(.real($0)) }
     case (.blob(let data), "BLOB"):

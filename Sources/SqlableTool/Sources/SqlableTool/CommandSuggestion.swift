@@ -13,7 +13,7 @@ struct CommandSuggestion {
     let names = command.configuration.subcommands.compactMap { $0.configuration.commandName }
     guard let word = rest.first, !word.hasPrefix("-"), !names.isEmpty else { return nil }
     let match = word.mostSimilar(in: names + (command == root ? ["help"] : []))
-    // The arguments of a default subcommand are addresses, host:port.
+    // The arguments of a default subcommand are addresses, host:port. Such an argument is not a misspelled subcommand.
     if command.configuration.defaultSubcommand != nil, match == nil || word.contains(":") { return nil }
     return CommandSuggestion("unknown subcommand '\(word.visible)'", match, root.usageString(for: command), path)
   }

@@ -87,7 +87,7 @@ struct ExplainCommand: ParsableCommand {
   }
 }
 
-/// `tenant=7`
+/// The value of a parameter: `tenant=7`.
 struct ParameterArgument {
   let name: String
   let value: DatabaseValue
@@ -101,7 +101,7 @@ struct ParameterArgument {
   }
 }
 
-/// `car.sold_at=date.unixSeconds`
+/// The type of a column: `car.sold_at=date.unixSeconds`.
 struct ColumnArgument {
   let table: String
   let name: String

@@ -33,7 +33,8 @@ struct FileUsers {
     }
   }
 
-  /// Returns the descriptions of a lock on a byte range of the file with this suffix. SQLite defines the byte ranges.
+  /// Returns the descriptions of a lock on a byte range of a file. `ending` is the suffix of the file's path after the
+  /// database's path. SQLite defines the byte ranges.
   private static func meaning(_ ending: String, _ range: ClosedRange<Int>, isWriting: Bool) -> [String] {
     switch ending {
     case "-gate": return ["a pool's turn to write"]

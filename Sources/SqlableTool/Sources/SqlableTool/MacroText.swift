@@ -9,7 +9,7 @@ extension ModelText {
     if !model.options.isEmpty { arguments.append("options: [\(model.options.joined(separator: ", "))]") }
     let list = arguments.isEmpty ? "" : "(\(arguments.joined(separator: ", ")))"
     lines.append("@Sqlable\(list) \(access)struct \(model.typeName) {")
-    // The indexes are attributes, or a list if an index can't be an attribute.
+    // The indexes are written as attributes. If one index can't be an attribute, all indexes are written as a list.
     let names = model.indexes.map(\.property)
     let areAttributes = model.indexes.allSatisfy { $0.isAttribute(model.properties) } && Set(names).count == names.count
     for property in model.properties {

@@ -2,7 +2,7 @@ import Sqlable
 
 /// The source text of the generated models.
 struct ModelText {
-  /// `public ` or empty.
+  /// The access modifier of the declarations with a blank: `public `; or empty.
   let access: String
   var lines: [String] = []
 

@@ -13,7 +13,7 @@ struct NodeLog: Sendable {
 
   func write(_ text: String) {
     let time = Date.now.formatted(.iso8601)
-    // A statement can contain control characters.
+    // A statement can contain control characters, which the log escapes.
     Output.write("\(time) node \(node.id) \(text)".visible(keeping: []) + "\n", to: STDERR_FILENO)
   }
 

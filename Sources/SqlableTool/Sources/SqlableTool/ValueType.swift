@@ -74,10 +74,10 @@ extension ValueType {
   ///
   /// - Parameters:
   ///   - declared: The declared type.
-  ///   - refers: True if the column is part of a key or references a key. Such a column is not a truth value.
+  ///   - refers: True if the column is part of a key or references a key. The type of such a column is never Bool.
   ///   - hasOtherDefault: True if the column has a default other than 0 or 1.
   init(_ profile: ColumnProfile, declared: String, refers: Bool, hasOtherDefault: Bool) {
-    // ANY is a type of STRICT tables.
+    // In a STRICT table, the type ANY allows any value, like a column without a type.
     let declared = declared.uppercased() == "ANY" ? "" : declared
     // SQLite assigns the affinity NUMERIC to JSON, but programs store text in such columns.
     let affinity = declared.isJSONType ? Affinity.text : Affinity(of: declared)
