@@ -5,8 +5,8 @@
 /// let count = try dear.count().run(db)     // Int
 /// ```
 ///
-/// ``asSelect()`` returns the query of one row, for preparing, naming and decoding. A scalar query is encoded as this
-/// query, so decode a count as a `Select<Int>`.
+/// ``asSelect()`` returns the query as a `Select` of one row, which can be prepared, named and decoded. A scalar query
+/// is encoded as this `Select`, so decode a count as a `Select<Int>`.
 public struct ScalarQuery<Value: SelectOutput & Sendable>: SelectStatement, Sendable, Hashable {
   package let select: Select<Value>
 

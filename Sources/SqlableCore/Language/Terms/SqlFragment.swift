@@ -117,7 +117,8 @@ extension TypedExpression {
   /// let second = TypedExpression<Double?>(sql: "nth_value(\(Car.price), 2) OVER (ORDER BY \(Car.price))")
   /// ```
   ///
-  /// A date is read and compared as seconds since 1970. A decimal is read and compared as its number of units.
+  /// A date is read and compared as seconds since 1970. A decimal is read and compared as the stored integer: 1234 for
+  /// 12.34 in a column of scale 2.
   public init(sql fragment: SqlFragment) { expression = fragment.expression }
 }
 

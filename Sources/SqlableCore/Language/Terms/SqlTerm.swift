@@ -126,8 +126,8 @@ extension SqlExpression {
     combined(operation, with: operand(value, operation))
   }
 
-  /// Returns a value as the other operand of an operation. If this term is a decimal column, a whole factor becomes an
-  /// integer, and any other operand gets the column's scale.
+  /// Returns a value as the right operand of an operation with this term. In a product with a decimal column, a whole
+  /// number becomes an integer. In any other operation with a decimal column, the value gets the column's scale.
   func operand(_ value: any SqlValue, _ operation: BinaryOperator) -> SqlExpression {
     guard columnDefinition?.type.scale != nil, operation.takesDecimals else { return SqlExpression(value) }
     guard operation == .times else { return self.value(value) }
