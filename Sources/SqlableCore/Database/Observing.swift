@@ -40,7 +40,7 @@ public struct Registrations: Sendable {
 /// func report(_ database: some ObservedDatabase) { database.didFail = { error in print(error) } }
 /// ```
 public protocol ObservedDatabase: Sendable {
-  /// The observers, traces and functions of the database. Only the library uses them.
+  /// The observers, traces and functions of the database. Only the library uses this property.
   var registrations: Registrations { get }
 }
 
