@@ -97,7 +97,7 @@ package final class HandleObservation {
   /// Looks up the key positions of the observed tables, unless the schema is unchanged since the last lookup.
   ///
   /// Call at the start of every transaction, and before each write inside a transaction. Inside a transaction, looks
-  /// them up again only after a possible schema change or a change of the observed tables.
+  /// the positions up again only after a possible schema change or a change of the observed tables.
   func refreshKeys(isBeginning: Bool) throws {
     if isBeginning {
       isWatching = false
