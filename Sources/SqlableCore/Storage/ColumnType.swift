@@ -116,8 +116,8 @@ public struct ColumnType: Sendable, Hashable {
     /// True if SQLite compares the numbers as seconds since 1970.
     var isInSeconds: Bool { self == .unixSecondsWithFraction || self == .unixSeconds }
 
-    /// True if dates in this format can be compared with dates of the other format, and stored in the same column. A
-    /// function of the program returns dates in this format.
+    /// True if computed dates in this format, such as those of a registered function, can be compared with dates of the
+    /// other format, and stored in the same column.
     func canMix(with other: DateFormat) -> Bool {
       written == other.written || (isInSeconds && other.isInSeconds)
     }
