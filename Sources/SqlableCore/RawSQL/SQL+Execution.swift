@@ -176,7 +176,7 @@ extension SqliteDatabase {
             try body(ReadRow(statement))
             isAtRow = try statement.step()
           }
-          // The EXPLAIN of a write counts as a write until it is reset, and a savepoint can't end during a write.
+          // SQLite treats the EXPLAIN of a write as a write until a reset, and a savepoint can't end during a write.
           if !statement.isReadOnly { statement.rewind() }
         } catch {
           // Reset first, because a savepoint can't end while the statement writes.
