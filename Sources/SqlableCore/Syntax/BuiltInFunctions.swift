@@ -165,7 +165,8 @@ extension SqlExpression.Call.BuiltIn {
       package static var multipliesLengths: Traits { Traits(rawValue: 64) }
       /// The function can return a different result each time.
       package static var varies: Traits { Traits(rawValue: 128) }
-      /// A function of one argument in every SQLite version. A filter with this function needs only a row's values.
+      /// A function of one argument that every SQLite version has. A filter with this function can be evaluated from a
+      /// row's values alone.
       static var isElementary: Traits { Traits(rawValue: 256) }
     }
 

@@ -371,7 +371,7 @@ extension SelectQuery {
     return query
   }
 
-  /// Combines the query with another query. The other query's own parts stay together.
+  /// Combines the query with another query. The parts of `other` stay together.
   mutating func combine(_ operation: Compound.Operator, with other: SelectQuery) {
     guard other.clauses.continues(operation) else {
       return clauses.compounds.append(Compound(operation: operation, query: other.asPart))
