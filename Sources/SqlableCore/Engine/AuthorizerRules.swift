@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// The tables, columns and functions that a statement may use. SQLite's authorizer checks them at compilation.
+/// The tables, columns and functions that a statement may use. SQLite's authorizer checks the rules at compilation.
 package struct AuthorizerRules: Sendable, Hashable {
   /// SQLite's error code for an action that the rules do not allow.
   package static let errorCode = Int(SQLITE_AUTH)

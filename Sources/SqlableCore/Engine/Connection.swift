@@ -131,7 +131,8 @@ package final class Connection {
     kept.append(statement)
   }
 
-  /// Discards the statements in the caches and slots. Returns the slots, for the replacing connection.
+  /// Discards the statements in the caches and slots. Returns the slots, for the connection that replaces this
+  /// connection.
   func takeKept() -> [StatementSlot] {
     dropStatements()
     defer { kept = [] }
