@@ -71,7 +71,7 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
     self.position = position
   }
 
-  // Not inlined: loops over tokens are many, and none needs the speed.
+  // Not inlined, because many loops call this method, and no loop needs the speed.
   @inline(never)
   package mutating func next() -> SQLToken? {
     skipBlanks()
