@@ -59,7 +59,8 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
       text.append(SqlExpression { try value.checked() })
     }
 
-    /// Binds a value as a column stores it. For dates, a column's form can differ from the default.
+    /// Binds a value as a column stores it. A date column, for example, can have another storage format than the
+    /// default.
     ///
     /// ```swift
     /// SqlExpression(sql: "\(Visit.at) NOT BETWEEN \(start, as: Visit.at) AND \(end, as: Visit.at)")
