@@ -50,7 +50,8 @@ public final class DatabaseBlock: Sendable {
 }
 
 extension SqliteDatabase {
-  /// Blocks the database for other handles: calls on the parents and children of this handle wait until the block ends.
+  /// Blocks the database for other handles: calls on all other handles that descend from the same first handle wait
+  /// until the block ends.
   ///
   /// ```swift
   /// let block = try db.block()

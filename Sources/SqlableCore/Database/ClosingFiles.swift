@@ -115,7 +115,8 @@ extension SqliteDatabase {
     while !path.isEmpty, ContinuousClock.now < latest, isInUse(), !isCancelled() { usleep(20_000) }
   }
 
-  /// Copies the WAL into a writable, intact file, and deletes the WAL. Throws `.busy` if others have the file open.
+  /// Copies the WAL into a writable, intact file, and deletes the WAL. Throws `.busy` if another connection has the
+  /// file open.
   private func closeWAL() throws {
     guard !family.isOpenElsewhere else {
       throw SqlError(
@@ -128,7 +129,7 @@ extension SqliteDatabase {
         path: path, flags: SQLITE_OPEN_READWRITE, label: nil, cacheCapacity: 0, cipher: cipher)
       // The timeout is short because all calls on the file wait meanwhile.
       connection.setBusyTimeout(milliseconds: 250)
-      // In WAL mode every open connection locks the file, so exclusive locking fails while others are open.
+      // In WAL mode every open connection locks the file, so exclusive locking fails while another connection is open.
       try connection.pragma("PRAGMA locking_mode = EXCLUSIVE")
       try connection.pragma("BEGIN EXCLUSIVE")
       try connection.pragma("COMMIT")

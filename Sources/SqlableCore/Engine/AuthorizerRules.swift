@@ -112,7 +112,7 @@ package final class AuthorizedCaches {
     unrestricted?.removeAll()
   }
 
-  /// Records that another authorizer has replaced this one.
+  /// Records that another authorizer has replaced this authorizer.
   func noteRemoval() { isInstalled = false }
 }
 

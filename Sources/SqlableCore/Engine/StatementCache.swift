@@ -121,7 +121,7 @@ package final class StatementCache {
   private func forgetRecent() { state.recent.initialize(repeating: .none) }
 
   /// Caches a statement, and replaces an unused statement with the same hash. Does nothing if statements in use leave
-  /// no room, or if one of them has the same hash.
+  /// no room, or if a statement in use has the same hash.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
     let hash = KeyHash(value: hash)

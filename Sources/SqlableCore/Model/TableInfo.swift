@@ -253,7 +253,7 @@ package final class TableInfo: Sendable {
     return defect
   }
 
-  /// Throws `defect` if there is one.
+  /// Throws `defect` if the declarations have a defect.
   @inline(__always)
   package func checkDeclarations() throws {
     if !isSound.load(ordering: .relaxed) { try throwDefect() }

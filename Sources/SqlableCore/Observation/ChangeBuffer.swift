@@ -240,7 +240,7 @@ final class ChangeBuffer: ChangeSink {
   /// Keeps the first `count` changes, and removes later changes to tables that no longer exist.
   func forget(after count: Int, ofTables isGone: (Table) -> Bool) {
     guard self.count > count else { return }
-    // Compares bytes, because `==` treats the two Unicode forms of an é as equal, but SQLite has two different tables.
+    // Compares bytes, because `==` treats the two encodings of an é as equal, but SQLite has two different tables.
     let gone = Set(tables.filter(isGone).map { Array($0.name.utf8) })
     guard !gone.isEmpty else { return }
     let kept = state.changes[count...].filter { !gone.contains(Array($0.table.utf8)) }

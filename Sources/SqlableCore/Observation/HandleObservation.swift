@@ -11,7 +11,7 @@ package final class HandleObservation {
   unowned let connection: Connection
   /// A lock for commit and delivery among related handles, so that commits reach a common ancestor in order.
   private let order: CommitOrder
-  /// The process-wide count of observer changes at the time when `interest` was last read.
+  /// The value of ``ObserverRegistry/changes`` when `interest` was last read.
   @exclusivity(unchecked) private var seenChanges = -1
   private var interest = ObservedTables()
   /// The schema version in which the keys were looked up; nil if they must be looked up again.
@@ -20,8 +20,8 @@ package final class HandleObservation {
   private var mayBeOutdated = false
   /// True if the keys were looked up inside the open transaction, whose schema changes might be rolled back.
   private var isLookupUncommitted = false
-  /// The count of observer changes when the transaction began. Observers that were added later missed the transaction's
-  /// earlier writes.
+  /// The value of ``ObserverRegistry/changes`` when the transaction began. Observers that were added later missed the
+  /// transaction's earlier writes.
   private var changesAtBegin = -1
   /// The schema version when the transaction began, to report schema changes to sinks; nil if this version was not
   /// read.
@@ -163,7 +163,7 @@ package final class HandleObservation {
   /// remain recorded.
   func forgetRowsOfDroppedTables(after mark: Int) throws {
     guard buffer.count > mark else { return }
-    // Compares bytes, because `==` treats the two Unicode forms of an é as equal, but SQLite has two different tables.
+    // Compares bytes, because `==` treats the two encodings of an é as equal, but SQLite has two different tables.
     let names = Set(try connection.tableNames().map { Array($0.utf8) })
     buffer.forget(after: mark) { !names.contains(Array($0.nameInDatabase.utf8)) }
   }

@@ -50,7 +50,7 @@ package final class ObserverRegistry: Sendable {
     }
 
     mutating func add(_ observer: Observer) {
-      // Two threads can add their observers in another order than they took their tokens.
+      // Two threads can add observers in another order than that of the observers' tokens.
       observers.insert(observer, at: index(of: observer.token))
     }
 

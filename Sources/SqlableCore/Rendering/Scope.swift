@@ -267,7 +267,7 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Returns the name of the table with a column, in this or an enclosing query; nil if there is none.
+  /// Returns the name of the table with a column, in this or an enclosing query; nil if no table has the column.
   package func tableName(of reference: ColumnReference) -> String? {
     var scope: Scope? = self
     while let current = scope {

@@ -276,7 +276,7 @@ struct SelectWriter {
     }
   }
 
-  /// Writes a table, alias and join condition. `joined` has the tables up to this one. Throws for names in `hidden`.
+  /// Writes a table, alias and join condition. `joined` has the tables up to this table. Throws for names in `hidden`.
   private func write(
     _ source: borrowing SelectQuery.Source, _ renderer: Renderer, _ joined: Renderer, hidden: [String]
   ) throws {

@@ -2,7 +2,8 @@ import Glibc
 
 /// A lock on a range of bytes of a file.
 package struct KernelLock: Hashable {
-  /// The process that holds the lock; 0 for an open file description's lock, for which the kernel reports none.
+  /// The process that holds the lock; 0 for the lock of an open file description, for which the kernel reports no
+  /// process.
   package let process: Int
   package let inode: UInt64
   package let bytes: ClosedRange<Int>

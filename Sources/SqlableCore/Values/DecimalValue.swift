@@ -64,9 +64,9 @@ extension Decimal: SqlValue {
   /// An upper bound for a decimal's digits: at most 166 before the point, or 128 after the point.
   private static let maximumCount = 200
 
-  /// Returns the text in the form of `description`: no plus sign, no redundant zeros. Returns nil if the text is not a
-  /// decimal number, or has more digits than a decimal can have. Decimal(string:) would take quadratic time for such a
-  /// text.
+  /// Returns the text as `description` formats a decimal: no plus sign, no redundant zeros. Returns nil if the text is
+  /// not a decimal number, or has more digits than a decimal can have. Decimal(string:) would take quadratic time for
+  /// such a text.
   private static func canonical(_ text: String) -> String? {
     let (zero, point) = (UInt8(ascii: "0"), UInt8(ascii: "."))
     var digits = text.utf8[...]

@@ -83,7 +83,7 @@ extension SqlExpression {
     }
   }
 
-  /// The column's type, if the term is a column that compares values in their stored form; otherwise nil.
+  /// The column's type, if the term is a column with which comparisons bind values as stored; otherwise nil.
   @usableFromInline
   var typeOfValues: ColumnType? {
     switch node {
@@ -94,7 +94,8 @@ extension SqlExpression {
     }
   }
 
-  /// Compares the column with a value in stored form. `=` and `<>` with NULL become `IS NULL` and `IS NOT NULL`.
+  /// Compares the column with a value as the column stores it. `=` and `<>` with NULL become `IS NULL` and
+  /// `IS NOT NULL`.
   @usableFromInline
   consuming func compared(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if case .null = storage, comparison == .equal { return SqlExpression(.isNull(self)) }
@@ -102,7 +103,7 @@ extension SqlExpression {
     return combined(comparison, in: storage)
   }
 
-  /// Combines the column with a value in stored form. A comparison with NULL does not become `IS NULL`.
+  /// Combines the column with a value as the column stores it. A comparison with NULL does not become `IS NULL`.
   @usableFromInline
   consuming func combined(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if let defect = defect(ofComparing: storage) { return SqlExpression(invalid: defect, of: self) }
