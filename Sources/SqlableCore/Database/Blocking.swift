@@ -50,8 +50,8 @@ public final class DatabaseBlock: Sendable {
 }
 
 extension SqliteDatabase {
-  /// Blocks the database for other handles: calls on all other handles that descend from the same first handle wait
-  /// until the block ends.
+  /// Blocks the database for other handles: calls on all other handles of the family wait until the block ends. The
+  /// family is all handles that descend from the same first handle.
   ///
   /// ```swift
   /// let block = try db.block()

@@ -2,8 +2,9 @@ import CSqlableSQLite
 import Glibc
 
 extension SqliteDatabase {
-  /// Closes the file on this handle and its whole family, and calls `body` while the file is closed. Afterwards, each
-  /// handle opens the file again at its next use.
+  /// Closes the file on all handles of the family, and calls `body` while the file is closed. The family is all handles
+  /// that descend from the same first handle as this handle. Afterwards, each handle opens the file again at its next
+  /// use.
   ///
   /// ```swift
   /// try db.withClosed { files in try files.copy(to: "/backups/bikes.sqlite") }

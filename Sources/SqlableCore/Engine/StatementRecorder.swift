@@ -3,7 +3,7 @@ package final class StatementRecorder {
   /// The texts of the statements.
   package private(set) var texts: Set<String> = []
   private(set) var runs = 0
-  /// The queries that the language has written, as `SelectQuery`.
+  /// The queries that were rendered, each a `SelectQuery`.
   private(set) var queries: [Any] = []
 
   func note(_ statement: TracedStatement) {

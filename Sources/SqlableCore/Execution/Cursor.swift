@@ -23,10 +23,10 @@ public final class Cursor<Element> {
     self.element = element
   }
 
-  /// Returns the next row, or nil after the last.
+  /// Returns the next row, or nil after the last row.
   ///
-  /// A row that can't be decoded throws, for example `.decoding`, and is skipped. After any other error there are no
-  /// more rows.
+  /// Throws for a row that can't be decoded, for example `.decoding`; the next call returns the row after that row.
+  /// After any other error there are no more rows.
   public func next() throws -> Element? { try core.next(element) }
 }
 

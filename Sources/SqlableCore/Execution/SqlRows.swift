@@ -7,8 +7,8 @@
 /// ```
 public struct SqlRows<Row>: Runnable {
   package let text: SQL
-  /// True if `init(from:)` decodes the rows. Some types can also be decoded in another way, so this flag is part of the
-  /// key.
+  /// True if `init(from:)` decodes the rows. Some types can also be decoded in another way, so this flag is part of
+  /// `key`.
   var usesCodable = false
   /// Returns the reader of one run's rows. Throws if the type can't be decoded.
   let reader: @Sendable () throws -> RowReader<Row>

@@ -46,7 +46,7 @@ public struct ColumnOptions: Sendable {
 /// Column("id", .integer, PrimaryKey(autoincrement: true))     // "id" INTEGER PRIMARY KEY AUTOINCREMENT
 /// ```
 ///
-/// If an insert leaves out an integer key that is the rowid, SQLite chooses a free number, usually the largest key
+/// If an insert leaves out an integer key that is the rowid, SQLite chooses an unused number, usually the largest key
 /// plus 1. With `autoincrement`, SQLite chooses a number that was never used.
 ///
 /// Any other key is NOT NULL, even if the column's type is optional. An insert that leaves out this key throws

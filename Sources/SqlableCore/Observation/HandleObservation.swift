@@ -158,9 +158,9 @@ package final class HandleObservation {
 
   func forget(after mark: Int) { buffer.forget(after: mark) }
 
-  /// Removes the recorded deletions of a dropped table. Call after DROP TABLE: if foreign keys refer to the table,
-  /// SQLite first deletes its rows, and calls the hook for each row. Changes that ON DELETE makes to other tables
-  /// remain recorded.
+  /// Removes the recorded deletions of a dropped table's rows. Call after DROP TABLE: if foreign keys refer to the
+  /// table, SQLite first deletes its rows, and calls the hook for each row. Changes that ON DELETE makes to other
+  /// tables remain recorded.
   func forgetRowsOfDroppedTables(after mark: Int) throws {
     guard buffer.count > mark else { return }
     // Compares bytes, because `==` treats the two encodings of an é as equal, but SQLite has two different tables.
@@ -297,7 +297,7 @@ package final class HandleObservation {
     tracer.withLock { $0 = new }
   }
 
-  /// Delivers the runs that have ended since the last call to the traces. Call without the handle's lock.
+  /// Delivers to the traces the runs that have ended since the last delivery. Call without the handle's lock.
   func deliverTraced() {
     guard hasTraced.exchange(false, ordering: .acquiringAndReleasing) else { return }
     tracer.withLock { $0 }?.deliver()

@@ -88,7 +88,7 @@ extension SqliteDatabase {
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
   /// ```
   ///
-  /// Throws `.misuse` if the number of columns differs. The query then changes nothing.
+  /// Throws `.misuse` if the types read another number of columns than the result has. The query then changes nothing.
   @inlinable
   public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type,

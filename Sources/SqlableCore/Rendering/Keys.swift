@@ -80,6 +80,6 @@ extension SqlBuffer {
     return true
   }
 
-  /// The bit that distinguishes the words of short keys from addresses and from the lengths of texts.
+  /// The bit that distinguishes the 64-bit numbers in short keys from addresses and from the lengths of texts.
   private static let shortKey: UInt64 = 1 << 63
 }

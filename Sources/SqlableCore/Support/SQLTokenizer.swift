@@ -289,6 +289,7 @@ extension UInt8 {
       || self == UInt8(ascii: "$")
   }
 
-  /// True if this byte would extend an interpolated token: `?` and `1` are `?1`, `"a"` and `"b"` are one name.
+  /// True if this byte would extend the interpolated token before it: `?` and `1` become `?1`, `"a"` and `"b"` become
+  /// one name.
   var joinsInterpolation: Bool { isWordByte || self == UInt8(ascii: "\"") }
 }

@@ -271,7 +271,7 @@ extension TableInfo: Hashable {
 extension SelectQuery.Clauses {
   /// Records an error for a modifier after a union, intersect or except.
   ///
-  /// A method of `Clauses`, not of `SelectQuery`, because of Swift 6.3: in debug builds, an access to
+  /// A method of `Clauses`, not of `SelectQuery`, because of a bug in Swift 6.3: in debug builds, an access to
   /// `SelectQuery.clauses` ends before `defect` is compared with nil.
   mutating func refuse(_ modifier: String) {
     guard defect == nil else { return }

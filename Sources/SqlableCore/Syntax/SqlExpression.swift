@@ -171,7 +171,7 @@ public struct SqlExpression: Sendable, Hashable {
     size = Size()
   }
 
-  /// Creates a comparison of two terms without subterms.
+  /// Creates a comparison of two terms that have no subterms.
   init(comparison: BinaryTerm) {
     node = .binary(comparison)
     size = .ofTwo

@@ -73,7 +73,7 @@ public struct WriteCell {
     if isCurrent() { parameter = bytes.pointee.parameter(for: storage) }
   }
 
-  /// Sets a value of any storage class as read from a row, so that a struct can be written back unchanged. Other
+  /// Sets a value of any storage class that was read from a row, so that a struct can be written back unchanged. Other
   /// programs can store text in an INTEGER column, which SQLite allows outside STRICT tables.
   ///
   /// ```swift
@@ -90,7 +90,7 @@ public struct WriteCell {
     isHeld = true
   }
 
-  /// Sets a text as read from a row. The bytes can be invalid UTF-8; see ``ReadCell/textBytes()``.
+  /// Sets a text that was read from a row. The bytes can be invalid UTF-8; see ``ReadCell/textBytes()``.
   ///
   /// The column's type is not checked.
   public mutating func set(storedText bytes: some Collection<UInt8>) {

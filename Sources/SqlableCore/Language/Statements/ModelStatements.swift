@@ -77,7 +77,6 @@ extension Sqlable {
   /// A column without a default becomes NULL, and an integer primary key gets an unused id. Running the statement
   /// throws `.constraint` if any other column without a default is NOT NULL. The statement accepts `returning()` and
   /// `ignoreOnConflict()` like any insert. The statement rejects an upsert, because an upsert needs a column.
-  /// insert. The statement rejects an upsert, because an upsert needs a column.
   public static func insertDefaults() -> Statement<Self, Int> {
     Statement(.insert(InsertQuery(.row, into: TableInfo.unchecked(Self.self))), rows: .stored([StoredRow()]))
   }
@@ -313,7 +312,8 @@ extension SqlExpression {
 }
 
 extension TableInfo {
-  /// The type of a single-column primary key; nil for other keys, and for a type that converts values for comparisons.
+  /// The type of a single-column primary key; nil for other keys, and for a type whose comparisons bind other values
+  /// than the column stores.
   @usableFromInline
   var typeOfKey: ColumnType? {
     guard key.count == 1, case let type = cells[key[0]].type, !type.comparesInAnotherForm else { return nil }

@@ -19,8 +19,8 @@ import FoundationEssentials
 public struct PageToken: RawRepresentable, Sendable, Hashable, Codable {
   public let rawValue: String
 
-  /// Creates a token from the text of a client. Running the page with this token throws if the text is not a valid
-  /// token.
+  /// Creates a token from the text of a client. Running a statement for the page after this token throws if the text is
+  /// not a valid token.
   public init(rawValue: String) { self.rawValue = rawValue }
 
   private struct Contents: Codable {

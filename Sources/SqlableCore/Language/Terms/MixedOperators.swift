@@ -80,8 +80,8 @@ extension TypedTerm {
 // Comparisons of integers with floating-point numbers, such as an average. The left and the right operand can be
 // optional.
 
-/// A type that a sum of integers (`Int`) or of floating-point numbers (`Double`) has. A term whose sum is a `PlainSum`
-/// can be compared with any other such term.
+/// The type of a sum of integers, `Int`, or of floating-point numbers, `Double`. Terms whose sums have these types can
+/// be compared with each other.
 public protocol PlainSum {}
 
 extension Int: PlainSum {}

@@ -83,7 +83,8 @@ extension SqlExpression {
     }
   }
 
-  /// The column's type, if the term is a column with which comparisons bind values as stored; otherwise nil.
+  /// The type of the term's column, if comparisons bind the values that the column stores. Nil for any other column,
+  /// and for a term that is not a column.
   @usableFromInline
   var typeOfValues: ColumnType? {
     switch node {
