@@ -343,6 +343,6 @@ extension RowValues {
 }
 
 extension StatementRecorder {
-  /// The only query that ran; nil if another statement ran too, or if the query ran several times.
+  /// The only query that ran; nil if any other statement ran, or if the query ran several times.
   package var onlyQuery: SelectQuery? { runs == 1 && queries.count == 1 ? queries[0] as? SelectQuery : nil }
 }

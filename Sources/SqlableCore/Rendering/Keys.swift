@@ -36,7 +36,7 @@ extension SqlBuffer {
   /// Writes the key of a query of one table that compares columns with values, as most queries do. Returns false, and
   /// leaves the buffers as they were, for any other query.
   ///
-  /// No other key equals this key: the first eight bytes contain the bit ``shortKey``.
+  /// A key of any other kind differs from this key: the first eight bytes of this key contain the bit ``shortKey``.
   func append(keyOfPlain query: SelectQuery, _ parameters: ParameterBuffer) -> Bool {
     guard query.isPlain else { return false }
     let (limit, start, values) = (query.limit, count, parameters.count)

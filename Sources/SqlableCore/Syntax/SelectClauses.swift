@@ -75,8 +75,8 @@ extension SelectQuery.Clauses {
   /// True if the query has clauses that SQLite allows in a part of a combined query only inside a subquery.
   var isNested: Bool { !compounds.isEmpty || !order.isEmpty || limit != nil || offset != nil }
 
-  /// True if another query, combined with this query by the operator, can take over the parts of this query: all parts
-  /// are combined by the same operator.
+  /// True if another query that is combined with this query by the operator can take over the parts of this query. All
+  /// parts must be combined by the same operator, UNION or UNION ALL, without order or limit.
   func continues(_ operation: SelectQuery.Compound.Operator) -> Bool {
     guard operation == .union || operation == .unionAll, !compounds.isEmpty, order.isEmpty else { return false }
     return limit == nil && offset == nil && defect == nil && compounds.allSatisfy { $0.operation == operation }
