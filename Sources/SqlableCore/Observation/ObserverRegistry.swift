@@ -146,7 +146,8 @@ package final class ObserverRegistry: Sendable {
     }
   }
 
-  /// Reports each error that goes to `didFail` to the receivers of errors. Set before other threads use the registry.
+  /// The closure that reports each error of `didFail` to the receivers of errors. Set the closure before other threads
+  /// use the registry.
   let willFail = LockedValue<(@Sendable (any Error) -> Void)?>(nil)
 
   @inline(never)
