@@ -1,6 +1,7 @@
 import Glibc
 
-/// A block of a database. Until the block ends, calls on other handles of the family, or on the pool, wait.
+/// A period in which one caller has a database to itself. Until the block ends, calls on the pool wait, as do calls on
+/// other handles that descend from the same first handle.
 ///
 /// ```swift
 /// let block = try await pool.block()
@@ -49,7 +50,8 @@ public final class DatabaseBlock: Sendable {
 }
 
 extension SqliteDatabase {
-  /// Blocks the database for other handles: calls on the parents and children of this handle wait until the block ends.
+  /// Blocks the database for other handles: calls on all other handles of the family wait until the block ends. The
+  /// family is all handles that descend from the same first handle.
   ///
   /// ```swift
   /// let block = try db.block()

@@ -2,8 +2,9 @@ import CSqlableSQLite
 import Glibc
 
 extension SqliteDatabase {
-  /// Closes the file on this handle and its whole family, and calls `body` while the file is closed. Afterwards, each
-  /// handle opens the file again at its next use.
+  /// Closes the file on all handles of the family, and calls `body` while the file is closed. The family is all handles
+  /// that descend from the same first handle as this handle. Afterwards, each handle opens the file again at its next
+  /// use.
   ///
   /// ```swift
   /// try db.withClosed { files in try files.copy(to: "/backups/bikes.sqlite") }
@@ -115,7 +116,8 @@ extension SqliteDatabase {
     while !path.isEmpty, ContinuousClock.now < latest, isInUse(), !isCancelled() { usleep(20_000) }
   }
 
-  /// Copies the WAL into a writable, intact file, and deletes the WAL. Throws `.busy` if others have the file open.
+  /// Copies the WAL into a writable, intact file, and deletes the WAL. Throws `.busy` if another connection has the
+  /// file open.
   private func closeWAL() throws {
     guard !family.isOpenElsewhere else {
       throw SqlError(
@@ -128,7 +130,7 @@ extension SqliteDatabase {
         path: path, flags: SQLITE_OPEN_READWRITE, label: nil, cacheCapacity: 0, cipher: cipher)
       // The timeout is short because all calls on the file wait meanwhile.
       connection.setBusyTimeout(milliseconds: 250)
-      // In WAL mode every open connection locks the file, so exclusive locking fails while others are open.
+      // In WAL mode every open connection locks the file, so exclusive locking fails while another connection is open.
       try connection.pragma("PRAGMA locking_mode = EXCLUSIVE")
       try connection.pragma("BEGIN EXCLUSIVE")
       try connection.pragma("COMMIT")

@@ -46,7 +46,7 @@ public struct Configuration: Sendable, Hashable {
   /// false, REPLACE on a table with a ``FullTextIndex`` throws `.misuse`.
   public var recursiveTriggers: Bool
 
-  /// Overwrites deleted data. Default: `.fast`, which overwrites only where no extra I/O is needed.
+  /// The policy for overwriting deleted data. Default: `.fast`, which overwrites only where no extra I/O is needed.
   public var secureDelete: SecureDelete
 
   /// The memory limit for the compiled statements that a handle caches, in bytes. The least recently used statements

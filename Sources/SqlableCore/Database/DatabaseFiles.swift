@@ -283,7 +283,8 @@ extension SqliteDatabase {
     return Location.file(path).absolutePath.isExactly(Location.file(other).absolutePath)
   }
 
-  /// True if this process can use a path in the given way. Like opening the file, checks the effective user.
+  /// True if this process can use a path in the given way. Like opening a file, checks the effective user's
+  /// permissions.
   private static func hasAccess(to path: String, _ mode: Int32) -> Bool {
     faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0
   }

@@ -56,7 +56,7 @@ package final class FunctionRegistry: Sendable {
   }
 
   private static let all = LockedValue<[Weak]>([])
-  /// The type of the sources of new families' tracers; nil unless all families are traced.
+  /// The type of tracer source that a new family creates; nil unless the program traces all families.
   package static let newSource = LockedValue<(any TracerSource.Type)?>(nil)
 
   init() {

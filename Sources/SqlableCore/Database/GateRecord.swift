@@ -7,7 +7,7 @@ package struct GateRecord {
   let process: Int
   let label: String?
   let callSite: String
-  /// The start of the write, in nanoseconds of CLOCK_BOOTTIME. This clock also counts while the machine sleeps.
+  /// The start of the write, in nanoseconds of CLOCK_BOOTTIME. This clock also advances while the machine sleeps.
   let since: Int64
   let sql: String?
 

@@ -148,7 +148,7 @@ package final class HandleFamily: Sendable {
   var isClosedHere: Bool { state.withLock { $0.closing?.thread == pthread_self() } }
 
   /// Registers a call that closes the file, once earlier such calls and blocks of other handles have ended. Throws
-  /// `.busy` at `end`, and `.misuse` inside such a call.
+  /// `.busy` at `end`, and `.misuse` inside a call that has closed the file.
   package func begin(_ closing: Closing, for handle: SqliteDatabase, until end: ContinuousClock.Instant) throws {
     while true {
       let other = state.withLock { state -> Closing? in

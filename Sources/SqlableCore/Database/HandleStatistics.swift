@@ -8,8 +8,8 @@ extension SqliteDatabase {
   public struct Statistics: Sendable, Hashable {
     /// The use of the statement cache.
     public let statementCache: StatementCacheUse
-    /// The number of committed transactions, including the transactions that the library begins for single writes. A
-    /// write outside a transaction is not counted.
+    /// The number of committed transactions, including the transactions in which the library runs a write, for example
+    /// to notify observers. A single write that SQLite commits by itself is not counted.
     public let committed: Int
     /// The number of transactions that were rolled back.
     public let rolledBack: Int

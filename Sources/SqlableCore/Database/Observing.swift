@@ -14,7 +14,7 @@ extension SqliteDatabase {
   /// closure go to ``ObservedDatabase/didFail``.
   ///
   /// After another closure or nil is set, the old closure is not called again, even in the middle of a commit. Setting
-  /// does not wait for a call that already runs on another thread. The new closure receives later commits.
+  /// the property does not wait for a call that already runs on another thread. The new closure receives later commits.
   public var didUpdate: (@Sendable (_ table: String, _ id: Int, _ change: Change) throws -> Void)? {
     get { registry.didUpdate }
     set { registry.didUpdate = newValue }
@@ -40,7 +40,7 @@ public struct Registrations: Sendable {
 /// func report(_ database: some ObservedDatabase) { database.didFail = { error in print(error) } }
 /// ```
 public protocol ObservedDatabase: Sendable {
-  /// The observers, traces and functions of the database. Only the library uses them.
+  /// The observers, traces and functions of the database. Only the library uses this property.
   var registrations: Registrations { get }
 }
 

@@ -1,8 +1,8 @@
 extension SqliteDatabase {
   /// Opens another file read-only, with the functions and collations of this handle.
   ///
-  /// - Parameter isImmutable: True if nothing changes the file. Then SQLite reads the file without locks, and ignores
-  ///   the files beside it.
+  /// - Parameter isImmutable: True if no process changes the file while the handle is open. Then SQLite reads the file
+  ///   without locks, and ignores the WAL and the journal beside the file.
   package func openFile(at path: String, isImmutable: Bool) throws -> SqliteDatabase {
     var configuration = configuration
     configuration.key = cipher?.key ?? .unencrypted

@@ -7,8 +7,8 @@ extension SqliteDatabase {
   /// let db = SqliteDatabase.handles(at: path).first
   /// ```
   ///
-  /// Paths that lead to the same file are the same, also relative paths, symbolic links and hard links. Includes
-  /// children, and handles that open the file at their next use. Excludes the handles of pools; see
+  /// Finds every handle whose path leads to the same file, also by a relative path, a symbolic link or a hard link.
+  /// Includes children, and handles that open the file at their next use. Excludes the handles of pools; see
   /// `SqlitePool.pools(at:)`. The process does not retain its handles: a handle is found while the program has a
   /// reference to the handle. Never waits for a handle, and never opens a file.
   public static func handles(at path: String) -> [SqliteDatabase] {
@@ -30,7 +30,7 @@ extension SqliteDatabase {
 extension HandleFamily {
   fileprivate static var listed: [HandleFamily] { families.filter(\.isListed) }
 
-  /// The open handles, without those that only the library uses.
+  /// The family's open handles, without the children that only the library uses.
   fileprivate var openMembers: [SqliteDatabase] {
     members.filter { $0.isOpen && (!$0.isChild || $0.isListed.load(ordering: .acquiring)) }
   }
@@ -43,7 +43,8 @@ extension HandleFamily {
 
   // MARK: Damage
 
-  /// True for a family of the program. The library's own connections, as of a check or a backup, share no damage.
+  /// True for a connected family that the program or a pool has opened. Families that the library opens, for example
+  /// for a backup, share no damage.
   private var sharesDamage: Bool { isConnected && (isListed || pool != nil) }
 
   /// Marks the file as damaged, for all families of the program that have the file open.
@@ -61,7 +62,7 @@ extension HandleFamily {
 
   /// Marks the file as damaged if another family that has the file open has found damage.
   func adoptDamage() {
-    // Otherwise a process with thousands of handles would look at all of them whenever it opens another one.
+    // Without this check, opening a handle would visit all handles of the process, which can be thousands.
     guard CorruptionMark.hasBeenSet else { return }
     for family in HandleFamily.families where family !== self && family.corruption.isMarked {
       guard sharesDamage, family.sharesDamage, let error = family.corruption.first, let file = family.corruption.file,

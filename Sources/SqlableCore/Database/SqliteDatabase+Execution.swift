@@ -37,7 +37,7 @@ extension SqliteDatabase {
       let statement = try prepare(connection)
       return StatementRun(owned: .passRetained(statement), protectedLevels: isLoop ? protectedLevels : beginRun())
     } catch {
-      // Adds the context before unlocking, because then another thread could begin or end a transaction.
+      // Adds the context before unlocking, because after that another thread could begin or end a transaction.
       let error = located(error, in: table)
       unlockAndDeliver()
       throw error

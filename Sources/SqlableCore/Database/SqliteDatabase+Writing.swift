@@ -105,7 +105,8 @@ extension SqliteDatabase {
     return observation.keeps(write.watched, after: mark)
   }
 
-  /// Returns the error of a separate transaction. With 0 outer levels the caller has no transaction: reports `.none`.
+  /// Returns the error of a write in a separate transaction. If `levels` is 0, the caller has no transaction of its
+  /// own, so the error's `transaction` becomes `.none`.
   package func errorOfSeparateTransaction(_ error: any Error, levels: Int) -> any Error {
     guard levels == 0, var error = error as? SqlError else { return error }
     error.transaction = .none

@@ -37,7 +37,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   private let forkGeneration: Int
   /// The thread to which a pool has lent the handle; 0 for no thread, and `notLent` if no pool owns the handle.
   let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
-  /// True until the handle is closed. Callers can read both flags without the lock.
+  /// True until the handle is closed. Callers can read `isUsable` and `hasConnection` without the lock.
   private let isUsable = Atomic(true)
   /// True while `open` has a connection.
   private let hasConnection = Atomic(false)
@@ -54,7 +54,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Returns a number that is unique among the handles and cluster clients of this process.
   package static func newNumber() -> Int { count.add(1, ordering: .relaxed).newValue }
 
-  /// The state of an open handle. A handle with functions but no connection connects at its next use.
+  /// The state of an open handle. If the state has functions but no connection, the handle connects at its next use.
   private struct Open {
     var connection: Connection?
     var observation: HandleObservation?
@@ -339,7 +339,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   }
 
   /// Waits for a block's end, and registers other handles' functions. Throws if the connection is lost. Call with the
-  /// lock, which an error releases.
+  /// lock held; an error releases the lock.
   private func refresh(_ connection: Connection) throws {
     if connection.isSuspended {
       // While the call waits, the block's holder can close the connection, and another thread can open the next one.

@@ -5,7 +5,7 @@ import Synchronization
 package protocol TracerSource: AnyObject, Sendable {
   init()
 
-  /// Returns a tracer that calls `didMeasure` when the first run is stored after `deliver()`.
+  /// Returns a tracer. The tracer calls `didMeasure` when it stores a run while no other run waits for `deliver()`.
   func tracer(of db: SqliteDatabase, on connection: Connection, didMeasure: @escaping () -> Void) -> any RunTracer
 
   /// Reports an error that no statement caused. Call without the handle's lock.

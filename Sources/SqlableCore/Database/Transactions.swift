@@ -33,7 +33,7 @@ final class TransactionStack {
     }
   }
 
-  /// The counts that every statement checks.
+  /// The numbers of levels, which every statement checks.
   struct Counts {
     fileprivate(set) var levels = 0
     /// The number of levels open when the running statement began. User code in the statement must not end them.

@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// The tables, columns and functions that a statement may use. SQLite's authorizer checks them at compilation.
+/// The tables, columns and functions that a statement may use. SQLite's authorizer checks the rules at compilation.
 package struct AuthorizerRules: Sendable, Hashable {
   /// SQLite's error code for an action that the rules do not allow.
   package static let errorCode = Int(SQLITE_AUTH)
@@ -88,7 +88,7 @@ package final class AccessRights: Sendable, Hashable {
 /// The active authorizer rules of a connection, and a statement cache for each list of rules. The authorizer remains
 /// installed, because installing an authorizer makes SQLite recompile all statements.
 package final class AuthorizedCaches {
-  /// The rules of nested calls of `within`. All rules must allow an action.
+  /// The rules of nested calls of `within`. An action is allowed only if all of these rules allow the action.
   @exclusivity(unchecked) fileprivate var current: [AuthorizerRules] = []
   fileprivate var isInstalled = false
   /// True if SQLite has connected the virtual table of long lists.
@@ -112,7 +112,7 @@ package final class AuthorizedCaches {
     unrestricted?.removeAll()
   }
 
-  /// Records that another authorizer has replaced this one.
+  /// Records that another authorizer has replaced this authorizer.
   func noteRemoval() { isInstalled = false }
 }
 

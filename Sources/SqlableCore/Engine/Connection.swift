@@ -9,8 +9,8 @@ package final class Connection {
   package let label: String?
   /// True if SQLite is allowed to create the database file and attached files.
   let canCreateFiles: Bool
-  /// The cache of compiled statements. Statements under authorizer rules have a separate cache, which replaces this one
-  /// while the rules apply.
+  /// The cache of compiled statements. Statements under authorizer rules have a separate cache, which replaces this
+  /// cache while the rules apply.
   @exclusivity(unchecked) package var cache: StatementCache
   let authorizedCaches = AuthorizedCaches()
   package let plans = PlanCache()
@@ -55,7 +55,7 @@ package final class Connection {
   /// A closure that receives SQLite's errors that might mean that the main file is damaged.
   var didFindDamage: ((SqlError) -> Void)?
   @exclusivity(unchecked) package internal(set) var tracer: (any RunTracer)?
-  /// The recorder of the statements that run now; nil unless they are recorded.
+  /// The recorder of the running statements; nil unless statements are recorded.
   @exclusivity(unchecked) var recorder: StatementRecorder?
   var firesDeleteTriggersOnReplace = false
   /// The key and settings of an encrypted file; nil if the file is not encrypted.
@@ -131,7 +131,8 @@ package final class Connection {
     kept.append(statement)
   }
 
-  /// Discards the statements in the caches and slots. Returns the slots, for the replacing connection.
+  /// Discards the statements in the caches and slots. Returns the slots, for the connection that replaces this
+  /// connection.
   func takeKept() -> [StatementSlot] {
     dropStatements()
     defer { kept = [] }

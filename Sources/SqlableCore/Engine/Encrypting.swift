@@ -35,7 +35,7 @@ extension Connection {
     #endif
   }
 
-  /// Attaches a file with its key; nil for a file that is not encrypted.
+  /// Attaches a file with its key. The key is nil for a file that is not encrypted.
   package func attach(_ path: String, as name: String, _ key: EncryptionKey?) throws {
     guard Cipher.missing == nil else {
       _ = try pragma("ATTACH \(path.quotedText) AS \(name.quotedName)")

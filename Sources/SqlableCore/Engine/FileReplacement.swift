@@ -19,7 +19,8 @@ struct FileReplacement {
   private static let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
   /// The size of the journal's header. SQLite reads this size from the header.
   private static let sectorSize = 512
-  /// The offset of SQLite's lock bytes. The page with these bytes has no contents, and ends the reading of a journal.
+  /// The offset of SQLite's lock bytes. The page with these bytes has no contents, and gets no record in the journal,
+  /// because SQLite stops reading a journal at such a record.
   private static let lockOffset = 0x4000_0000
   /// The number of bytes of one operation. SQLite's file system transfers at most 131,071 bytes.
   private static let chunkSize = 1 << 16

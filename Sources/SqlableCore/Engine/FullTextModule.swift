@@ -26,7 +26,7 @@ enum FullTextModule {
   static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
 
   /// Lets a connection's triggers write to FTS5's tables once the schema is not trusted. Tables that the connection has
-  /// already used are included only outside transactions, open cursors and user code.
+  /// already used are included only if no transaction or cursor is open and no user code runs.
   static func allowInTriggers(of connection: Connection) throws {
     guard !connection.allowsFullTextInTriggers else { return }
     try connection.withoutRules { try prepareForDistrust(connection) }

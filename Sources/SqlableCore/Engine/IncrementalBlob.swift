@@ -21,7 +21,8 @@ package final class IncrementalBlob {
     (self.database, self.table, self.column, self.id) = (database, table, column, id)
     self.isWritable = isWritable
     self.connection = connection
-    // Refuses a table with generated columns: SQLite 3.40 would open the wrong column. Later versions refuse it, too.
+    // Refuses a table with generated columns: SQLite 3.40 would open the wrong column. Later versions refuse such a
+    // table, too.
     let columns = try connection.rows("PRAGMA \("table_xinfo".quotedName(inDatabase: database))(\(table.quotedName))")
     guard !columns.contains(where: { $0[6] == "2" || $0[6] == "3" }) else {
       throw SqlError.misuse("SQLite can't open a blob of table \(table), which has generated columns").at(

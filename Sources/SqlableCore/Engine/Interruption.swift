@@ -31,7 +31,7 @@ package final class Interruption: @unchecked Sendable {
 
   /// The SQL of a long-running statement; nil until it has run for some time. Any thread can read the value.
   package let longStatement = LockedValue<String?>(nil)
-  /// The number of virtual machine steps of the call's statements, in thousands.
+  /// The number of virtual machine steps, in thousands, of the statements that the current call has run.
   @exclusivity(unchecked) fileprivate var steps = 0
   /// The number of steps, in thousands, after which a statement is reported: one or two milliseconds.
   fileprivate static let stepsBeforeReporting = 64

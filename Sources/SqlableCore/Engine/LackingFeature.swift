@@ -84,7 +84,7 @@ enum LackingFeature {
     }
     // "malformed database schema (car) - near "STRICT": syntax error" is about the file, not about the statement.
     let isAboutSchema = message.begins(with: "malformed database schema ")
-    // Some builds parse LIMIT without support for it: `syntax error near "LIMIT"` or `near "ORDER BY"`.
+    // Some builds parse LIMIT but do not support it, and report `syntax error near "LIMIT"` or `near "ORDER BY"`.
     guard let rest = message.suffix(after: "near \""),
       let stop = (rest.prefix(before: "\": syntax error") ?? rest.prefix(before: " BY\"") ?? rest.prefix(before: "\""))?
         .asciiUppercased

@@ -26,7 +26,8 @@ package final class PlanCache {
 package struct SchemaState: Equatable {
   /// A number that changes whenever any connection changes the schema.
   let version: Int64
-  /// The number of recompilations of the version query. ANALYZE, ATTACH and changed temporary tables increase it.
+  /// The number of recompilations of the version query. ANALYZE, ATTACH and changed temporary tables increase the
+  /// number.
   let recompilations: Int32
 }
 

@@ -12,14 +12,15 @@ package final class PreparedStatement {
   /// The layout of the result's rows; nil if each row is one model.
   private(set) var layout: ResultLayout?
 
-  /// True while a run uses the statement. No other run may then reset it, and the cache does not evict it.
+  /// True while a run uses the statement. Then no other run may reset the statement, and the cache does not evict the
+  /// statement.
   @exclusivity(unchecked) var isInUse = true
 
   /// True while the statement is in the connection's cache.
   @exclusivity(unchecked) var isCached = false
   /// The cache's number of uses at the latest use of this statement.
   @exclusivity(unchecked) var latestUse = 0
-  /// The statement's slot among the cache's recent statements; nil if the statement has none.
+  /// The statement's slot among the cache's recent statements; nil if the statement has no slot.
   @exclusivity(unchecked) var recentSlot: Int?
 
   /// The mark of the statement's bound values in the parameter buffer.
@@ -42,7 +43,7 @@ package final class PreparedStatement {
 
   var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
 
-  /// The statement's first word, upper-cased. Cached, because running raw SQL checks it several times.
+  /// The statement's first word, upper-cased. Cached, because a run of raw SQL checks the word several times.
   private(set) lazy var firstKeyword = firstKeywords(1).first
 
   /// The statement's first words, upper-cased, without comments.

@@ -10,7 +10,7 @@ extension Connection {
   /// With `isConstant`, throws `.encoding` instead of returning an expression, because ALTER TABLE accepts none.
   package func literal(_ real: Double, isConstant: Bool) throws -> String {
     guard real.isFinite else { return real.literal }
-    // The shortest text comes first. If SQLite misreads the text, more digits can help, because their value is closer
+    // The shortest text comes first. If SQLite misreads the text, more digits can help, because a longer text is closer
     // to the number.
     for digits in [nil, 17, 18, 19, 20, 16] {
       let spelling = digits.map { real.magnitude.text(digits: $0) } ?? "\(real.magnitude)"
@@ -46,13 +46,14 @@ extension Double {
     written(capacity: 40) { sqlable_real_text(self, Library.realDigits, $0, $1) }
   }
 
-  /// Returns the text with `places` digits after the point, in the format of SQLite's `round()` and `strftime()`.
+  /// Returns the number as text with `places` digits after the point, in the format of SQLite's `round()` and
+  /// `strftime()`.
   func sqliteText(places: Int) -> String {
     // A number has up to 309 digits before the point.
     written(capacity: 350 + places) { sqlable_fixed_text(self, Int32(places), $0, $1) }
   }
 
-  /// Returns the text with this many significant digits: `2460341.07326389`.
+  /// Returns the number as text with this many significant digits: `2460341.07326389`.
   func sqliteText(significant digits: Int) -> String {
     written(capacity: 40) { sqlable_general_text(self, Int32(digits), $0, $1) }
   }

@@ -4,8 +4,8 @@ extension RowState {
   /// The state of decoding a model by `Codable`. `SqlableCodable` decodes the model.
   @usableFromInline
   package struct Decoding: ~Copyable {
-    /// The stamp of the reused containers while a model is decoded; otherwise ``none``. The stamp is atomic, as the
-    /// row's generation is.
+    /// The stamp of the reused containers while a model is decoded; otherwise ``none``. The stamp is atomic, like the
+    /// row's generation.
     @usableFromInline package let current = Atomic<UInt64>(Decoding.none)
     /// The stamp of the reused containers, which is larger than every generation of a row.
     @usableFromInline package var stamp: UInt64 = 1 << 63
@@ -14,7 +14,7 @@ extension RowState {
     /// SQLite's value of the model's first column if the row's values are in the order of the model's table; otherwise
     /// nil.
     @usableFromInline package var values: UnsafeRawPointer?
-    /// The address of the first of the containers that are reused for each row, retained.
+    /// The retained address of the first container. All containers are reused for each row.
     @usableFromInline package var firstContainer: UnsafeRawPointer?
 
     @inlinable package static var none: UInt64 { .max }

@@ -1,4 +1,4 @@
-/// The initial state of a connection that a pool lends to several callers, who must not change the state.
+/// The initial state of a connection that a pool lends to several callers. No caller may change the state.
 struct SharedState {
   /// True if compiled SQL might have changed settings or attached files. SQLite runs some pragmas while compiling.
   private(set) var hasOtherSettings = false

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// The capacity limits the memory of the statements and their keys. A SELECT by key takes two kilobytes, and a report
 /// with ten joins takes a hundred. A statement in use is marked `isInUse`, and is not evicted. If the same text runs
-/// meanwhile, a second copy is compiled and not cached.
+/// while the statement is in use, a second copy is compiled and not cached.
 package final class StatementCache {
   private final class Entry {
     let key: [UInt8]
@@ -36,7 +36,7 @@ package final class StatementCache {
 
   private struct State {
     var entries: [KeyHash: Entry] = [:]
-    /// The statements that were found latest by a short key. Each is also in `entries`.
+    /// The statement that the last lookup with a short key found, for each slot. Each statement is also in `entries`.
     let recent = UnsafeMutableBufferPointer<Recent>.allocate(capacity: 1 << ShortKey.slotBits)
     var size = 0
     var uses = 0
@@ -82,7 +82,8 @@ package final class StatementCache {
     return entry.statement
   }
 
-  /// Returns the statement that was found latest by this key, marked as in use; nil if there is none or it is in use.
+  /// Returns the statement that the last lookup with this key found, marked as in use. Nil if there is no such
+  /// statement, or if it is in use.
   @inline(__always)
   func takeRecent(_ key: ShortKey) -> PreparedStatement? {
     let recent = state.recent[key.slot]
@@ -120,7 +121,7 @@ package final class StatementCache {
   private func forgetRecent() { state.recent.initialize(repeating: .none) }
 
   /// Caches a statement, and replaces an unused statement with the same hash. Does nothing if statements in use leave
-  /// no room, or if one of them has the same hash.
+  /// no room, or if a statement in use has the same hash.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
     let hash = KeyHash(value: hash)

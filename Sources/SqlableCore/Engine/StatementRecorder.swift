@@ -1,9 +1,9 @@
-/// The statements that ran on a connection while it was recorded.
+/// A record of the statements that ran on a connection.
 package final class StatementRecorder {
   /// The texts of the statements.
   package private(set) var texts: Set<String> = []
   private(set) var runs = 0
-  /// The queries that the language has written, as `SelectQuery`.
+  /// The queries that were rendered, each a `SelectQuery`.
   private(set) var queries: [Any] = []
 
   func note(_ statement: TracedStatement) {
@@ -11,7 +11,7 @@ package final class StatementRecorder {
     texts.insert(statement.sql)
   }
 
-  /// Adds a read without a statement as the statement that would read the same.
+  /// Records a read that used no statement, as the SELECT that would read the same value.
   func note(reading column: String, ofTable table: String, inDatabase database: String) {
     runs += 1
     texts.insert("SELECT \(column.quotedName) FROM \(table.quotedName(inDatabase: database))")

@@ -14,7 +14,7 @@ package struct TracedStatement: Hashable {
   /// True from the first step until the statement has returned its last row or was reset.
   package var isRunning: Bool { sqlite3_stmt_busy(handle) != 0 }
 
-  /// The rows that full scans have read, in all runs. May overflow.
+  /// The number of rows that full scans have read, in all runs. May overflow.
   package var rowsScanned: Int32 { sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0) }
 
   /// The number of sorts, in all runs. May overflow.
@@ -52,7 +52,7 @@ extension Connection {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Calls `body`, and returns the statements that ran on this connection meanwhile, with the value of `body`.
+  /// Calls `body`, and returns the statements that ran on this connection during `body`, with the value of `body`.
   package func recordingStatements<Value>(_ body: () throws -> Value) rethrows -> (Value, StatementRecorder) {
     let (outer, recorder) = (self.recorder, StatementRecorder())
     self.recorder = recorder

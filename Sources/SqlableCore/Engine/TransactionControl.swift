@@ -38,7 +38,8 @@ extension Connection {
     _ = try statement.step()
   }
 
-  /// Returns the compiled statement. BEGIN and SAVEPOINT first compile their ends, because memory might run out later.
+  /// Returns the compiled statement. For BEGIN and SAVEPOINT, first compiles the statements that end them, because
+  /// memory might run out later.
   private func statement(of kind: Control) throws -> PreparedStatement {
     if !control.isEmpty, let statement = control[kind.rawValue] { return statement }
     if control.isEmpty { control = Array(repeating: nil, count: Control.allCases.count) }

@@ -261,8 +261,8 @@ extension SqlError {
   }
 
   public enum TransactionFate: Sendable, Hashable {
-    /// No transaction was open. Only the failed statement's changes are rolled back. FAIL in the statement, a table or
-    /// a trigger is the exception, here and below: changes to rows before the failed row are kept.
+    /// No transaction was open. Only the failed statement's changes are rolled back. Exception, also for `untouched`:
+    /// if the statement, a table or a trigger contains FAIL, changes to rows before the failed row are kept.
     case none
     /// The transaction is still open and contains the changes of earlier statements. The failed statement's changes are
     /// rolled back.

@@ -1,5 +1,5 @@
 // Strings compared by bytes, as in SQLite. Swift searches and compares characters: a quote and a following combining
-// accent are one character, and both forms of é are equal.
+// accent are one character, and the two encodings of é are equal.
 
 extension String {
   package func begins(with text: String) -> Bool { utf8.starts(with: text.utf8) }

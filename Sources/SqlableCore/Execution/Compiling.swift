@@ -1,5 +1,6 @@
-// Lookup of compiled statements. Repeated statements are looked up without rendering their SQL. A statement about one
-// struct is looked up by the columns that the struct sets, and any other statement by its shape.
+// Lookup of compiled statements. A repeated statement is looked up without rendering its SQL. The key of a statement
+// about one struct contains the columns that the struct sets. The key of any other statement contains the statement
+// without its values.
 
 extension Connection {
   /// Runs an update or delete with a condition, or an insert from a query. Returns the number of rows changed.
@@ -70,7 +71,8 @@ extension Connection {
     try bind(statement, since: mark)
   }
 
-  /// Returns the statement that was found latest by a short key; nil if there is none or it is in use.
+  /// Returns the statement that the last lookup with this short key found; nil if there is no such statement or it is
+  /// in use.
   @inline(__always)
   private func recent(_ key: ShortKey) throws -> PreparedStatement? {
     try checkInterruption()
@@ -194,7 +196,8 @@ extension Connection {
     }
   }
 
-  /// Throws if the statement would leave a full-text index stale, because REPLACE's deletes do not fire its triggers.
+  /// Throws if the statement would leave a full-text index stale: REPLACE deletes rows without firing the index's
+  /// triggers.
   func check(_ tree: StatementTree, _ table: TableInfo) throws {
     guard tree.conflict == .replace, !firesDeleteTriggersOnReplace, case .external = table.fullText?.content else {
       return
@@ -256,13 +259,13 @@ private struct PlainChange {
 
   var isInsert: Bool { form == .insert || form == .save }
 
-  /// The word that identifies the form and the conflict policy in a short key.
+  /// The number that identifies the kind of statement and the conflict policy in a short key.
   var word: UInt64 {
     let policy = conflict.map { UInt64(UInt(bitPattern: $0.sql.utf8Start)) } ?? 0
     return UInt64(SqlBuffer.KeyKind.row.rawValue) << 56 | policy << 2 | UInt64(form.rawValue)
   }
 
-  /// The word that identifies the form in a cache key.
+  /// The text that identifies the kind of statement in a cache key.
   var verb: StaticString {
     switch form {
     case .insert: "INSERT"
@@ -340,6 +343,6 @@ extension RowValues {
 }
 
 extension StatementRecorder {
-  /// The query whose result alone was read; nil if another statement ran, or a query ran several times.
+  /// The only query that ran; nil if any other statement ran, or if the query ran several times.
   package var onlyQuery: SelectQuery? { runs == 1 && queries.count == 1 ? queries[0] as? SelectQuery : nil }
 }

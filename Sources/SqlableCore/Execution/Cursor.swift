@@ -7,8 +7,8 @@
 /// }
 /// ```
 ///
-/// Other code and other threads can use the handle between the steps, because its lock is held only during a step.
-/// Changes made meanwhile might or might not appear in later rows.
+/// Between the steps, other code and other threads can use the handle, because a cursor holds the handle's lock only
+/// during a step. Changes made between the steps might or might not appear in later rows.
 ///
 /// A cursor keeps its snapshot until the last row is read or the cursor is deallocated. Until then the WAL can't
 /// shrink, and the handle can't be closed. A cursor is not `Sendable`: use it on one thread. Releasing a cursor never
@@ -23,10 +23,10 @@ public final class Cursor<Element> {
     self.element = element
   }
 
-  /// Returns the next row, or nil after the last.
+  /// Returns the next row, or nil after the last row.
   ///
-  /// A row that can't be decoded throws, for example `.decoding`, and is skipped. After any other error there are no
-  /// more rows.
+  /// Throws for a row that can't be decoded, for example `.decoding`; the next call returns the row after that row.
+  /// After any other error there are no more rows.
   public func next() throws -> Element? { try core.next(element) }
 }
 

@@ -44,7 +44,7 @@ struct InsertBatch {
     }
     if columns == nil { finish() }
     let new = try connection.prepared(.insert(query), table: table, row: row)
-    // Without a mark, finishing the statement does not release the values: the row owns them.
+    // Without a mark, finishing the statement does not release the values, which belong to the row.
     new.mark = nil
     return keep(new, columns ?? 0)
   }

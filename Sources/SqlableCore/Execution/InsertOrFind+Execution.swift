@@ -1,4 +1,4 @@
-// Running an insert that returns the existing row if there is one.
+// Running an insert that returns the existing row, if any.
 
 extension InsertOrFind: Runnable {
   /// The SQL of the insert.

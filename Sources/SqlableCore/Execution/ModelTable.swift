@@ -1,4 +1,5 @@
-/// A table of a model in a database: the statements of the model, without naming the table and the database in each.
+/// A table of a model in a database. Its methods return statements on this table, so that a program does not name the
+/// table and the database in each statement.
 ///
 /// ```swift
 /// let archive = pool.table(Bicycle.self, named: "archive")
@@ -7,15 +8,15 @@
 /// // SELECT … FROM "archive" WHERE "color" = ?
 /// ```
 ///
-/// The methods return the same statements as those of the model, with the name of this table. A statement is a value
-/// that can be changed further. The statement runs on the table, which passes it to the database, or on any handle, as
-/// in a transaction: `try pool.transaction { db in try archive.deleteAll().run(db) }`.
-/// For other statements, use `in(archive.name)`.
+/// The methods return the same statements as the model's methods, but with the name of this table. A statement is a
+/// value that can be changed further. Run the statement on the `ModelTable`, which passes the statement to its
+/// database. Or run the statement on any handle, for example in a transaction:
+/// `try pool.transaction { db in try archive.deleteAll().run(db) }`. For other statements, use `in(archive.name)`.
 ///
 /// The table must have the columns of the model; `createTable(Bicycle.self, named: "archive")` creates such a table.
-/// Never take its name from untrusted input.
+/// Never take the table's name from untrusted input.
 public struct ModelTable<Model: Sqlable, Database: Sendable>: Sendable {
-  /// The database in which statements run on the table.
+  /// The database that runs the statements.
   public let database: Database
   public let name: String
 

@@ -28,8 +28,8 @@ public protocol Runnable<Output>: Sendable, CustomStringConvertible {
   /// transaction: `VACUUM`, `DETACH` and some PRAGMAs. False by default.
   var runsOutsideTransaction: Bool { get }
 
-  /// Returns the SQL with its values, as sent to a remote database. A batch returns one request for each row. A query
-  /// with associations returns the request of its root rows. Throws if the statement can't be run.
+  /// Returns the SQL with its values, as sent to a remote database. A batch of structs returns one request for each
+  /// struct. A query with associations returns the request of its root rows. Throws if the statement can't be run.
   func requests() throws -> [SqlRequest]
 
   /// Runs the statement on a handle when an executor calls it. Programs call `run(_:file:line:)` instead.

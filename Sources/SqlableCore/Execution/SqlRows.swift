@@ -7,8 +7,8 @@
 /// ```
 public struct SqlRows<Row>: Runnable {
   package let text: SQL
-  /// True if `init(from:)` decodes the rows. Some types can also be decoded in another way, so this flag is part of the
-  /// key.
+  /// True if `init(from:)` decodes the rows. Some types can also be decoded in another way, so this flag is part of
+  /// `key`.
   var usesCodable = false
   /// Returns the reader of one run's rows. Throws if the type can't be decoded.
   let reader: @Sendable () throws -> RowReader<Row>
@@ -40,7 +40,7 @@ public struct SqlRows<Row>: Runnable {
     return rows
   }
 
-  /// Identifies the rows of a result, among the results with the same type of rows.
+  /// Identifies the query and the decoding of its rows, among queries with the same type of rows.
   package var key: SqlRowsKey { SqlRowsKey(text: text, usesCodable: usesCodable) }
 
   /// The text of a query that has a live result. Throws for text that might change the database.
@@ -161,7 +161,7 @@ extension SQL: Runnable {
   /// Always false, because the statements of the text are not analyzed.
   public var isReadOnly: Bool { false }
 
-  /// True for SQL with `VACUUM` or `DETACH`, and for PRAGMAs alone.
+  /// True if a statement is `VACUUM` or `DETACH`, or if every statement is a PRAGMA or `ATTACH`.
   public var runsOutsideTransaction: Bool {
     let verbs = verbs
     return verbs.contains { $0 == "VACUUM" || $0 == "DETACH" }

@@ -152,7 +152,7 @@ extension SqlError {
 // The closures below are inlined, because passing a closure on would copy the statement.
 
 extension SqliteDatabase {
-  /// Starts a read: compiles and binds the statement. With `isLoop`, the caller may end a transaction meanwhile.
+  /// Starts a read: compiles and binds the statement. With `isLoop`, the caller may end transactions during the read.
   @usableFromInline
   func beginReading(_ tree: StatementTree, isLoop: Bool = false) throws -> StatementRun {
     guard case .select(let query) = tree else {

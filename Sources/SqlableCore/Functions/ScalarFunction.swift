@@ -64,7 +64,7 @@ extension UserArguments {
     }
   }
 
-  /// Returns the stored form of a function's result.
+  /// Returns a function's result as a database value.
   func result(_ value: some SqlValue) throws -> DatabaseValue { try UserArguments.result(value, of: function) }
 
   static func result<Value: SqlValue>(_ value: Value, of function: String) throws -> DatabaseValue {

@@ -46,7 +46,7 @@ public struct ColumnOptions: Sendable {
 /// Column("id", .integer, PrimaryKey(autoincrement: true))     // "id" INTEGER PRIMARY KEY AUTOINCREMENT
 /// ```
 ///
-/// If an insert leaves out an integer key that is the rowid, SQLite chooses a free number, usually the largest key
+/// If an insert leaves out an integer key that is the rowid, SQLite chooses an unused number, usually the largest key
 /// plus 1. With `autoincrement`, SQLite chooses a number that was never used.
 ///
 /// Any other key is NOT NULL, even if the column's type is optional. An insert that leaves out this key throws
@@ -82,9 +82,9 @@ public struct PrimaryKey: ColumnOption, Hashable {
 /// note.update()                                              // UPDATE "note" SET "text" = ? WHERE "rowid" = ?
 /// ```
 ///
-/// The column is named `rowid`, or `_rowid_` or `oid` if the table has another column of that name. CREATE TABLE does
-/// not contain the column. `VACUUM` can change the rowids of such a table, so don't store them elsewhere. For tables of
-/// this program, use ``PrimaryKey`` instead.
+/// The column is named `rowid`, or `_rowid_` or `oid` if the table has another column named `rowid`. CREATE TABLE does
+/// not contain the column. `VACUUM` can change the rowids of such a table, so don't store the rowids elsewhere. For
+/// tables that your program creates, use ``PrimaryKey`` instead.
 public struct RowId: ColumnOption, Hashable {
   public init() {}
 
@@ -129,7 +129,8 @@ public struct NotNull: ColumnOption, Hashable {
 /// by the default.
 public struct Default: ColumnOption {
   private enum Source {
-    /// The value's form for each column type, because the original's type is not always `Sendable`.
+    /// The constant as each column type stores it. The original value is not kept, because its type is not always
+    /// `Sendable`.
     case value([ColumnType.Base: Result<DatabaseValue, SqlError>])
     case sql(String)
     case now
@@ -163,7 +164,7 @@ public struct Default: ColumnOption {
     for scale in ColumnType.scales {
       let decimalForm = form(.decimal(scale: scale))
       forms[.decimal(scale: scale)] = decimalForm
-      // Only decimals depend on the scale: any other value is stored alike for all scales.
+      // Only a decimal is stored differently for each scale. For any other value, the first scale is enough.
       if case .success(let value) = decimalForm, value.storageClass != .integer { break }
     }
     source = .value(forms)
@@ -182,10 +183,10 @@ public struct Default: ColumnOption {
     }
   }
 
-  /// Returns the stored form of a constant; nil for a default that SQLite computes.
+  /// Returns the constant as a column of this type stores it; nil for a default that SQLite computes.
   package func constant(in type: ColumnType) throws -> DatabaseValue? {
     guard case .value(let forms) = source else { return nil }
-    // Only decimals depend on the scale: any other value is stored alike for all scales.
+    // Only a decimal is stored differently for each scale. Any other value has only the entry for scale 0.
     let other: ColumnType.Base = type.scale == nil ? type.base : .decimal(scale: 0)
     guard let form = forms[type.base] ?? forms[other] else {
       throw SqlError.misuse("a \(type.name) column can't have a default")

@@ -26,7 +26,7 @@ public protocol ForeignKeysList {
   @_disfavoredOverload static var tableConstraint: [ForeignKeys] { get }
 }
 
-/// Names that a program can confuse with the lists of ``Sqlable``. Every statement of a model that declares one of them
+/// Names that a program can confuse with the lists of ``Sqlable``. Every statement of a model that declares such a name
 /// throws `.misuse`.
 public protocol MisnamedLists {
   @_disfavoredOverload static var tableIndices: [Index] { get }

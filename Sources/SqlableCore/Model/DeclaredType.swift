@@ -5,8 +5,8 @@
 /// // "price" DECIMAL(10, 2) NOT NULL
 /// ```
 ///
-/// Use this option for tables that other programs created. A model needs the option only if SQLite treats the two types
-/// differently. Plans and `verify` treat `VARCHAR(20)` and `TEXT` as equal.
+/// Use this option for tables that other programs created. A model needs the option only if SQLite treats the declared
+/// type and the default type differently. Plans and `verify` treat `VARCHAR(20)` and `TEXT` as equal.
 ///
 /// SQLite converts stored values to the declared type: `'007'` becomes 7 in a column declared `NUMERIC`. An integer key
 /// is the rowid only if the declared type is `INTEGER`.

@@ -185,7 +185,8 @@ public struct EmbeddedWriter {
   /// Leaves a field out: an insert stores the column's default, an update keeps the stored value.
   public mutating func skip<Owner, Value>(_ field: Field<Owner, Value>) { row.skip(column(of: field)) }
 
-  /// Returns the table's column for a field; if `fields` lacks the field, the field's own column, which rows reject.
+  /// Returns the table's column for a field. If `fields` lacks the field, returns the field's own column, so that
+  /// writing the row throws.
   private func column<Owner, Value>(of field: Field<Owner, Value>) -> Column {
     fields.position(of: field.column.definition).map { columns[$0] } ?? field.column
   }

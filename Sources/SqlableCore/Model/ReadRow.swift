@@ -54,7 +54,8 @@ public struct ReadRow {
   }
 
   /// Returns the value of the result column with this name. If a row contains several models, as in a join, each model
-  /// can read only its own columns. Throws `.schema` if no column has the name, and `.misuse` if several have it.
+  /// can read only its own columns. Throws `.schema` if no column has the name, and `.misuse` if several columns have
+  /// the name.
   public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
     try checkCurrent()
     let columns = state.pointee.named
@@ -208,7 +209,8 @@ public struct ReadRow {
 
   private var tracer: (any RunTracer)? { state.pointee.statement?.takeUnretainedValue().connection.tracer }
 
-  /// Treats the row as read after a failed read, because `init(row:)` has caught the error and returned a model.
+  /// Records that a row was read, although reading a column failed: `init(row:)` has caught the error and returned a
+  /// model.
   @usableFromInline
   func noteRead() {
     state.pointee.hasFailed = false

@@ -36,7 +36,7 @@ package final class TableInfo: Sendable {
   package let quotedName: [UInt8]
   /// `SELECT "a", "b", "c" FROM "table"`
   let selectAll: [UInt8]
-  /// In an object that ``declared`` returned: the table with its hidden rowid. Otherwise nil.
+  /// The table with its hidden rowid, in an object that ``declared`` returned; otherwise nil.
   private let whole: TableInfo?
   /// True if a check found no contradiction in the model's declarations.
   private let isSound = Atomic<Bool>(false)
@@ -185,7 +185,8 @@ package final class TableInfo: Sendable {
     }
   }
 
-  /// Returns columns with a document's types. Layouts are never freed, so throws `.misuse` after too many layouts.
+  /// Returns the columns of a named query in a decoded statement. Throws `.misuse` after too many different lists of
+  /// types, because the objects are never freed.
   package static func decodedColumns(of types: [ColumnType]) throws -> TableInfo {
     let isNew = unnamed.withLock {
       $0.tables[types] == nil && ($0.tables.count >= maximumLayouts || $0.columns + types.count > maximumColumns)
@@ -252,7 +253,7 @@ package final class TableInfo: Sendable {
     return defect
   }
 
-  /// Throws `defect` if there is one.
+  /// Throws `defect` if the declarations have a defect.
   @inline(__always)
   package func checkDeclarations() throws {
     if !isSound.load(ordering: .relaxed) { try throwDefect() }

@@ -12,7 +12,7 @@
 ///
 /// Two tokenizers are equal when they have the same name and arguments in SQL.
 public struct Tokenizer: Sendable {
-  /// The name and arguments, in the form that FTS5 expects.
+  /// The name and arguments, as FTS5 expects them.
   let arguments: [String]
   let custom: UserTokenizer?
 

@@ -1,4 +1,4 @@
-/// A column of a type that no column stores. A program that declares one does not compile.
+/// A column whose Swift type can't be stored. A program that declares such a column does not compile.
 ///
 /// The declarations below reduce the mistake to one compiler error. Without them the column would have no type, and
 /// each use of the column would cause another error.

@@ -86,7 +86,8 @@ final class ChangeBuffer: ChangeSink {
     return Summarized(tables: state.tables, latest: latest, earlier: state.earlier)
   }
 
-  /// Removes the changes since a snapshot. If the tables were looked up again, earlier rows become unknown.
+  /// Removes the changes since a snapshot. If the tables were looked up again in between, the rows before the snapshot
+  /// become unknown.
   func goBack(to summarized: Summarized) {
     let (indices, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
     state.earlier = summarized.earlier
@@ -122,7 +123,7 @@ final class ChangeBuffer: ChangeSink {
     var summary = state.summaries[index] ?? TableChanges()
     state.summaries[index] = nil
     if row.operation == .update {
-      // Without the pre-update hook, SQLite reports only one id and no values, so every column counts as changed.
+      // Without the pre-update hook, SQLite reports only one id and no values, so every column is treated as changed.
       if row.oldId != row.newId { summary.isMembershipChanged = true }
       for column in columns {
         let name = column.foldedName
@@ -198,7 +199,7 @@ final class ChangeBuffer: ChangeSink {
     state.changes.append(noted)
   }
 
-  // MARK: For both
+  // MARK: For live results and observers of rows
 
   /// Records an incremental write of a column as an update of its row. Consecutive writes of one row are one update.
   func didWrite(_ column: String, of table: Table, id: Int64, key: [DatabaseValue]) {
@@ -239,7 +240,7 @@ final class ChangeBuffer: ChangeSink {
   /// Keeps the first `count` changes, and removes later changes to tables that no longer exist.
   func forget(after count: Int, ofTables isGone: (Table) -> Bool) {
     guard self.count > count else { return }
-    // Compares bytes, because `==` treats the two Unicode forms of an é as equal, but SQLite has two different tables.
+    // Compares bytes, because `==` treats the two encodings of an é as equal, but SQLite has two different tables.
     let gone = Set(tables.filter(isGone).map { Array($0.name.utf8) })
     guard !gone.isEmpty else { return }
     let kept = state.changes[count...].filter { !gone.contains(Array($0.table.utf8)) }

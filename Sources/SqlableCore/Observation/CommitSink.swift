@@ -26,8 +26,8 @@ package struct CommittedChanges: Sendable {
   package var tables: [[UInt8]: TableChanges] = [:]
   /// True if there might be more changes: after a schema change or a restore, or if SQLite's hooks did not report all.
   package var isUnknown = false
-  /// The count of observer changes when the transaction read the interests. For subscribers added later, there might be
-  /// unrecorded changes.
+  /// The value of ``ObserverRegistry/changes`` when the transaction read the interests. Some changes might be
+  /// unrecorded for a subscriber that was added later.
   var recordedSince = Int.max
 
   package init(
@@ -36,7 +36,8 @@ package struct CommittedChanges: Sendable {
     (self.rows, self.tables, self.isUnknown, self.recordedSince) = (rows, tables, isUnknown, recordedSince)
   }
 
-  /// True if there might be more changes for a subscriber that was added at the count `joined`.
+  /// True if there might be more changes for a subscriber that was added when ``ObserverRegistry/changes`` was
+  /// `joined`.
   package func isUnknown(toOneSince joined: Int) -> Bool { isUnknown || joined > recordedSince }
 }
 

@@ -11,7 +11,7 @@ package final class HandleObservation {
   unowned let connection: Connection
   /// A lock for commit and delivery among related handles, so that commits reach a common ancestor in order.
   private let order: CommitOrder
-  /// The process-wide count of observer changes at the time when `interest` was last read.
+  /// The value of ``ObserverRegistry/changes`` when `interest` was last read.
   @exclusivity(unchecked) private var seenChanges = -1
   private var interest = ObservedTables()
   /// The schema version in which the keys were looked up; nil if they must be looked up again.
@@ -20,8 +20,8 @@ package final class HandleObservation {
   private var mayBeOutdated = false
   /// True if the keys were looked up inside the open transaction, whose schema changes might be rolled back.
   private var isLookupUncommitted = false
-  /// The count of observer changes when the transaction began. Observers that were added later missed the transaction's
-  /// earlier writes.
+  /// The value of ``ObserverRegistry/changes`` when the transaction began. Observers that were added later missed the
+  /// transaction's earlier writes.
   private var changesAtBegin = -1
   /// The schema version when the transaction began, to report schema changes to sinks; nil if this version was not
   /// read.
@@ -97,7 +97,7 @@ package final class HandleObservation {
   /// Looks up the key positions of the observed tables, unless the schema is unchanged since the last lookup.
   ///
   /// Call at the start of every transaction, and before each write inside a transaction. Inside a transaction, looks
-  /// them up again only after a possible schema change or a change of the observed tables.
+  /// the positions up again only after a possible schema change or a change of the observed tables.
   func refreshKeys(isBeginning: Bool) throws {
     if isBeginning {
       isWatching = false
@@ -158,12 +158,12 @@ package final class HandleObservation {
 
   func forget(after mark: Int) { buffer.forget(after: mark) }
 
-  /// Removes the recorded deletions of a dropped table. Call after DROP TABLE: if foreign keys refer to the table,
-  /// SQLite first deletes its rows, and calls the hook for each row. Changes that ON DELETE makes to other tables
-  /// remain recorded.
+  /// Removes the recorded deletions of a dropped table's rows. Call after DROP TABLE: if foreign keys refer to the
+  /// table, SQLite first deletes its rows, and calls the hook for each row. Changes that ON DELETE makes to other
+  /// tables remain recorded.
   func forgetRowsOfDroppedTables(after mark: Int) throws {
     guard buffer.count > mark else { return }
-    // Compares bytes, because `==` treats the two Unicode forms of an é as equal, but SQLite has two different tables.
+    // Compares bytes, because `==` treats the two encodings of an é as equal, but SQLite has two different tables.
     let names = Set(try connection.tableNames().map { Array($0.utf8) })
     buffer.forget(after: mark) { !names.contains(Array($0.nameInDatabase.utf8)) }
   }
@@ -297,7 +297,7 @@ package final class HandleObservation {
     tracer.withLock { $0 = new }
   }
 
-  /// Delivers the runs that have ended since the last call to the traces. Call without the handle's lock.
+  /// Delivers to the traces the runs that have ended since the last delivery. Call without the handle's lock.
   func deliverTraced() {
     guard hasTraced.exchange(false, ordering: .acquiringAndReleasing) else { return }
     tracer.withLock { $0 }?.deliver()

@@ -28,8 +28,8 @@ package final class ObserverRegistry: Sendable {
   }
 
   private struct State {
-    /// The observers in the order of their tokens. A removed observer keeps its place until half are removed, so that
-    /// removing many observers one by one does not move the others each time.
+    /// The observers in the order of their tokens. The entry of a removed observer stays until half of the entries
+    /// belong to removed observers. Otherwise, each removal would move all later entries.
     var observers: [Observer] = []
     var removedCount = 0
     var didUpdate: (@Sendable (String, Int, Change) throws -> Void)?
@@ -50,7 +50,7 @@ package final class ObserverRegistry: Sendable {
     }
 
     mutating func add(_ observer: Observer) {
-      // Two threads can add their observers in another order than they took their tokens.
+      // Two threads can add observers in another order than that of the observers' tokens.
       observers.insert(observer, at: index(of: observer.token))
     }
 
@@ -82,7 +82,7 @@ package final class ObserverRegistry: Sendable {
 
   private static let changeCount = Atomic(0)
 
-  /// The process-wide count of changes to observers.
+  /// The number of times that observers were added, removed or changed in this process.
   package static var changes: Int { changeCount.load(ordering: .acquiring) }
 
   let parent: ObserverRegistry?
@@ -93,7 +93,7 @@ package final class ObserverRegistry: Sendable {
     self.parent = parent
   }
 
-  /// The count of changes to this registry's observers.
+  /// The number of times that this registry's observers were added, removed or changed.
   var version: Int { versionCounter.load(ordering: .acquiring) }
 
   private func change<Result>(_ body: (inout State) -> Result) -> Result {
@@ -146,7 +146,8 @@ package final class ObserverRegistry: Sendable {
     }
   }
 
-  /// Reports each error that goes to `didFail` to the receivers of errors. Set before other threads use the registry.
+  /// The closure that reports each error of `didFail` to the receivers of errors. Set the closure before other threads
+  /// use the registry.
   let willFail = LockedValue<(@Sendable (any Error) -> Void)?>(nil)
 
   @inline(never)
@@ -230,7 +231,8 @@ package final class ObserverRegistry: Sendable {
       }
     }
 
-    /// True if an observer is still registered. The previous observer can remove or replace it during delivery.
+    /// True if an observer is still registered. The observer before can remove or replace this observer during
+    /// delivery.
     private func isStillRegistered(_ token: ObserverToken) -> Bool {
       registry.version == version || registry.isRegistered(token)
     }

@@ -36,7 +36,7 @@ extension SQL.StringInterpolation {
   }
 
   /// Embeds a condition or term in parentheses, with its values bound. Column names are not qualified, so the
-  /// surrounding SQL must read their table.
+  /// surrounding SQL must read the table of these columns.
   ///
   /// ```swift
   /// try db.query("SELECT count(*) FROM bicycle WHERE \(Bicycle.color == "red")", as: Int.self)
@@ -55,7 +55,7 @@ extension SQL.StringInterpolation {
     appendInterpolation(term.expression)
   }
 
-  /// Binds a value in the stored form of a column. For dates, for example, this form can differ from the default form.
+  /// Binds a value as a column stores it. A date column, for example, can have another storage format than the default.
   ///
   /// ```swift
   /// try db.query("SELECT count(*) FROM visit WHERE at > \(day, as: Visit.at)", as: Int.self)

@@ -88,7 +88,7 @@ extension SqliteDatabase {
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
   /// ```
   ///
-  /// Throws `.misuse` if the number of columns differs. The query then changes nothing.
+  /// Throws `.misuse` if the types read another number of columns than the result has. The query then changes nothing.
   @inlinable
   public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type,
@@ -176,7 +176,7 @@ extension SqliteDatabase {
             try body(ReadRow(statement))
             isAtRow = try statement.step()
           }
-          // The EXPLAIN of a write counts as a write until it is reset, and a savepoint can't end during a write.
+          // SQLite treats the EXPLAIN of a write as a write until a reset, and a savepoint can't end during a write.
           if !statement.isReadOnly { statement.rewind() }
         } catch {
           // Reset first, because a savepoint can't end while the statement writes.

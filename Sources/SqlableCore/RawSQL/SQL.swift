@@ -119,7 +119,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// try db.execute("DELETE FROM bicycle WHERE id IN (\(ids))")     // … WHERE id IN (?, ?, ?)
     /// ```
     public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element: SqlValue {
-      // A type with its own stored form is one value, even if the type is a sequence.
+      // A sequence that conforms to `SqlValue` is one value, unless the type is a plain list.
       if let value = values as? any SqlValue, !(value is any JSONList) { return bind { try value.databaseValue } }
       bindList(values) { try $0.databaseValue }
     }
@@ -129,8 +129,8 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       bindList(values) { $0 }
     }
 
-    /// Binds a value as one JSON text, and `nil` as NULL. A column stores an array, a set or a `Codable` type in the
-    /// same form.
+    /// Binds a value as one JSON text, and `nil` as NULL. A column stores an array, a set or a `Codable` type as the
+    /// same text.
     ///
     /// ```swift
     /// try db.execute("UPDATE person SET pets = \(json: pets)")                  // UPDATE person SET pets = ?

@@ -5,7 +5,8 @@ extension RegularExpression {
   }
 }
 
-/// A matching run. Each reached program position is listed once, so a character takes at most one operation per step.
+/// A search in one text. Each reached program position is listed once, so a character takes at most one operation per
+/// step of the program.
 private struct RegularExpressionRun {
   private let expression: RegularExpression
   private var current: [Int] = []

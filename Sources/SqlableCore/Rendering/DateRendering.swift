@@ -56,7 +56,7 @@ extension Renderer {
     parameters.append(value)
   }
 
-  /// Writes a date plus a term's number of units, in the storage format of the date's column.
+  /// Writes a date plus a number of time units, which a term returns, in the storage format of the date's column.
   func writeDate(_ terms: [SqlExpression], plusTermOf unit: DateUnit, stack: Int) throws {
     let format = try dateFormat(of: terms, "adding(_:_:)")
     guard terms.count == 2 else { return }
@@ -148,7 +148,7 @@ extension SqlExpression.SyntaxTerm {
 }
 
 extension DateUnit {
-  /// The unit's name in a modifier of SQLite's date functions, and the number of those units.
+  /// The name of a unit in a modifier of SQLite's date functions, and the number of these units in one `DateUnit`.
   fileprivate var modifier: (count: Int, name: String) { self == .week ? (7, "days") : (1, rawValue + "s") }
 
   fileprivate var startsWithinDay: Bool { self == .second || self == .minute || self == .hour }

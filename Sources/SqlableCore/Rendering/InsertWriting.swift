@@ -81,7 +81,8 @@ extension StatementWriter {
     }
     for (given, position) in zip(given, positions) {
       let column = table.columns[position]
-      // A number without a type would be in units of another scale, or would have no scale.
+      // In a decimal column, a number without a type is treated as an integer and rejected, because its scale is
+      // unknown.
       guard let type = given.type ?? column.type.scale.map({ _ in .integer }) else { continue }
       guard !column.type.takesValues(of: type) else { continue }
       throw SqlExpression.located(SqlError.encoding(expected: column.type.name, found: type.name), column: column)
@@ -169,7 +170,7 @@ extension StatementWriter {
       ).at(table: table.name)
     }
     sql.append(" WHERE ")
-    // The key has no text for the literals.
+    // A key can't contain the literals.
     guard !sql.isKey else { return sql.refuseKey() }
     sql.append(text: try condition.declaredSQL(for: table) { $0.literal })
   }

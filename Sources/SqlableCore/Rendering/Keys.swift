@@ -36,7 +36,7 @@ extension SqlBuffer {
   /// Writes the key of a query of one table that compares columns with values, as most queries do. Returns false, and
   /// leaves the buffers as they were, for any other query.
   ///
-  /// Such a query has no other key: the first word of the key has the bit of ``shortKey``.
+  /// A key of any other kind differs from this key: the first eight bytes of this key contain the bit ``shortKey``.
   func append(keyOfPlain query: SelectQuery, _ parameters: ParameterBuffer) -> Bool {
     guard query.isPlain else { return false }
     let (limit, start, values) = (query.limit, count, parameters.count)
@@ -80,6 +80,6 @@ extension SqlBuffer {
     return true
   }
 
-  /// The bit that distinguishes the words of short keys from addresses and from the lengths of texts.
+  /// The bit that distinguishes the 64-bit numbers in short keys from addresses and from the lengths of texts.
   private static let shortKey: UInt64 = 1 << 63
 }

@@ -47,7 +47,8 @@ extension Renderer {
       write(.text(text))
       sql.append("))")
     case .unpadded where parameters.lists != .pointers:
-      // An older ORDER BY takes `IN ()` for a position, so an empty list is a subquery, except in declarations.
+      // In ORDER BY, an older SQLite reads `IN ()` as a column's position, so an empty list is a subquery, except in
+      // declarations.
       let isQuery = values.isEmpty && parameters.lists == .expanded
       sql.append(isQuery ? " IN (SELECT 0 WHERE 0" : " IN (")
       for (index, value) in values.enumerated() {
@@ -96,7 +97,7 @@ private func elements(of values: [DatabaseValue]) -> [JSON]? {
   return elements
 }
 
-/// The form in which an IN list binds its values.
+/// The way in which an IN list binds its values.
 enum ListForm {
   /// One parameter for each value, padded with the last value, so that similar lengths share a statement.
   case padded(Int)

@@ -55,8 +55,8 @@ extension SelectWriter {
   }
 
   /// Returns the names of the queries defined in this query and the enclosing queries, for a key. A query can hide
-  /// another query of the same name only if both are equal, including their values. A key does not contain values, so
-  /// such a query has no key.
+  /// another query of the same name only if both queries are equal, including their values. A key does not contain
+  /// values, so such a query has no key.
   func definedNames(_ query: SelectQuery.Clauses) -> [String] {
     let names = query.definedSources.compactMap(\.definedName)
     if names.contains(where: { defined.contains(where: $0.isSameName(as:)) }) { sql.refuseKey() }

@@ -55,7 +55,7 @@ package struct Renderer {
 
   // MARK: Conditions
 
-  /// Operator precedence. A term that binds less tightly than its surroundings is parenthesized.
+  /// Operator precedence. A term that binds less tightly than the enclosing operator is parenthesized.
   enum Precedence: Int, Comparable {
     case any, all, not, equality, comparison, bits, sum, product, concatenation, unary, atom
     static func < (left: Precedence, right: Precedence) -> Bool { left.rawValue < right.rawValue }
@@ -192,7 +192,7 @@ package struct Renderer {
     try write(right, opposite: left, operation, within: strength, stack: stack + 2)
   }
 
-  /// Writes an operand. A parameter that is compared with a column is bound in the column's stored form.
+  /// Writes an operand. A parameter that is compared with a column is bound as the column stores values.
   private func write(
     _ term: SqlExpression, opposite other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
     within strength: Precedence, stack: Int

@@ -94,7 +94,8 @@ package final class Scope: Sendable {
     package var aliasedTable: TableInfo? = nil
   }
 
-  /// Finds a column without an alias: first in tables without an alias, then with one, from the inner query outward.
+  /// Finds a column without an alias: first in tables without an alias, then in tables with an alias. Searches from the
+  /// inner query outward.
   package func find(_ reference: ColumnReference) throws -> ResolvedColumn {
     if let resolved = try find(
       reference, at: { source, definition in source.table.columns.firstIndex { $0.definition === definition } })
@@ -266,7 +267,7 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Returns the name of the table with a column, in this or an enclosing query; nil if there is none.
+  /// Returns the name of the table with a column, in this or an enclosing query; nil if no table has the column.
   package func tableName(of reference: ColumnReference) -> String? {
     var scope: Scope? = self
     while let current = scope {

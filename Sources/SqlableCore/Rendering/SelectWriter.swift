@@ -169,7 +169,7 @@ struct SelectWriter {
     let formats = zip(query.dateFormats, other.dateFormats)
     for ((column, otherColumn), (format, otherFormat)) in zip(zip(columns, other.columns), formats) {
       if let format, let otherFormat, format.written != otherFormat.written {
-        // A function of the program returns seconds, which can be mixed with all seconds.
+        // A registered function can return dates in seconds, which can be mixed with dates in any format of seconds.
         let isComputed = column.type == nil || otherColumn.type == nil
         guard isComputed, format.canMix(with: otherFormat) else {
           throw SqlError.invalidStatement("combined queries mix dates in different storage formats")
@@ -276,7 +276,7 @@ struct SelectWriter {
     }
   }
 
-  /// Writes a table, alias and join condition. `joined` has the tables up to this one. Throws for names in `hidden`.
+  /// Writes a table, alias and join condition. `joined` has the tables up to this table. Throws for names in `hidden`.
   private func write(
     _ source: borrowing SelectQuery.Source, _ renderer: Renderer, _ joined: Renderer, hidden: [String]
   ) throws {

@@ -1,4 +1,4 @@
-/// The type of a column: its SQL type and the stored form of Swift values.
+/// The type of a column: the SQL type, and the way in which the column stores Swift values.
 ///
 /// ```swift
 /// static let at = Column("at", .date(.iso8601))            // "at" TEXT NOT NULL
@@ -46,15 +46,15 @@ public struct ColumnType: Sendable, Hashable {
   /// Dates in the given format.
   public static func date(_ format: DateFormat) -> ColumnType { ColumnType(.date(format)) }
 
-  /// Decimals with a fixed number of digits after the point, stored as a number of the smallest units: `INTEGER`.
+  /// Decimals with a fixed number of digits after the point: `INTEGER`. SQLite stores the decimal without the point.
   ///
   /// ```swift
   /// static let price = column("price", Decimal.self, as: .decimal(scale: 2))     // 12.34 is stored as 1234
   /// ```
   ///
   /// The scale is 0 to 18; with another scale, every statement of the model throws `.misuse`. Storing throws
-  /// `.encoding` if a decimal has more digits after the point, or if its number of units exceeds an `Int64`. Comparing
-  /// with such a decimal works.
+  /// `.encoding` if a decimal has more digits after the point, or if the stored integer would not fit into an `Int64`.
+  /// A comparison accepts such a decimal.
   public static func decimal(scale: Int) -> ColumnType { ColumnType(.decimal(scale: scale)) }
 
   static let scales = 0...18
@@ -67,8 +67,9 @@ public struct ColumnType: Sendable, Hashable {
 
   /// The storage format of a date.
   public enum DateFormat: String, Sendable, Hashable, Codable, CaseIterable {
-    /// `REAL` seconds since 1970 with a fraction: the default, and the fastest format. Today, the precision of such a
-    /// `Double` is a quarter of a microsecond. A `Date` counts from 2001, so its last bit can be lost.
+    /// `REAL` seconds since 1970 with a fraction: the default, and the fastest format. For present dates, the precision
+    /// of the `Double` is a quarter of a microsecond. The last bit of a `Date` can be lost, because a `Date` stores the
+    /// seconds since 2001.
     case unixSecondsWithFraction
     /// `INTEGER` seconds since 1970. Storing a date with a fraction of a second throws, but comparing with such a date
     /// works.
@@ -76,18 +77,19 @@ public struct ColumnType: Sendable, Hashable {
     /// `INTEGER` milliseconds since 1970, rounded to the millisecond.
     case unixMilliseconds
     /// `TEXT` like `2013-01-01T06:00:00.000Z`: UTC, always with milliseconds, so that text order is time order. Dates
-    /// are rounded to the millisecond, and years are 0000 to 9999 of the Gregorian calendar. Reading also accepts
-    /// offsets, any fraction, no seconds, and the output of SQLite's `datetime()`. Filters do not find dates in those
-    /// forms, because SQLite compares text.
+    /// are rounded to the millisecond, and years are 0000 to 9999 of the Gregorian calendar. Reading also accepts text
+    /// with a UTC offset, with any fraction of a second or without seconds, and the output of SQLite's `datetime()`.
+    /// Filters do not find dates in these other formats, because SQLite compares text.
     case iso8601
     /// Stored as `iso8601`. Reading also accepts text without a zone, as the time in UTC: `2013-01-01T06:00:00`, and
-    /// `2013-01-01` as midnight. For columns of another program that writes UTC without its name, such as Python's
-    /// `isoformat()`.
+    /// `2013-01-01` as midnight. Use this format for columns of another program that writes UTC times without a zone,
+    /// such as Python's `isoformat()`.
     case iso8601AssumingUTC
-    /// `TEXT` like `2013-01-01 06:00:00.000`, SQLite's own form of a date: UTC, always with milliseconds, rounded and
-    /// limited as `iso8601`. GRDB stores a `Date` in this form by default. Reading also accepts all texts that
-    /// `iso8601AssumingUTC` reads, such as those of `datetime()` and `CURRENT_TIMESTAMP`. These two write no
-    /// milliseconds: such texts sort in time order, but are not equal to a date of the same moment.
+    /// `TEXT` like `2013-01-01 06:00:00.000`, SQLite's own date format: UTC, always with milliseconds, with the
+    /// rounding and the years of `iso8601`. GRDB stores a `Date` in this format by default. Reading also accepts all
+    /// texts that `iso8601AssumingUTC` reads, such as those of `datetime()` and `CURRENT_TIMESTAMP`. `datetime()` and
+    /// `CURRENT_TIMESTAMP` write no milliseconds: their texts sort in time order, but are not equal to a stored date of
+    /// the same moment.
     case sqliteText
 
     /// The format in which dates are written. Dates of two columns with the same written format can be compared.
@@ -114,8 +116,8 @@ public struct ColumnType: Sendable, Hashable {
     /// True if SQLite compares the numbers as seconds since 1970.
     var isInSeconds: Bool { self == .unixSecondsWithFraction || self == .unixSeconds }
 
-    /// True if dates in this format can be compared with dates of the other format, and stored in the same column. A
-    /// function of the program returns dates in this format.
+    /// True if computed dates in this format, such as those of a registered function, can be compared with dates of the
+    /// other format, and stored in the same column.
     func canMix(with other: DateFormat) -> Bool {
       written == other.written || (isInSeconds && other.isInSeconds)
     }
@@ -166,7 +168,7 @@ public struct ColumnType: Sendable, Hashable {
   var accepted: UInt8 {
     switch base {
     case .integer, .date(.unixSeconds), .date(.unixMilliseconds): 1 | 2
-    // Integers need a check: a boolean must be 0 or 1, and an integer might not be a decimal's number of units.
+    // Integers need a check: a boolean must be 0 or 1, and in a decimal column the integer 5 could mean 5 or 0.05.
     case .boolean, .decimal: 1
     case .real, .date(.unixSecondsWithFraction): 1 | 4
     case .text, .date(.iso8601), .date(.iso8601AssumingUTC), .date(.sqliteText): 1 | 8
@@ -191,7 +193,8 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// True if a comparison can bind another form of a value than a row stores, as for decimals and Unix seconds.
+  /// True if a comparison can bind a value that the column would not store: a rounded decimal, or a fraction of a
+  /// second.
   var comparesInAnotherForm: Bool { base == .date(.unixSeconds) || scale != nil }
 
   /// True if the column stores values of a column of another type unchanged.

@@ -2,7 +2,8 @@ import Glibc
 
 /// A lock on a range of bytes of a file.
 package struct KernelLock: Hashable {
-  /// The process that holds the lock; 0 for an open file description's lock, for which the kernel reports none.
+  /// The process that holds the lock; 0 for the lock of an open file description, for which the kernel reports no
+  /// process.
   package let process: Int
   package let inode: UInt64
   package let bytes: ClosedRange<Int>
@@ -23,7 +24,8 @@ package struct KernelLock: Hashable {
 
 /// The kernel's list of file locks.
 package enum KernelLocks {
-  /// All locks. One reading can miss some, because the list comes in parts and locks change in between.
+  /// All locks. One reading can miss some locks, because the kernel returns the list in parts, and locks change in
+  /// between.
   package static var all: [KernelLock] {
     (text(ofFileAt: "/proc/locks", upTo: 1 << 22) ?? "").split(separator: "\n").compactMap { KernelLock($0) }
   }

@@ -27,7 +27,7 @@ extension String {
     return bytes
   }
 
-  /// The form in which SQLite compares names: the letters A to Z in lower case, and all other bytes unchanged.
+  /// The name as SQLite compares names: the letters A to Z in lower case, and all other bytes unchanged.
   package var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
 
   /// True if both strings have the same bytes. For `==`, the two encodings of an é are equal. For SQLite, they are

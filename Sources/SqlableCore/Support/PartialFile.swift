@@ -5,7 +5,8 @@ import Glibc
 ///
 /// A lock on the file shows that its owner is alive, because the kernel releases the lock when the process ends. The
 /// next owner of the name removes the file of a killed process. Only a file with the sticky bit, which Linux ignores
-/// for files, counts as such a leftover. Without the bit, the file is another program's, and is not changed.
+/// for files, is treated as the file of a killed process. A file without the bit belongs to another program, and is not
+/// changed.
 ///
 /// `PartialFile` is safe as `@unchecked Sendable`: only `isKept` is mutable, and only its owner's thread uses it.
 package final class PartialFile: @unchecked Sendable {

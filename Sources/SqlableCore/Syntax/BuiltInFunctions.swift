@@ -87,7 +87,7 @@ extension SqlExpression.Call.BuiltIn {
     case .json: .init(.scalar, 1...1, .other, .withAny, .json)
     case .jsonExtract, .jsonType: .init(.scalar, 1...2, .other, .withFirstOrOtherwise, .json, .paths)
     case .jsonArrayLength: .init(.scalar, 1...2, .integer, .withFirstOrOtherwise, .json, .paths)
-    // For NULL, SQLite returns NULL, but 0 before version 3.45.
+    // For NULL, SQLite returns NULL since version 3.45, and 0 before.
     case .jsonValid: .init(.scalar, 1...1, .integer, .perhapsWithFirst, .json)
     case .jsonObject, .jsonArray: .init(.scalar, 0...100, .other, .never, .json)
     case .jsonEach, .jsonTree: .init(.table, 1...2, .other, .never, .json, .paths)
@@ -165,7 +165,8 @@ extension SqlExpression.Call.BuiltIn {
       package static var multipliesLengths: Traits { Traits(rawValue: 64) }
       /// The function can return a different result each time.
       package static var varies: Traits { Traits(rawValue: 128) }
-      /// A function of one argument in every SQLite version. A filter with this function needs only a row's values.
+      /// A function of one argument that every SQLite version has. A filter with this function can be evaluated from a
+      /// row's values alone.
       static var isElementary: Traits { Traits(rawValue: 256) }
     }
 

@@ -24,7 +24,7 @@ extension SqlExpression {
 
     /// The storage format of the dates that a registered function returns.
     ///
-    /// All values are equal, because a decoded call does not know the function's type.
+    /// `==` is always true, because a decoded call does not know the function's type, but must equal the original call.
     struct DateResult: Sendable, Hashable {
       var format: ColumnType.DateFormat?
 
@@ -62,7 +62,7 @@ extension SqlExpression {
 
     package var facts: BuiltIn.Facts? { if case .builtIn(let function) = function { function.facts } else { nil } }
 
-    /// True if the call combines many rows into one value. A registered function counts as an aggregate only if the
+    /// True if the call combines many rows into one value. A registered function is treated as an aggregate only if the
     /// call has DISTINCT, a filter or an order.
     package var isAggregate: Bool {
       guard window == nil else { return false }

@@ -14,7 +14,7 @@ package struct InsertQuery: Sendable, Hashable {
   package struct Clauses: DefaultConstructible {
     /// The columns to write; nil for all columns.
     package var columns: [ColumnReference]?
-    /// The conflict clauses, in the order in which SQLite tries them.
+    /// The conflict clauses, in the order in which SQLite checks the clauses.
     package var upserts: [Upsert] = []
     package var source: SelectQuery?
     package var returned: Returned?

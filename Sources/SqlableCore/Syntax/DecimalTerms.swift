@@ -1,4 +1,5 @@
-// Terms of decimals, which are stored as numbers of units. A term that does not keep the scale is rejected.
+// Terms of decimals. A column of scale 2 stores 12.34 as an integer: 1234 units. A term that does not keep the scale is
+// rejected.
 
 extension SqlExpression {
   /// A function that returns the declaration of a column in a decoded term, which has only the column's name.

@@ -14,7 +14,8 @@ extension SqlExpression {
     self.init(invalid: InvalidTerm(error: known, column: column.map { ColumnReference($0) }))
   }
 
-  /// The term that determines the form of this term's values, such as the column under a COLLATE; by default this term.
+  /// The term that determines how this term's values are stored, such as the column under a COLLATE; by default this
+  /// term.
   var columnTerm: SqlExpression {
     switch node {
     case .collate(let term, _): term.columnTerm
@@ -145,7 +146,7 @@ extension SqlExpression {
     return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)
   }
 
-  /// True if the term is NULL, or a parameter whose value is bound in the column's form.
+  /// True if the term is NULL, or a parameter whose value is converted to the column's type when it is bound.
   private var isUnknownUntilBound: Bool {
     switch node {
     case .value(.null), .parameter: true

@@ -98,7 +98,8 @@ extension SqlExpression {
     return mapped({ $0.replacing(table, with: other) }, { $0.replacingDeclared(table, with: other) })
   }
 
-  /// Replaces columns inside a nested query, by declaration: its tables can have columns of the same names.
+  /// Replaces columns inside a nested query. Compares declarations, because the nested query's tables can have columns
+  /// of the same names.
   fileprivate func replacingDeclared(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
     if case .column(let reference) = node {
       return table.columns.firstIndex { $0.definition === reference.definition }.map(other) ?? self
@@ -150,7 +151,7 @@ extension SelectQuery {
 }
 
 extension SqlExpression {
-  /// True if the term is or contains an aggregate; see ``Call/isAggregate``. Aggregates in subqueries do not count.
+  /// True if the term is or contains an aggregate; see ``Call/isAggregate``. Aggregates in subqueries are ignored.
   package var hasAggregate: Bool {
     if case .call(let call) = node, call.isAggregate { return true }
     return node.terms.contains(where: \.hasAggregate)

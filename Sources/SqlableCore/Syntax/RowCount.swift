@@ -1,7 +1,7 @@
 extension SelectQuery {
   package enum RowCount: Sendable, Hashable, ExpressibleByIntegerLiteral {
     case number(Int)
-    /// A term without columns of the query, such as a parameter. A negative value counts as 0.
+    /// A term without columns of the query, such as a parameter. A negative value is treated as 0.
     case term(SqlExpression)
 
     package init(integerLiteral number: Int) { self = .number(number) }

@@ -75,13 +75,15 @@ extension SelectQuery.Clauses {
   /// True if the query has clauses that SQLite allows in a part of a combined query only inside a subquery.
   var isNested: Bool { !compounds.isEmpty || !order.isEmpty || limit != nil || offset != nil }
 
-  /// True if the parts of this query can be added to a query that is combined by the same operator.
+  /// True if another query that is combined with this query by the operator can take over the parts of this query. All
+  /// parts must be combined by the same operator, UNION or UNION ALL, without order or limit.
   func continues(_ operation: SelectQuery.Compound.Operator) -> Bool {
     guard operation == .union || operation == .unionAll, !compounds.isEmpty, order.isEmpty else { return false }
     return limit == nil && offset == nil && defect == nil && compounds.allSatisfy { $0.operation == operation }
   }
 
-  /// The named queries that the clauses use, with repetitions. Parts that become subqueries define their own.
+  /// The named queries that the clauses use, with repetitions. Combined parts that become subqueries define their own
+  /// named queries.
   var definedSources: [SelectQuery.Source] {
     let parts = compounds.map(\.query.clauses).filter { !$0.isNested }
     return (sources + parts.flatMap(\.sources)).filter(\.isDefined)
@@ -111,7 +113,8 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Returns the join that can leave the table at this position without a row, for an error; otherwise nil.
+  /// Returns the description of the join that can leave the table at this position without a row, for an error message;
+  /// nil if no join can.
   func joinMissing(_ index: Int) -> String? {
     if sources[index].join.keepsEarlier { return "a \(sources[index].join.rawValue) join" }
     return sources[(index + 1)...].first(where: \.join.keepsJoined).map { "a \($0.join.rawValue) join" }
@@ -268,7 +271,7 @@ extension TableInfo: Hashable {
 extension SelectQuery.Clauses {
   /// Records an error for a modifier after a union, intersect or except.
   ///
-  /// A method of `Clauses`, not of `SelectQuery`, because of Swift 6.3: in debug builds, an access to
+  /// A method of `Clauses`, not of `SelectQuery`, because of a bug in Swift 6.3: in debug builds, an access to
   /// `SelectQuery.clauses` ends before `defect` is compared with nil.
   mutating func refuse(_ modifier: String) {
     guard defect == nil else { return }

@@ -1,6 +1,6 @@
 /// The structure of a `SELECT`, independent of the type of its rows. The type has no public members.
 public struct SelectQuery: Sendable, Hashable {
-  /// The form of the result: the rows, their number, or their existence.
+  /// The kind of result: the rows, the number of rows, or the existence of a row.
   @usableFromInline
   package enum Form: Sendable, Hashable {
     case rows
@@ -19,7 +19,8 @@ public struct SelectQuery: Sendable, Hashable {
   private enum InlineFilter: Sendable {
     case none
     case condition(SqlExpression)
-    /// The table's key equals a value in the column's stored form. The condition is created only when it is needed.
+    /// The table's key equals this value, as the key's column stores it. The condition is created only when it is
+    /// needed.
     case key(DatabaseValue)
   }
 
@@ -30,7 +31,7 @@ public struct SelectQuery: Sendable, Hashable {
     inlineFilter = .none
   }
 
-  /// Creates a query for the row whose key equals a value in the stored form of the table's only key column.
+  /// Creates a query for the row whose key equals a value, as the table's only key column stores it.
   @usableFromInline
   init(of table: TableInfo, storedKey key: DatabaseValue) {
     form = .rows
@@ -94,11 +95,11 @@ public struct SelectQuery: Sendable, Hashable {
     }
   }
 
-  /// The key in stored form, if the query's only condition is that the key equals a value; otherwise nil.
+  /// The value of the key as stored, if the query's only condition is that the key equals a value; otherwise nil.
   var plainKey: DatabaseValue? { if case .key(let key) = inlineFilter { key } else { nil } }
 
-  /// The key in stored form, if the query reads the first row with this key. Such a query has two values, the key and
-  /// the limit 1; other than that, its SQL depends on the table alone.
+  /// The value of the key as stored, if the query reads the first row with this key. Such a query has two values, the
+  /// key and the limit 1; other than that, its SQL depends on the table alone.
   var keyOfFirstRow: DatabaseValue? { form == .rows && inlineLimit == 1 ? plainKey : nil }
 
   private static let wholeRows: [Result] = [.model(0)]
@@ -371,7 +372,7 @@ extension SelectQuery {
     return query
   }
 
-  /// Combines the query with another query. The other query's own parts stay together.
+  /// Combines the query with another query. The parts of `other` stay together.
   mutating func combine(_ operation: Compound.Operator, with other: SelectQuery) {
     guard other.clauses.continues(operation) else {
       return clauses.compounds.append(Compound(operation: operation, query: other.asPart))

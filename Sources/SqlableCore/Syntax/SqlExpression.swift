@@ -58,7 +58,7 @@ public struct SqlExpression: Sendable, Hashable {
     indirect case isNull(SqlExpression)
     indirect case isNotNull(SqlExpression)
     indirect case between(SqlExpression, SqlExpression, SqlExpression)
-    /// The values of a row value are in one list, row by row.
+    /// A value IN a list. For a row value, the list contains the values of all rows, row by row.
     indirect case isIn(SqlExpression, [DatabaseValue])
     /// An empty escape means no escape. An optional would hide a missing key from a decoder.
     indirect case like(SqlExpression, SqlExpression, escape: String)
@@ -171,7 +171,7 @@ public struct SqlExpression: Sendable, Hashable {
     size = Size()
   }
 
-  /// Creates a comparison of two terms without subterms.
+  /// Creates a comparison of two terms that have no subterms.
   init(comparison: BinaryTerm) {
     node = .binary(comparison)
     size = .ofTwo
@@ -181,7 +181,7 @@ public struct SqlExpression: Sendable, Hashable {
     do { self.init(try value.databaseValue.checked()) } catch { self.init(invalid: error) }
   }
 
-  /// Creates a term for a value in a column's stored form, to compare with the column or to store in it.
+  /// Creates a term for a value as a column stores it, to compare with the column or to store in it.
   ///
   /// - Parameter side: The direction in which a comparison rounds the value; nil for a value that the column must be
   /// able to store.

@@ -20,9 +20,9 @@ extension SqlExpression {
       case dateFormat
       /// `date(a)`
       case day
-      /// A date to which a constant number of units is added.
+      /// A date to which a constant number of time units is added.
       case shifted(Int, DateUnit)
-      /// The date `a`, to which `b` units are added.
+      /// The date `a`, to which `b` time units are added.
       case shiftedBy(DateUnit)
       /// The first moment of the period that contains a date.
       case startOf(DateUnit)
@@ -38,7 +38,7 @@ extension SqlExpression {
       var bindsValues: Bool { if case .shifted = self { true } else { false } }
     }
 
-    /// The term that determines the stored form of the result; nil if no term does.
+    /// The term that determines how the result is stored, such as the storage format of a date; nil if no term does.
     var formTerm: SqlExpression? {
       switch form {
       case .choice: terms.count > 1 ? terms[1] : nil
@@ -81,7 +81,7 @@ extension SqlExpression.QueryTerm {
   /// The number of columns that the query must have.
   var columnCount: Int { kind == .isIn ? term?.rowTerms?.count ?? 1 : 1 }
 
-  /// The term that determines the stored form of a scalar subquery's value.
+  /// The term that determines how a scalar subquery's value is stored.
   var formTerm: SqlExpression? {
     guard kind == .scalar, case .term(let term) = query.clauses.results.first else { return nil }
     return term

@@ -3,7 +3,7 @@
 extension SelectQuery {
   /// The positions of results that are not read as optionals.
   ///
-  /// All values are equal, because the positions belong to the row type. A query's equality and its document ignore the
+  /// `==` is always true, because the positions belong to the row type. A query's equality and its document ignore the
   /// row type.
   struct RequiredResults: Sendable, Hashable {
     // A bit set, because a `Set` would be allocated for each query.

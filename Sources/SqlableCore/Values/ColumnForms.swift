@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-// The stored and compared forms of a column's values.
+// The values that a column stores, and the values that comparisons with the column bind.
 
 extension ColumnType {
   /// True if the column stores this value unchanged.
@@ -19,7 +19,7 @@ extension ColumnType {
     }
   }
 
-  /// Returns the value. Throws for an integer in a decimal column: it might be a number, or a number of units.
+  /// Returns the value. Throws for an integer in a decimal column, because 1234 could mean 1234 or, for scale 2, 12.34.
   @inlinable
   func refusingUnits(_ value: DatabaseValue) throws -> DatabaseValue {
     if case .integer = value { try checkHasNoUnits() }
@@ -31,10 +31,10 @@ extension ColumnType {
     if scale != nil { throw mismatch(.integer) }
   }
 
-  /// Returns the form in which a value is compared with this column.
+  /// Returns the database value that a comparison of `value` with this column binds.
   ///
   /// A column of whole seconds can't store a fraction of a second, but a comparison with a fraction is possible. A
-  /// decimal with too many digits can be compared too, if `side` says how the value is rounded.
+  /// decimal with too many digits for the column can be compared too, if `side` gives the rounding direction.
   func comparable(_ value: any SqlValue, _ side: RoundingSide?) throws -> DatabaseValue {
     guard comparesInAnotherForm else { return try value.databaseValue(in: self) }
     if let scale { return try units(of: value, scale, side) }
@@ -43,7 +43,7 @@ extension ColumnType {
     return storage
   }
 
-  /// Returns the number of units to compare with this decimal column.
+  /// Returns the value to compare with the integers that this decimal column stores.
   private func units(of value: any SqlValue, _ scale: Int, _ side: RoundingSide?) throws -> DatabaseValue {
     let exact = Result { try value.databaseValue(in: self) }
     if case .failure = exact, let side, case .text(let text) = try value.databaseValue {

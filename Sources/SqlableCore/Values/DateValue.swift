@@ -86,8 +86,8 @@ extension Date: SqlValue {
 }
 
 extension ReadCell {
-  /// The seconds since 1970, if the text has a form in which the library or SQLite writes a date; nil for other values.
-  /// A column of each format reads these texts as the same date.
+  /// The seconds since 1970, if the text is a date in a format of the library or of SQLite; nil for other values. A
+  /// column of each format reads these texts as the same date.
   @usableFromInline
   var isoSeconds: Double? {
     borrowedTextBytes.flatMap { ISO8601Date.secondsSince1970(ofCanonicalForm: $0) }

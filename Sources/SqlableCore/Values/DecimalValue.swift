@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Stored as text, so that no digit is lost. A `.decimal(scale:)` column stores the number of units.
+/// Stored as text, so that no digit is lost. A `.decimal(scale:)` column stores an integer: 1234 for 12.34 in scale 2.
 ///
 /// The order of text is not the order of numbers. Use a `.decimal(scale:)` column for amounts that queries compare or
 /// add.
@@ -64,9 +64,9 @@ extension Decimal: SqlValue {
   /// An upper bound for a decimal's digits: at most 166 before the point, or 128 after the point.
   private static let maximumCount = 200
 
-  /// Returns the text in the form of `description`: no plus sign, no redundant zeros. Returns nil if the text is not a
-  /// decimal number, or has more digits than a decimal can have. Decimal(string:) would take quadratic time for such a
-  /// text.
+  /// Returns the text as `description` formats a decimal: no plus sign, no redundant zeros. Returns nil if the text is
+  /// not a decimal number, or has more digits than a decimal can have. Decimal(string:) would take quadratic time for
+  /// such a text.
   private static func canonical(_ text: String) -> String? {
     let (zero, point) = (UInt8(ascii: "0"), UInt8(ascii: "."))
     var digits = text.utf8[...]
@@ -89,7 +89,7 @@ extension Decimal: SqlValue {
 /// A decimal as a number of units: 12.34 is 1234 units of scale 2.
 enum DecimalUnits: Equatable {
   case exact(Int64)
-  /// Greater than this number of units, and less than the next number.
+  /// The decimal lies between this number of units and the next larger number.
   case above(Int64)
   case tooSmall, tooLarge
 
@@ -128,7 +128,7 @@ enum DecimalUnits: Equatable {
     }
   }
 
-  /// The value that is compared with numbers of units: an integer, or a REAL that is equal to no integer.
+  /// The value to compare with numbers of units: an integer, or a REAL that is equal to no stored integer.
   func compared(_ side: RoundingSide) -> DatabaseValue {
     switch (self, side) {
     case (.exact(let units), _), (.above(let units), .below): .integer(units)

@@ -1,4 +1,5 @@
-/// The ISO 8601 form of dates, `2013-01-01T06:00:00.000Z`, and SQLite's form, `2013-01-01 06:00:00.000`.
+/// Conversions between dates and text: ISO 8601, `2013-01-01T06:00:00.000Z`, and SQLite's format,
+/// `2013-01-01 06:00:00.000`.
 ///
 /// Foundation's formatter is not used, for three reasons. The formatter truncates to milliseconds instead of rounding,
 /// so half of all dates lose a millisecond. The formatter uses the Julian calendar for years before 1582, unlike ISO
@@ -55,10 +56,11 @@ enum ISO8601Date {
     return Double(midnight + time.seconds - offset) + time.fraction
   }
 
-  /// Parses the two forms of 24 and 23 bytes that `text(secondsSince1970:inSQLitesForm:)` writes, and the 19 bytes of
+  /// Parses the texts of 24 and 23 bytes that `text(secondsSince1970:inSQLitesForm:)` writes, and the 19 bytes of
   /// SQLite's `datetime()`. Returns nil for other text.
   ///
-  /// Eight bytes are parsed at a time. XOR with the form turns a digit into its number and a separator into 0.
+  /// Eight bytes are parsed at a time. XOR with the template `0000-00-00T00:00:00.000Z` turns each digit into its
+  /// number and each separator into 0.
   static func secondsSince1970(ofCanonicalForm bytes: UnsafeRawBufferPointer) -> Double? {
     let count = bytes.count
     guard count == 24 || count == 23 || count == 19 else { return nil }

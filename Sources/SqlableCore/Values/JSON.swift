@@ -7,8 +7,8 @@
 /// ```
 ///
 /// A JSON value is stored as TEXT, or as a BLOB of the same text in a `.blob` column. Keys are sorted and there is no
-/// white space, so equal values have equal text. The exception is keys or strings that are equal in Swift but have
-/// different bytes.
+/// white space, so equal values have equal text. Exceptions are values whose keys or strings are equal in Swift but
+/// have different bytes.
 ///
 /// Integers keep all digits, and other numbers are `Double`s. `1.0` equals `1` and is written as `1`. In a column of
 /// `JSON?`, NULL is nil, not ``JSON/null``.

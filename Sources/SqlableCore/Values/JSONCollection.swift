@@ -1,13 +1,14 @@
 import FoundationEssentials
 
-/// A collection that can contain unordered values, and is encoded here so that equal values have equal text.
+/// A collection that can contain sets or dictionaries without an order, and is encoded here so that equal values have
+/// equal text.
 protocol JSONCollection {
   /// True if an encoder with sorted keys writes equal values as equal text.
   static var hasOrder: Bool { get }
   /// The type of the elements, or of a dictionary's values.
   static var element: Any.Type { get }
 
-  /// Returns the JSON of an unordered value.
+  /// Returns the collection's JSON. The elements of sets and the entries of dictionaries are sorted.
   func json(_ encoder: JSONEncoder) throws -> Data
 }
 

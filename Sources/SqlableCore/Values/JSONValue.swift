@@ -7,14 +7,14 @@ import FoundationEssentials
 /// ```
 ///
 /// Keys are sorted, so equal values have equal text. The exceptions are nested `Set`s, and nested dictionaries whose
-/// keys are not strings, integers or `CodingKeyRepresentable`: both are unordered. Equal values can then have different
-/// texts: a filter does not find them, and `Unique` does not reject them. Store such a collection in a separate column,
-/// or as a sorted array.
+/// keys are not strings, integers or `CodingKeyRepresentable`. Equal values that contain such a collection can have
+/// different texts: a filter does not find them, and `Unique` does not reject them. Store such a collection in a
+/// separate column, or as a sorted array.
 ///
 /// Reading throws `.decoding` for text that can't be decoded, and for a duplicate key in an object.
 ///
-/// Dates, keys and data have Foundation's default forms: a `Date` is a number of seconds since 2001. For the JSON of
-/// another program, configure both of Foundation's coders:
+/// Dates, keys and data are encoded as Foundation does by default: a `Date` is a number of seconds since 2001. For the
+/// JSON of another program, configure both of Foundation's coders:
 ///
 /// ```swift
 /// extension Visit: SqlJSON {
@@ -126,7 +126,7 @@ extension Optional: JSONList where Wrapped: JSONList {}
 package enum JSONText {
   static func encode(_ value: some Encodable) throws -> DatabaseValue { .text(try text(of: value)) }
 
-  /// Returns the text in the column's stored form: a BLOB in a `.blob` column.
+  /// Returns the text as the column stores it: as a BLOB in a `.blob` column, otherwise as TEXT.
   static func storage(_ text: String, in type: ColumnType) -> DatabaseValue {
     type.storageClass == .blob ? .blob(Data(text.utf8)) : .text(text)
   }

@@ -3,7 +3,8 @@ import FoundationEssentials
 
 /// One value of a statement's current row.
 ///
-/// A cell is valid only during the call that receives it. After the statement advances, its methods throw `.misuse`.
+/// A cell is valid only during the call that receives it. After the statement advances, the cell's methods throw
+/// `.misuse`.
 public struct ReadCell {
   @usableFromInline let value: OpaquePointer?
   @usableFromInline let state: UnsafeMutablePointer<RowState>
@@ -41,8 +42,8 @@ public struct ReadCell {
     return sqlite3_value_int64(value)
   }
 
-  /// Returns the number. An INTEGER is converted if a `Double` represents the integer exactly. Throws `.decoding`
-  /// otherwise.
+  /// Returns the number. An INTEGER is converted if a `Double` represents the integer exactly. Throws `.decoding` for
+  /// any other value.
   @inlinable
   public func real() throws -> Double {
     let type = typeCode

@@ -24,15 +24,16 @@ public protocol SqlValue: SelectOutput, Sendable {
   /// The column type for a declaration that names no type.
   static var columnType: ColumnType { get }
 
-  /// The stored form of the value. Throws if the value has no stored form. If an implementation returns NaN, binding or
-  /// storing the value throws `.encoding`.
+  /// The value as SQLite stores it. Throws if SQLite can't store the value. If an implementation returns NaN, binding
+  /// or storing the value throws `.encoding`.
   var databaseValue: DatabaseValue { get throws }
 
-  /// Creates a value from its stored form. Throws if the stored form does not fit. NULL fits only an optional.
+  /// Creates a value from a stored value. Throws if the stored value does not fit the type. NULL fits only an optional.
   init(databaseValue: DatabaseValue) throws
 
-  /// Returns the stored form of the value in a column of this type. The default implementation returns `databaseValue`,
-  /// and throws for an integer in a decimal column. The stored form of a `Date`, for example, depends on the column.
+  /// Returns the value as a column of this type stores it. The default implementation returns `databaseValue`, and
+  /// throws for an integer in a decimal column. A `Date`, for example, returns a number or a text, depending on the
+  /// column.
   func databaseValue(in type: ColumnType) throws -> DatabaseValue
 
   /// Writes the value to a cell of a row or statement: a faster alternative to `databaseValue(in:)`.

@@ -10,7 +10,8 @@ public struct WriteCell {
   @usableFromInline var parameter = BoundValue.unset
   /// True if a value was set while another statement's scope was current.
   @usableFromInline var isStale = false
-  /// True if the value was converted to the column's stored form. An integer is then a decimal's number of units.
+  /// True if the value was converted to the value that the column stores. In a decimal column, an integer is then the
+  /// number of units: 1234 for 12.34.
   @usableFromInline var isConverted = false
   /// True if the value was read from a row of the column. Such a value can have any storage class.
   @usableFromInline var isHeld = false
@@ -30,7 +31,7 @@ public struct WriteCell {
   @inlinable
   public mutating func set(_ integer: Int64) { parameter = .integer(integer) }
 
-  /// Sets a decimal as a number of units in a decimal column.
+  /// Sets the integer that a decimal column stores: 1234 units for 12.34 in a column of scale 2.
   mutating func set(units: Int64) {
     parameter = .integer(units)
     isConverted = true
@@ -72,7 +73,7 @@ public struct WriteCell {
     if isCurrent() { parameter = bytes.pointee.parameter(for: storage) }
   }
 
-  /// Sets a value of any storage class as read from a row, so that a struct can be written back unchanged. Other
+  /// Sets a value of any storage class that was read from a row, so that a struct can be written back unchanged. Other
   /// programs can store text in an INTEGER column, which SQLite allows outside STRICT tables.
   ///
   /// ```swift
@@ -89,7 +90,7 @@ public struct WriteCell {
     isHeld = true
   }
 
-  /// Sets a text as read from a row. The bytes can be invalid UTF-8; see ``ReadCell/textBytes()``.
+  /// Sets a text that was read from a row. The bytes can be invalid UTF-8; see ``ReadCell/textBytes()``.
   ///
   /// The column's type is not checked.
   public mutating func set(storedText bytes: some Collection<UInt8>) {

@@ -154,7 +154,7 @@ package final class ParameterBuffer {
   let bytes: UnsafeMutablePointer<ParameterBytes>
   let lists: Lists
 
-  /// The form in which lists are bound.
+  /// The way in which lists are bound.
   package enum Lists {
     /// Binds a long list as a pointer. Pads a short list with its last value, so that similar lengths share a
     /// statement.
@@ -184,7 +184,8 @@ package final class ParameterBuffer {
     UnsafeBufferPointer(rebasing: state.parameters[..<state.count])
   }
 
-  /// The position where the next statement's values begin. Reading the mark begins a scope, until its release.
+  /// The position where the next statement's values begin. Reading this property begins a scope, which ends when the
+  /// mark is released.
   package var mark: Mark {
     let mark = Mark(
       count: state.count, chunk: bytes.pointee.chunks.count, used: bytes.pointee.used,

@@ -40,7 +40,7 @@ struct PreupdateRow {
   func changes(old: Int, new: Int) -> Bool {
     guard let preupdate = Library.preupdate else { return true }
     guard let before = value(old, preupdate.old), let after = value(new, preupdate.new) else { return true }
-    // Compares bytes without copying. A REAL that SQLite reports as an integer counts as a change, which is harmless.
+    // Compares bytes without copying. A REAL that SQLite reports as an integer seems changed, which is harmless.
     return !before.isSame(as: after)
   }
 

@@ -80,9 +80,10 @@ extension SqliteDatabase {
   /// let reds = try names.run("red")     // [String]
   /// ```
   ///
-  /// Interpolated values that are not parameters stay bound. A parameter's value is bound in its own form, as other
-  /// values of SQL text are. Throws `.misuse` for SQL that changes the database, and unless the result has one column.
-  /// A run throws `.misuse` too if a schema change has changed the number of columns.
+  /// Interpolated values that are not parameters stay bound. A parameter's value is not converted for a column, as in
+  /// other SQL text: a date, for example, is bound as seconds since 1970. Throws `.misuse` for SQL that changes the
+  /// database, and unless the result has one column. A run throws `.misuse` too if a schema change has changed the
+  /// number of columns.
   public func prepare<Value: SqlValue>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Prepared<Value, [Value]> {
@@ -139,9 +140,10 @@ extension SqliteDatabase {
   /// let count = try paint.run(["name": "Norco", "color": "red"])     // Int
   /// ```
   ///
-  /// A value is bound in its own form, as in other SQL text. The number does not include rows that triggers and foreign
-  /// keys change. Throws `.misuse` for a query, which needs the type of its rows, and for any other SQL. Throws
-  /// `.invalidStatement` for RETURNING.
+  /// A value is not converted for a column, as in other SQL text: a date, for example, is bound as seconds since 1970.
+  /// The number of changed rows does not include rows that triggers and foreign keys change. Throws `.misuse` for SQL
+  /// that is none of these four statements. To prepare a query, pass the type of its rows, as in `prepare(_:as:)`.
+  /// Throws `.invalidStatement` for RETURNING.
   public func prepare(
     _ sql: SQL, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Prepared<Never, Int> {

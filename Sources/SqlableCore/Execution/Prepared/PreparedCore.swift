@@ -14,13 +14,14 @@ final class PreparedCore {
   private let layout: ResultLayout?
   /// The expected columns of a handwritten query, which can change with the schema; nil for other statements.
   private let textColumns: ExpectedColumns?
-  /// True for a DELETE, which must be compiled with the hook installed: without a filter, it would not call the hook.
+  /// True for a DELETE. A DELETE without a filter calls the hook only if it was compiled while the hook was installed.
   private let isDelete: Bool
   /// True if the text of a change contains the word FAIL, which might be part of OR FAIL.
   private let mayKeepFailedRows: Bool
   private let site: CallSite
   private let kept: StatementSlot
-  /// The position of the only `?` with a value, if it takes an `Int` unchanged, as in a read by key; otherwise nil.
+  /// The position of the only `?` with a value, if this `?` takes an `Int` unchanged, as in a read by key; otherwise
+  /// nil.
   private let integerIndex: Int32?
   /// The constants of the statement, with their positions counted from 1.
   private let fixed: [(index: Int32, value: DatabaseValue)]

@@ -96,7 +96,8 @@ struct PreparedBinder {
 }
 
 extension ParameterBuffer {
-  /// Returns a value in the form that its column stores or compares. Throws `.encoding` if the value does not fit.
+  /// Returns a value as the column stores it or as a comparison with the column binds it. Throws `.encoding` if the
+  /// value does not fit.
   func value<Value: SqlValue>(
     _ value: Value, for column: ColumnDefinition?, isStored: Bool, _ side: RoundingSide?
   ) throws -> BoundValue {

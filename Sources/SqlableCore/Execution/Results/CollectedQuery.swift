@@ -12,7 +12,7 @@
 public struct CollectedQuery<Source: Runnable, Output>: Runnable {
   package let source: Source
   let shape: ResultShape
-  /// The function that collects the rows. The types and the shape determine the function.
+  /// The function that collects the rows. Queries of the same type with equal shapes have the same function.
   let collect: @Sendable (Source.Output) throws -> Output
 
   package init(source: Source, shape: ResultShape, collect: @escaping @Sendable (Source.Output) throws -> Output) {
@@ -77,14 +77,14 @@ extension CollectedQuery: Hashable where Source: Hashable {
   }
 }
 
-/// The form of a collected result, with the path from a row to its key.
+/// The kind of collection that a query returns, with the path from a row to its key.
 package struct ResultShape: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     case first, only, dictionary, groups, set
   }
 
   let form: Form
-  /// The path from a row to its key. Nil if the row is a pair of key and value, or if the form has no keys.
+  /// The path from a row to its key. Nil if the row is a pair of key and value, or if the collection has no keys.
   var key: (AnyKeyPath & Sendable)?
 
   package init(form: Form, key: (AnyKeyPath & Sendable)? = nil) {

@@ -7,7 +7,8 @@
 public struct ModelRow<Value: SelectableModel>: Selectable {
   public let selected: Selected
 
-  /// Selects the columns of the model's table. `ModelRow(Person?.self)` reads nil if a left join found no row.
+  /// Selects the columns of the model's table. A `ModelRow(Person?.self)` is nil in a row for which a left join found
+  /// no match.
   public init(_ model: Value.Type) { selected = Selected(model) }
 
   fileprivate init(_ selected: Selected) { self.selected = selected }
@@ -19,7 +20,7 @@ extension Alias: Selectable {
   /// All columns of the table under the alias's name.
   public var selected: Selected { Selected(source.table, alias: name, isOptional: false) }
 
-  /// All columns of the table under the alias's name; reads nil if a left join found no row.
+  /// All columns of the table under the alias's name. The model is nil in a row for which a left join found no match.
   ///
   /// ```swift
   /// let boss = Alias(Person.self, "boss")

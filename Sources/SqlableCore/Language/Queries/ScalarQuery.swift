@@ -1,12 +1,12 @@
-/// A query of a single value: the number of another query's rows, or true if that query returns rows.
+/// A query of a single value: the number of another query's rows, or true if the other query returns rows.
 ///
 /// ```swift
 /// let dear = Car.select(Car.name).distinct().filter(Car.price > 20_000)
 /// let count = try dear.count().run(db)     // Int
 /// ```
 ///
-/// ``asSelect()`` returns the query of one row, for preparing, naming and decoding. A scalar query is encoded as this
-/// query, so decode a count as a `Select<Int>`.
+/// ``asSelect()`` returns the query as a `Select` of one row, which can be prepared, named and decoded. A scalar query
+/// is encoded as this `Select`, so decode a count as a `Select<Int>`.
 public struct ScalarQuery<Value: SelectOutput & Sendable>: SelectStatement, Sendable, Hashable {
   package let select: Select<Value>
 

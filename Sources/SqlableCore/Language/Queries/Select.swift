@@ -98,8 +98,8 @@ extension Select {
   /// let bikes = try page.run(["count": 10, "skipped": 20])
   /// ```
   ///
-  /// A negative limit counts as 0, and a NULL limit throws. Running the query throws `.invalidStatement` if the term
-  /// contains a column of the query.
+  /// A negative limit is treated as 0. Running the query throws if the limit is NULL, and throws `.invalidStatement` if
+  /// the term contains a column of the query.
   public consuming func limit(_ limit: some TypedTerm<Int>) -> Self {
     query.clauses.limit = SelectQuery.RowCount(limit.expression)
     return self

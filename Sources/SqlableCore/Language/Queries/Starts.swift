@@ -53,7 +53,7 @@ extension SelectStatement {
     return .init(query)
   }
 
-  /// Joins another table without selecting its columns. Conditions and terms can refer to the columns.
+  /// Joins another table without selecting its columns. Conditions and terms can refer to the other table's columns.
   public consuming func joining<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<Row> {
     joined(Other.source(), .inner, on: condition)
   }

@@ -27,7 +27,7 @@ extension TermRow {
     return SqlExpression(.binary(comparison, .row(terms), .row(others)))
   }
 
-  /// Converts each value to the form of the compared term.
+  /// Converts each value to the value that the compared term's column stores.
   private func stored(_ value: repeat each Value) -> [SqlExpression] {
     var stored: [SqlExpression] = []
     func add(_ value: some SqlValue) { stored.append(terms[stored.count].value(value)) }

@@ -17,6 +17,7 @@ extension Returning {
   /// ```
   ///
   /// The statement changes every matching row. Which of several rows is first is undefined. If a value of any row does
-  /// not fit its type, SQLite rolls the statement back. An encoded statement returns all rows after decoding.
+  /// not fit its type, SQLite rolls the statement back. Encoding drops `first()`: the decoded statement returns all
+  /// rows.
   public consuming func first() -> FirstReturnedQuery<Model, Row> { FirstReturnedQuery(all: self) }
 }

@@ -14,14 +14,14 @@ extension Statement where Output == Int {
   /// // INSERT INTO "person" ("name") VALUES (?) ON CONFLICT ("name") DO NOTHING
   /// ```
   ///
-  /// Several threads and processes that call this at once get the same row. The insert and the read of the new row are
-  /// one transaction. Observers are notified only of a row that was inserted. An existing row does not change, and no
-  /// trigger fires.
+  /// Several threads and processes that run this statement at the same time get the same row. The insert and the read
+  /// of the new row are one transaction. Observers are notified only of a row that was inserted. An existing row does
+  /// not change, and no trigger fires.
   ///
-  /// The columns need a unique index; for a partial index, pass its condition. Without such an index, running this
-  /// throws `.schema(.mismatch)`; over a ``SqlTransport``, only if no row exists. Running this throws `.misuse` if a
-  /// value is nil, because a unique index allows several NULLs. Running this throws `.constraint` if the row conflicts
-  /// with another row in other columns.
+  /// The columns need a unique index; for a partial index, pass the index's condition. Without such an index, running
+  /// the statement throws `.schema(.mismatch)`; over a ``SqlTransport``, the statement throws only if no such row
+  /// exists. Running the statement throws `.misuse` if a value is nil, because a unique index allows several NULLs.
+  /// Running the statement throws `.constraint` if the row conflicts with another row in other columns.
   public consuming func orFind(
     by first: any ColumnConvertible, _ others: any ColumnConvertible..., where index: (any SqlCondition)? = nil
   ) -> InsertOrFind<Model> {

@@ -74,9 +74,9 @@ extension Sqlable {
   /// let id = try Ticket.insertDefaults().run(db)     // INSERT INTO "ticket" DEFAULT VALUES
   /// ```
   ///
-  /// A column without a default becomes NULL, and a rowid key gets a free number. If another column can't be NULL,
-  /// running the statement throws `.constraint`. The statement accepts `returning()` and `ignoreOnConflict()` like any
-  /// insert. The statement rejects an upsert, because an upsert needs a column.
+  /// A column without a default becomes NULL, and an integer primary key gets an unused id. Running the statement
+  /// throws `.constraint` if any other column without a default is NOT NULL. The statement accepts `returning()` and
+  /// `ignoreOnConflict()` like any insert. The statement rejects an upsert, because an upsert needs a column.
   public static func insertDefaults() -> Statement<Self, Int> {
     Statement(.insert(InsertQuery(.row, into: TableInfo.unchecked(Self.self))), rows: .stored([StoredRow()]))
   }
@@ -237,7 +237,7 @@ extension Sqlable {
   /// Bicycle.updateAll(Bicycle.color.set(to: "red"))     // UPDATE "bicycle" SET "color" = ?
   /// ```
   ///
-  /// A filter, order or limit makes the run throw `.misuse`.
+  /// Running the statement with a filter, order or limit throws `.misuse`.
   public static func updateAll(_ assignments: Assignment...) -> Statement<Self, Int> {
     Statement(.update(UpdateQuery(TableInfo.unchecked(Self.self), assignments, .all)))
   }
@@ -256,7 +256,7 @@ extension Sqlable {
 
   /// Deletes every row and returns the number of rows deleted: `DELETE FROM "bicycle"`.
   ///
-  /// A filter, order or limit makes the run throw `.misuse`.
+  /// Running the statement with a filter, order or limit throws `.misuse`.
   @inlinable
   public static func deleteAll() -> Statement<Self, Int> {
     Statement(.delete(DeleteQuery(TableInfo.unchecked(Self.self), .all)))
@@ -312,7 +312,8 @@ extension SqlExpression {
 }
 
 extension TableInfo {
-  /// The type of a single-column primary key; nil for other keys, and for a type that converts values for comparisons.
+  /// The type of a single-column primary key; nil for other keys, and for a type whose comparisons bind other values
+  /// than the column stores.
   @usableFromInline
   var typeOfKey: ColumnType? {
     guard key.count == 1, case let type = cells[key[0]].type, !type.comparesInAnotherForm else { return nil }

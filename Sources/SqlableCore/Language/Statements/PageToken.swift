@@ -19,7 +19,8 @@ import FoundationEssentials
 public struct PageToken: RawRepresentable, Sendable, Hashable, Codable {
   public let rawValue: String
 
-  /// Creates a token from the text of a client. The page that uses the token checks the text.
+  /// Creates a token from the text of a client. Running a statement for the page after this token throws if the text is
+  /// not a valid token.
   public init(rawValue: String) { self.rawValue = rawValue }
 
   private struct Contents: Codable {

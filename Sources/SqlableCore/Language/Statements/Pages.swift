@@ -1,4 +1,5 @@
-// Pages of rows that start after a given row. SQLite can find the start by an index, but reads all rows of an offset.
+// Pages of rows that start after a given row. SQLite can find the start of such a page by an index. To skip the rows of
+// an offset, SQLite reads all of these rows.
 
 extension Statement where Output == [Model] {
   /// Returns the first page of rows; `page(after:limit:)` returns the next pages. The rows are in the statement's
@@ -61,7 +62,8 @@ extension Statement where Output == [Model] {
     return try PageToken(order, of: table, after: table.values(of: row, in: order))
   }
 
-  /// - Parameter values: Returns the values of the order's terms after which the page begins; nil for the first page.
+  /// - Parameter values: Returns the values after which the page begins, one for each term of the order; nil for the
+  ///   first page.
   private consuming func paged(
     _ limit: Int, after values: ([OrderTerm], TableInfo) throws -> [DatabaseValue]?
   ) -> Statement {

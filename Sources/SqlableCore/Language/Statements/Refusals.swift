@@ -226,7 +226,8 @@ extension ReadRow {
   }
 }
 
-// On `any Sqlable` only these overloads are visible: the others return statements of the model.
+// On a value of type `any Sqlable`, only these overloads are visible, because the working methods return
+// `Statement<Self, …>`.
 extension Sqlable {
   @available(*, unavailable, message: "a call on any Sqlable needs a generic function, such as f(_ row: some Sqlable)")
   public func insert() -> Statement<TableRow, Int> { TableRow.delete() }

@@ -94,8 +94,8 @@ extension Statement {
   /// // DELETE … WHERE "id" IN (SELECT "id" … LIMIT max(?, 0))
   /// ```
   ///
-  /// A negative limit counts as 0, and a NULL limit throws. Running the statement throws `.invalidStatement` if the
-  /// term contains a column of the query.
+  /// A negative limit is treated as 0. Running the statement throws if the limit is NULL, and throws
+  /// `.invalidStatement` if the term contains a column of the query.
   public consuming func limit(_ limit: some TypedTerm<Int>) -> Statement {
     tree.limit(to: limit.expression, skipping: nil)
     return self
@@ -113,8 +113,8 @@ extension Statement {
     return self
   }
 
-  /// Sets the policy for rows that violate a uniqueness or NOT NULL constraint, and for `.ignore` also a CHECK:
-  /// `INSERT OR IGNORE`, `UPDATE OR REPLACE`.
+  /// Sets the policy for rows that violate a uniqueness or NOT NULL constraint: `INSERT OR IGNORE`,
+  /// `UPDATE OR REPLACE`. The policy `.ignore` also applies to CHECK constraints.
   @inlinable
   public consuming func onConflict(_ policy: ConflictPolicy) -> Statement {
     tree.onConflict(policy)

@@ -9,8 +9,8 @@
 /// ```
 ///
 /// Use a `Table` in migrations, where tables have older versions, and for tables that are known only at run time. The
-/// initializer does not access the database. `db.table("person")` returns a table with all columns that the database's
-/// table has. Running a statement throws `.schema` for a column that this value does not list, and for a missing table.
+/// initializer does not access the database. `db.table("person")` returns a `Table` with all columns of the database's
+/// table. Running a statement throws `.schema` for a column that the `Table` does not list, and for a missing table.
 ///
 /// Values are stored and compared without conversion to a column's type; a date becomes seconds since 1970. Never take
 /// names from untrusted input. Quoted names can't inject SQL, but could refer to any table. Names that the program has

@@ -74,8 +74,8 @@ extension TypedTerm {
         .groupConcat, [SqlExpression(separator)], orderBy: orderings.map(\.ordering), where: condition))
   }
 
-  /// All values, or with `distinct: true` all distinct values, as one text: `group_concat(DISTINCT "a")`. The separator
-  /// is a comma: SQLite allows no other one with DISTINCT. NULL for no rows. `orderBy` needs SQLite 3.44.
+  /// All values, or with `distinct: true` all distinct values, as one text: `group_concat(DISTINCT "a")`. With
+  /// DISTINCT, SQLite allows no separator other than a comma. NULL for no rows. `orderBy` needs SQLite 3.44.
   public func groupConcat(
     distinct: Bool, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String?> {
@@ -144,8 +144,8 @@ extension SqlTerm {
     expression.aggregate(.groupConcat, [SqlExpression(separator)], orderBy: orderings.map(\.ordering), where: condition)
   }
 
-  /// All values, or with `distinct: true` all distinct values, as one text: `group_concat(DISTINCT "a")`. The separator
-  /// is a comma: SQLite allows no other one with DISTINCT. NULL for no rows. `orderBy` needs SQLite 3.44.
+  /// All values, or with `distinct: true` all distinct values, as one text: `group_concat(DISTINCT "a")`. With
+  /// DISTINCT, SQLite allows no separator other than a comma. NULL for no rows. `orderBy` needs SQLite 3.44.
   public func groupConcat(
     distinct: Bool, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {

@@ -77,9 +77,11 @@ extension TypedTerm {
   }
 }
 
-// Comparisons of integers with floating-point numbers, such as an average. Both operands can be optional.
+// Comparisons of integers with floating-point numbers, such as an average. The left and the right operand can be
+// optional.
 
-/// The type of a sum of Swift's integers or floating-point numbers. Such numbers can be compared with one another.
+/// The type of a sum of integers, `Int`, or of floating-point numbers, `Double`. Terms whose sums have these types can
+/// be compared with each other.
 public protocol PlainSum {}
 
 extension Int: PlainSum {}

@@ -9,7 +9,7 @@ extension ScalarFunction {
     return call(terms)
   }
 
-  /// Calls a function that has only optional parameters with non-optional terms: `"initials"("name")`.
+  /// Calls the function with non-optional terms. All parameters of the function must be optional: `"initials"("name")`.
   @_disfavoredOverload
   public func callAsFunction<each Term: TypedTerm>(_ term: repeat each Term) -> TypedExpression<Output>
   where repeat each Argument: SqlOptional, repeat (each Term).Value == (each Argument).Wrapped {
@@ -43,7 +43,7 @@ extension AggregateFunction {
     return call(terms, distinct, orderings, condition)
   }
 
-  /// Calls an aggregate that has only optional parameters with non-optional terms: `"median"("a")`.
+  /// Calls the aggregate with non-optional terms. All parameters of the aggregate must be optional: `"median"("a")`.
   @_disfavoredOverload
   public func callAsFunction<each Term: TypedTerm>(
     _ term: repeat each Term, distinct: Bool = false, orderBy orderings: any OrderingTerm...,

@@ -59,7 +59,8 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
       text.append(SqlExpression { try value.checked() })
     }
 
-    /// Binds a value as a column stores it. For dates, a column's form can differ from the default.
+    /// Binds a value as a column stores it. A date column, for example, can have another storage format than the
+    /// default.
     ///
     /// ```swift
     /// SqlExpression(sql: "\(Visit.at) NOT BETWEEN \(start, as: Visit.at) AND \(end, as: Visit.at)")
@@ -117,7 +118,8 @@ extension TypedExpression {
   /// let second = TypedExpression<Double?>(sql: "nth_value(\(Car.price), 2) OVER (ORDER BY \(Car.price))")
   /// ```
   ///
-  /// A date is read and compared as seconds since 1970. A decimal is read and compared as its number of units.
+  /// A date is read and compared as seconds since 1970. A decimal is read and compared as the stored integer: 1234 for
+  /// 12.34 in a column of scale 2.
   public init(sql fragment: SqlFragment) { expression = fragment.expression }
 }
 

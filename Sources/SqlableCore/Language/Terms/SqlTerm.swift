@@ -83,7 +83,8 @@ extension SqlExpression {
     }
   }
 
-  /// The column's type, if the term is a column that compares values in their stored form; otherwise nil.
+  /// The type of the term's column, if comparisons bind the values that the column stores. Nil for any other column,
+  /// and for a term that is not a column.
   @usableFromInline
   var typeOfValues: ColumnType? {
     switch node {
@@ -94,7 +95,8 @@ extension SqlExpression {
     }
   }
 
-  /// Compares the column with a value in stored form. `=` and `<>` with NULL become `IS NULL` and `IS NOT NULL`.
+  /// Compares the column with a value as the column stores it. `=` and `<>` with NULL become `IS NULL` and
+  /// `IS NOT NULL`.
   @usableFromInline
   consuming func compared(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if case .null = storage, comparison == .equal { return SqlExpression(.isNull(self)) }
@@ -102,7 +104,7 @@ extension SqlExpression {
     return combined(comparison, in: storage)
   }
 
-  /// Combines the column with a value in stored form. A comparison with NULL does not become `IS NULL`.
+  /// Combines the column with a value as the column stores it. A comparison with NULL does not become `IS NULL`.
   @usableFromInline
   consuming func combined(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if let defect = defect(ofComparing: storage) { return SqlExpression(invalid: defect, of: self) }
@@ -126,8 +128,8 @@ extension SqlExpression {
     combined(operation, with: operand(value, operation))
   }
 
-  /// Returns a value as the other operand of an operation. If this term is a decimal column, a whole factor becomes an
-  /// integer, and any other operand gets the column's scale.
+  /// Returns a value as the right operand of an operation with this term. In a product with a decimal column, a whole
+  /// number becomes an integer. In any other operation with a decimal column, the value gets the column's scale.
   func operand(_ value: any SqlValue, _ operation: BinaryOperator) -> SqlExpression {
     guard columnDefinition?.type.scale != nil, operation.takesDecimals else { return SqlExpression(value) }
     guard operation == .times else { return self.value(value) }
