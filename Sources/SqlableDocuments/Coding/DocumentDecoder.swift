@@ -16,7 +16,7 @@ final class DocumentDecoder {
   /// The number of terms and queries decoded so far, and the number of terms and queries that enclose the current path.
   @exclusivity(unchecked) private var nodes = 0
   @exclusivity(unchecked) private var depth = 0
-  /// The number of levels that enclose the current path. A part that uses much stack counts as several levels.
+  /// The stack levels that the parts around the current path use. A part that uses much stack counts as several levels.
   @exclusivity(unchecked) private var levels = 0
   /// The current path in the document. An error does not shorten the path, so that the path can be added to the error.
   @exclusivity(unchecked) private(set) var path: [PathStep] = []

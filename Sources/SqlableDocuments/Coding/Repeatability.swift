@@ -210,7 +210,8 @@ private struct UngroupedRows {
   let sources: [SelectQuery.Source]
   let filter: SqlExpression?
 
-  /// True if these terms determine the rows' order: each table's key columns are terms, or filtered to one value.
+  /// True if these terms determine the order of the rows: each key column of every table is one of the terms, or is
+  /// restricted to one value by the filter.
   func areOrdered(by terms: [SqlExpression]) -> Bool {
     sources.indices.allSatisfy { index in
       guard case .table = sources[index].kind, !sources[index].table.key.isEmpty else { return false }
@@ -250,7 +251,8 @@ private struct SourceColumn: Equatable {
 }
 
 extension [SelectQuery.Source] {
-  /// Returns a column's position in these tables; nil for other terms, and for columns of an enclosing query.
+  /// Returns the position of a column in these tables; nil for a term that is not a column, and for a column of an
+  /// enclosing query.
   fileprivate func sourceColumn(of term: SqlExpression) -> SourceColumn? {
     let (alias, reference): (String?, ColumnReference)
     switch term.node {

@@ -87,13 +87,15 @@ extension StatementPolicy {
     }
     let decoder = DocumentDecoder([], StatementRules(kinds: kinds), access)
     do { return try decoder.locatingErrors { try body(JSONReader.read(json), decoder) } } catch {
-      // An error in a condition of the policy would contain names that the policy hides.
+      // If a condition of the policy is invalid, its error contains names that the policy hides. Throw `.misuse`
+      // instead.
       for table in tables { try table.checkCondition() }
       throw error
     }
   }
 
-  /// True if the policy allows queries inside queries. The SQL of `matches` also contains a query.
+  /// True if the policy allows queries inside queries. Full-text search is included, because the SQL of `matches`
+  /// contains a query.
   var allowsQueriesInQueries: Bool {
     !features.isDisjoint(with: [.subqueries, .namedQueries, .compounds, .fullText])
   }
@@ -151,7 +153,7 @@ final class PolicyIndex: Sendable {
   }
 }
 
-/// The values that determine the rights, in addition to the tables' rules.
+/// The values that determine a policy's rights, in addition to the rules of its tables.
 struct RightsSource: Equatable {
   let features: Set<StatementPolicy.Feature>
   let functions: Set<String>
