@@ -58,8 +58,8 @@ public macro NotNull(onConflict: ConflictPolicy? = nil, name: String? = nil) =
 public macro Default<Value: SqlValue>(_ value: Value) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// Makes the time of the insert the default: `@Default(.now) var createdAt: Date?`. An insert of a struct stores its
-/// property, also nil; see ``Default-struct``.
+/// Makes the time of the insert the default: `@Default(.now) var createdAt: Date?`. An insert of a struct stores the
+/// property's value, even if it is nil; see ``Default-struct``.
 @attached(peer)
 public macro Default(_ time: Default.Time) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
