@@ -26,7 +26,7 @@ struct RegularExpressionParser {
   private let scalars: [Unicode.Scalar]
   private var position = 0
   private var depth = 0
-  /// The number of steps that match a character or a position. The program has at least as many.
+  /// The number of steps that match a character or a position. The program has at least as many steps.
   private var steps = 0
   private(set) var ignoresCase = false
 
@@ -69,7 +69,8 @@ struct RegularExpressionParser {
     while let scalar = next, scalar != "|", scalar != ")" {
       let (start, stepsBefore) = (position, steps)
       let part = try repeated(try part(), from: start)
-      // The program would visit empty parts in each repetition, without reaching the limit of steps.
+      // Leave out empty parts: building the program would visit them in each repetition, without reaching the limit of
+      // steps.
       if part.isEmpty { steps = stepsBefore } else { parts.append(part) }
     }
     return parts.count == 1 ? parts[0] : .sequence(parts)
