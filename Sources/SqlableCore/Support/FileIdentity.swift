@@ -1,6 +1,7 @@
 import Glibc
 
-/// A file's device and inode, without opening the file: closing it would drop SQLite's locks in this process.
+/// Identifies a file by device and inode. Does not open the file, because closing the file would drop SQLite's locks in
+/// this process.
 package struct FileIdentity: Equatable {
   private let device: dev_t
   private let inode: ino_t
@@ -18,7 +19,8 @@ package struct FileIdentity: Equatable {
     return stat(path, &info) == 0 ? info : nil
   }
 
-  /// Returns a file's absolute path without symbolic links, beside which SQLite creates the WAL; nil without a file.
+  /// Returns a file's absolute path without symbolic links; nil if the file does not exist. SQLite creates the WAL
+  /// beside this path.
   package static func resolved(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }

@@ -71,7 +71,7 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
     self.position = position
   }
 
-  // Not inlined: loops over tokens are many, and none needs the speed.
+  // Not inlined, because this method is called in many loops, and none of these loops needs the speed.
   @inline(never)
   package mutating func next() -> SQLToken? {
     skipBlanks()
@@ -289,6 +289,7 @@ extension UInt8 {
       || self == UInt8(ascii: "$")
   }
 
-  /// True if this byte would extend an interpolated token: `?` and `1` are `?1`, `"a"` and `"b"` are one name.
+  /// True if this byte would extend an interpolated token: `1` after `?` makes `?1`, and `"b"` after `"a"` makes one
+  /// name.
   var joinsInterpolation: Bool { isWordByte || self == UInt8(ascii: "\"") }
 }
