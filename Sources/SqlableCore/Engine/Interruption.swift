@@ -29,11 +29,12 @@ package final class Interruption: @unchecked Sendable {
     if wasLong { longStatement.withLock { $0 = nil } }
   }
 
-  /// The SQL of a long-running statement; nil until it has run for some time. Any thread can read the value.
+  /// The SQL of a long-running statement; nil until a statement has run for some time. Any thread can read the value.
   package let longStatement = LockedValue<String?>(nil)
-  /// The number of virtual machine steps of the call's statements, in thousands.
+  /// The number of virtual machine steps of all statements since `reset()`, in thousands.
   @exclusivity(unchecked) fileprivate var steps = 0
-  /// The number of steps, in thousands, after which a statement is reported: one or two milliseconds.
+  /// The number of steps, in thousands, after which a statement is reported. SQLite takes one or two milliseconds for
+  /// these steps.
   fileprivate static let stepsBeforeReporting = 64
 
   /// Stores the SQL of the running statement in `longStatement`. Call on the thread that runs the statement.
@@ -72,7 +73,7 @@ package final class Interruption: @unchecked Sendable {
   /// True if running statements ignore a request. A wait for a lock still ends on a request.
   @exclusivity(unchecked) var isOff = false
 
-  /// Counts another thousand steps, and returns true if the running statement must stop.
+  /// Counts a thousand steps, and returns true if the running statement must stop.
   fileprivate var stops: Bool {
     if isOff { return false }
     steps += 1

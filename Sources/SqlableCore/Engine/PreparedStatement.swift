@@ -12,12 +12,12 @@ package final class PreparedStatement {
   /// The layout of the result's rows; nil if each row is one model.
   private(set) var layout: ResultLayout?
 
-  /// True while a run uses the statement. No other run may then reset it, and the cache does not evict it.
+  /// True while a run uses the statement. Meanwhile no other run resets the statement, and the cache does not evict it.
   @exclusivity(unchecked) var isInUse = true
 
   /// True while the statement is in the connection's cache.
   @exclusivity(unchecked) var isCached = false
-  /// The cache's number of uses at the latest use of this statement.
+  /// The value of the cache's counter of uses when this statement was last used.
   @exclusivity(unchecked) var latestUse = 0
   /// The statement's slot among the cache's recent statements; nil if the statement has none.
   @exclusivity(unchecked) var recentSlot: Int?

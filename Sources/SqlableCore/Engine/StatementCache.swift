@@ -5,7 +5,7 @@ import Glibc
 ///
 /// The capacity limits the memory of the statements and their keys. A SELECT by key takes two kilobytes, and a report
 /// with ten joins takes a hundred. A statement in use is marked `isInUse`, and is not evicted. If the same text runs
-/// meanwhile, a second copy is compiled and not cached.
+/// while its statement is in use, a second copy is compiled and not cached.
 package final class StatementCache {
   private final class Entry {
     let key: [UInt8]

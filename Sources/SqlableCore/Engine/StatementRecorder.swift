@@ -1,9 +1,9 @@
-/// The statements that ran on a connection while it was recorded.
+/// A record of the statements that ran on a connection.
 package final class StatementRecorder {
   /// The texts of the statements.
   package private(set) var texts: Set<String> = []
   private(set) var runs = 0
-  /// The queries that the language has written, as `SelectQuery`.
+  /// The queries that were written from a `SelectQuery`, not from SQL text.
   private(set) var queries: [Any] = []
 
   func note(_ statement: TracedStatement) {
@@ -11,7 +11,8 @@ package final class StatementRecorder {
     texts.insert(statement.sql)
   }
 
-  /// Adds a read without a statement as the statement that would read the same.
+  /// Adds a read that runs no statement, such as the read of a blob in parts. The text is a SELECT that would read the
+  /// same value.
   func note(reading column: String, ofTable table: String, inDatabase database: String) {
     runs += 1
     texts.insert("SELECT \(column.quotedName) FROM \(table.quotedName(inDatabase: database))")
