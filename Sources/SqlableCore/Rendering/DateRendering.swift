@@ -56,7 +56,7 @@ extension Renderer {
     parameters.append(value)
   }
 
-  /// Writes a date plus a term's number of units, in the storage format of the date's column.
+  /// Writes a date plus a number of units that a term returns, in the storage format of the date's column.
   func writeDate(_ terms: [SqlExpression], plusTermOf unit: DateUnit, stack: Int) throws {
     let format = try dateFormat(of: terms, "adding(_:_:)")
     guard terms.count == 2 else { return }
@@ -148,13 +148,14 @@ extension SqlExpression.SyntaxTerm {
 }
 
 extension DateUnit {
-  /// The unit's name in a modifier of SQLite's date functions, and the number of those units.
+  /// A name of a unit in modifiers of SQLite's date functions, and the number of these units in this unit: 7 days for a
+  /// week.
   fileprivate var modifier: (count: Int, name: String) { self == .week ? (7, "days") : (1, rawValue + "s") }
 
   fileprivate var startsWithinDay: Bool { self == .second || self == .minute || self == .hour }
 
-  /// Returns the `strftime` pattern for the first moment of a date's period, as text of the format. If
-  /// the format is a number, SQLite then parses the text. The pattern of a week expects its Monday.
+  /// Returns the `strftime` pattern that writes the first moment of a date's period as text. For a numeric storage
+  /// format, SQLite then converts the text to a number. The pattern of a week expects the week's Monday.
   fileprivate func startPattern(in format: ColumnType.DateFormat) -> String {
     let (day, time) =
       switch self {

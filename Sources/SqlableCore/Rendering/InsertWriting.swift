@@ -81,7 +81,7 @@ extension StatementWriter {
     }
     for (given, position) in zip(given, positions) {
       let column = table.columns[position]
-      // A number without a type would be in units of another scale, or would have no scale.
+      // A number of unknown type might be a decimal of another scale, or not a decimal.
       guard let type = given.type ?? column.type.scale.map({ _ in .integer }) else { continue }
       guard !column.type.takesValues(of: type) else { continue }
       throw SqlExpression.located(SqlError.encoding(expected: column.type.name, found: type.name), column: column)
@@ -169,7 +169,7 @@ extension StatementWriter {
       ).at(table: table.name)
     }
     sql.append(" WHERE ")
-    // The key has no text for the literals.
+    // A cache key does not contain the values that become literals.
     guard !sql.isKey else { return sql.refuseKey() }
     sql.append(text: try condition.declaredSQL(for: table) { $0.literal })
   }
@@ -196,8 +196,8 @@ extension StatementWriter {
     sql.append(" END")
   }
 
-  /// Throws if the conflict columns can't identify the updated row. SQLite versions without RETURNING look the row up
-  /// by these columns.
+  /// Throws if the conflict columns can't identify the updated row. In an SQLite without RETURNING, a second query
+  /// finds the row by these columns.
   private func checkCanBeFound(_ upsert: Upsert, _ target: [Int], _ written: [Int]) throws {
     guard !Library.hasReturning, !table.isWithoutRowid else { return }
     guard upsert.index == nil else {

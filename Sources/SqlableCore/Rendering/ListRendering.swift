@@ -47,7 +47,8 @@ extension Renderer {
       write(.text(text))
       sql.append("))")
     case .unpadded where parameters.lists != .pointers:
-      // An older ORDER BY takes `IN ()` for a position, so an empty list is a subquery, except in declarations.
+      // In ORDER BY, an older SQLite treats `IN ()` as a column's position. So an empty list is a subquery, except in
+      // declarations.
       let isQuery = values.isEmpty && parameters.lists == .expanded
       sql.append(isQuery ? " IN (SELECT 0 WHERE 0" : " IN (")
       for (index, value) in values.enumerated() {

@@ -27,7 +27,7 @@ extension SelectWriter {
           "query \(name) has \(count) columns, but its model has \(source.table.count)"
         ).at(table: source.table.name)
       }
-      // RECURSIVE permits recursion and does not restrict other queries.
+      // RECURSIVE permits recursion, and has no effect on queries without recursion.
       sql.append(isFirst ? "WITH RECURSIVE " : ", ")
       sql.append(name.quotedBytes())
       sql.append(" (")

@@ -52,7 +52,8 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Creates the scope of a join condition: the first tables of a query, whose names `whole` has compared.
+  /// Creates the scope of a join condition: the first tables of a query. The scope `whole` has already checked that
+  /// their names differ.
   init(first sources: ArraySlice<SelectQuery.Source>, of whole: Scope) {
     self.sources = Array(sources)
     (outer, named, isInText) = (whole.outer, whole.named, whole.isInText)
@@ -101,7 +102,7 @@ package final class Scope: Sendable {
     {
       return resolved
     }
-    // Finds a declaration that is evaluated again for each use, or a decoded name.
+    // Find the column by name: the reference has a decoded name, or a declaration that is evaluated again for each use.
     if let resolved = try find(reference, at: { source, _ in source.table.position(of: reference) }) { return resolved }
     guard let free = try freeColumn(reference) else { throw missing(reference) }
     return ResolvedColumn(qualifier: nil, column: free)

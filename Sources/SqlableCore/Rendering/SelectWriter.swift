@@ -54,7 +54,7 @@ struct SelectWriter {
     if form == .exists || (form == .count && limit != nil) { sql.append(")") }
   }
 
-  /// Writes the count of a query's rows. Counts a subquery unless the result has exactly the rows of the tables.
+  /// Writes the count of a query's rows. The query is a subquery, unless its rows are exactly the rows of its tables.
   func write(countOf query: SelectQuery) throws {
     var clauses = query.clauses
     if let defect = clauses.defect { throw defect }
@@ -169,7 +169,7 @@ struct SelectWriter {
     let formats = zip(query.dateFormats, other.dateFormats)
     for ((column, otherColumn), (format, otherFormat)) in zip(zip(columns, other.columns), formats) {
       if let format, let otherFormat, format.written != otherFormat.written {
-        // A function of the program returns seconds, which can be mixed with all seconds.
+        // A registered function returns dates in seconds, which can be mixed with every format in seconds.
         let isComputed = column.type == nil || otherColumn.type == nil
         guard isComputed, format.canMix(with: otherFormat) else {
           throw SqlError.invalidStatement("combined queries mix dates in different storage formats")
@@ -189,7 +189,7 @@ struct SelectWriter {
     return try renderer(query, definesQueries: definesQueries)
   }
 
-  /// Writes the other tables of an update, without their join conditions.
+  /// Writes the joined tables of an update, without their join conditions.
   func writeOtherTables(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     let names = sql.isKey ? [] : renderer.scope.named
     for (index, source) in query.sources.dropFirst().enumerated() {
@@ -276,7 +276,7 @@ struct SelectWriter {
     }
   }
 
-  /// Writes a table, alias and join condition. `joined` has the tables up to this one. Throws for names in `hidden`.
+  /// Writes a table, alias and join condition. `joined` has the tables up to this table. Throws for names in `hidden`.
   private func write(
     _ source: borrowing SelectQuery.Source, _ renderer: Renderer, _ joined: Renderer, hidden: [String]
   ) throws {
