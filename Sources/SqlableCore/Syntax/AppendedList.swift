@@ -47,7 +47,7 @@ extension AppendedList: Hashable where Element: Hashable {
   }
 }
 
-/// The elements of one list and of longer lists that were appended to it.
+/// The memory of a list's elements, shared with longer lists that were made by appending to the list.
 ///
 /// `Sendable` is safe:
 /// 1. An element is initialized once and never changes. The thread that increments `used` initializes the element while

@@ -75,7 +75,8 @@ extension SelectQuery.Clauses {
   /// True if the query has clauses that SQLite allows in a part of a combined query only inside a subquery.
   var isNested: Bool { !compounds.isEmpty || !order.isEmpty || limit != nil || offset != nil }
 
-  /// True if the parts of this query can be added to a query that is combined by the same operator.
+  /// True if this query is combined by `operation` only, so that its parts can be added to another query with this
+  /// operator.
   func continues(_ operation: SelectQuery.Compound.Operator) -> Bool {
     guard operation == .union || operation == .unionAll, !compounds.isEmpty, order.isEmpty else { return false }
     return limit == nil && offset == nil && defect == nil && compounds.allSatisfy { $0.operation == operation }
@@ -111,7 +112,8 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Returns the join that can leave the table at this position without a row, for an error; otherwise nil.
+  /// Returns the name of a join that can leave the table at this position without a row, for an error; nil if there is
+  /// no such join.
   func joinMissing(_ index: Int) -> String? {
     if sources[index].join.keepsEarlier { return "a \(sources[index].join.rawValue) join" }
     return sources[(index + 1)...].first(where: \.join.keepsJoined).map { "a \($0.join.rawValue) join" }
