@@ -1,7 +1,7 @@
 import SqlableCore
 
-/// A read of rows together with their associated rows in other tables. The read runs one statement for each
-/// association, regardless of the number of rows.
+/// A read of rows together with their associated rows in other tables. The read runs one statement for the rows and one
+/// for each association, regardless of the number of rows.
 ///
 /// ```swift
 /// let owners = Person.read().orderBy(Person.name).including(Person.bikes.orderBy(Bicycle.id))

@@ -1,4 +1,5 @@
-// JSON functions. Text that is not valid JSON throws when the statement runs.
+// JSON functions. Running a statement throws if a function other than `json_valid` receives text that is not valid
+// JSON.
 
 import FoundationEssentials
 import SqlableCore
