@@ -23,7 +23,7 @@ extension AssociatedQuery: Encodable {
 }
 
 extension AssociatedQuery {
-  /// Decodes and checks a read with associated rows from JSON; see ``Statement/init(json:rules:)``.
+  /// Decodes, from JSON, a read with associated rows, and checks the read; see ``Statement/init(json:rules:)``.
   ///
   /// ```swift
   /// let people = try AssociatedQuery(json: data, like: Person.read().including(Person.bikes))

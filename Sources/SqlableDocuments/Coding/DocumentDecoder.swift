@@ -113,8 +113,8 @@ final class DocumentDecoder {
     subscript(key: DocumentKey) -> Document? { members.first { $0.key == key.rawValue }?.value }
   }
 
-  /// Returns the members of an object. Throws for any other value and for a key that is not in `keys`. If a misspelled
-  /// key were ignored, a delete without its filter would delete every row.
+  /// Returns the members of an object. Throws if the value is not an object, or if a key is not in `keys`. If a
+  /// misspelled key were ignored, a delete without its filter would delete every row.
   func fields(_ document: Document, _ keys: Set<DocumentKey>, _ what: String) throws -> Fields {
     guard case .object(let members) = document else { throw failure("\(what) must be an object") }
     for member in members {

@@ -69,7 +69,7 @@ extension DocumentDecoder {
     return query
   }
 
-  /// Decodes a number of rows, or a term without columns.
+  /// Decodes a limit or an offset: a number of rows, or a term without columns.
   func rowCount(_ document: Document, _ what: String) throws -> SelectQuery.RowCount {
     guard case .object = document else { return .number(try count(document, what)) }
     // The decoder might have replaced a parameter by its value.

@@ -45,7 +45,7 @@ extension SelectQuery {
       { source in
         guard source.kind != .table else { return }
         names.insert(source.name.foldedName)
-        // SQLite reports the name in the definition, even if the query has another name.
+        // SQLite reports the name in the definition, even if the query has an alias.
         if let name = source.definedName { names.insert(name.foldedName) }
       })
     return names

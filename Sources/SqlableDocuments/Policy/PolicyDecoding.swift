@@ -20,7 +20,7 @@ extension StatementPolicy {
     }
   }
 
-  /// Decodes a query that returns a value or a model per row from JSON, and checks the query against the policy.
+  /// Decodes, from JSON, a query that returns a value or a model per row, and checks the query against the policy.
   public func statement<Row: SelectOutput>(_ type: Select<Row>.Type, json: some ContiguousBytes) throws -> Select<Row> {
     try decoded(json) { decoded, decoder in
       var description = ResultDescription()
@@ -29,7 +29,8 @@ extension StatementPolicy {
     }
   }
 
-  /// Decodes a query that returns several values and models per row from JSON, and checks the query against the policy.
+  /// Decodes, from JSON, a query that returns several values and models per row, and checks the query against the
+  /// policy.
   @_disfavoredOverload
   public func statement<each Value: SelectOutput>(
     _ type: Select<(repeat each Value)>.Type, json: some ContiguousBytes
@@ -41,7 +42,7 @@ extension StatementPolicy {
     }
   }
 
-  /// Decodes a read with associated rows from JSON, and checks the read against the policy.
+  /// Decodes, from JSON, a read with associated rows, and checks the read against the policy.
   ///
   /// ```swift
   /// let people = try policy.statement(like: Person.read().including(Person.bikes), json: body)
@@ -128,7 +129,8 @@ final class PolicyIndex: Sendable {
   let rules: [ObjectIdentifier: TablePolicy]
   /// The rules of each column, keyed by the identity of the column's declaration.
   let columns: [ObjectIdentifier: (rules: TablePolicy, position: Int)]
-  /// The cached rights of SQLite for the policy's statements, and their source; nil before the first use.
+  /// The cached access rights of the policy's statements, and the values from which the rights were made; nil before
+  /// the first use.
   let knownRights = LockedValue<(source: RightsSource, rights: AccessRights)?>(nil)
   /// The names in the tables' conditions that a name in a document could shadow.
   let conditionNames: ConditionNames

@@ -27,7 +27,7 @@ extension DecodedStatement {
       for assignment in query.rest.value.assignments { try check.check(assignment.value, .result) }
       try check.check(query.rest.value.returned, of: rules)
       guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal }
-      // A constraint could replace rows that the document is not allowed to see.
+      // A constraint with ON CONFLICT REPLACE could replace rows that the document is not allowed to see.
       if query.table.ignoresOrReplaces { query.conflict = .abort }
       try query.selection.restrict(by: rules, check, query.extent)
       query.rest.value.assignments = try query.rest.value.assignments.map {

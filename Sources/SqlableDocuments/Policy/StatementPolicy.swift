@@ -31,8 +31,8 @@ public struct StatementPolicy: Sendable {
   /// The limits on a document's size and on the run of its statement.
   public var limits: Limits
 
-  /// Creates a policy that allows a document to read these tables. The other arguments allow more. If a table appears
-  /// twice, every document throws `.misuse`.
+  /// Creates a policy that allows a document to read these tables. Further arguments allow more kinds, features and
+  /// functions. If a table appears twice, every document throws `.misuse`.
   public init(
     _ tables: TablePolicy..., kinds: Set<StatementKind> = StatementKind.reads, features: Set<Feature> = [],
     functions: Set<String> = [], registered: Set<String> = [], limits: Limits = Limits()
@@ -56,7 +56,7 @@ public struct StatementPolicy: Sendable {
     case namedQueries
     /// UNION, INTERSECT and EXCEPT.
     case compounds
-    /// Literal rows.
+    /// Rows whose values are in the document: `VALUES (…), (…)`.
     case literalRows
     /// Aggregates, with GROUP BY and HAVING.
     case aggregates
