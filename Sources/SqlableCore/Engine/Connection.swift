@@ -165,7 +165,7 @@ package final class Connection {
     guard let statement else {
       throw SqlError.invalidStatement("the SQL text contains no statement").labelled(label)
     }
-    // Searches the text for a second statement, because compiling the rest would already run some pragmas.
+    // Searches the rest of the text for a second statement. Compiling the rest would already run some pragmas.
     guard !rest.holdsStatement else {
       throw SqlError.invalidStatement("the SQL text contains more than one statement; use execute(_:)")
         .labelled(label)

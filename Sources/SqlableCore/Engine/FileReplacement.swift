@@ -22,7 +22,7 @@ struct FileReplacement {
   /// The offset of SQLite's lock bytes. The page with these bytes has no contents, and SQLite stops reading a journal
   /// at a record of this page.
   private static let lockOffset = 0x4000_0000
-  /// The number of bytes of one operation. SQLite's file system transfers at most 131,071 bytes.
+  /// The maximum number of bytes of one read or write. SQLite's file system transfers at most 131,071 bytes.
   private static let chunkSize = 1 << 16
 
   /// - Parameter connection: A connection that holds the exclusive lock of a file outside WAL mode, and has read the

@@ -5,7 +5,8 @@ import CSqlableSQLite
 /// The triggers that keep a full-text index up to date write to a virtual table. In an untrusted schema SQLite allows
 /// such a write only if the table is marked innocuous. Newer versions of FTS5 mark their tables, but 3.40 does not.
 /// Trusting the whole schema would also allow every other function and virtual table. So this type marks FTS5's tables.
-/// FTS5 creates the tokenizer while connecting a table, and SQLite then accepts a mark for this table.
+/// SQLite accepts the mark only while it connects the table. At that time FTS5 creates the table's tokenizer, so the
+/// tokenizers set the mark.
 enum FullTextModule {
   /// True if this SQLite has an FTS5 that does not mark its tables innocuous.
   private static let isToBeAllowed = Library.Probe<Bool> {
@@ -25,8 +26,8 @@ enum FullTextModule {
 
   static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
 
-  /// Lets a connection's triggers write to FTS5's tables once the schema is not trusted. Tables that the connection has
-  /// already used are included only outside transactions, open cursors and user code.
+  /// Lets a connection's triggers write to FTS5's tables once the schema is not trusted. For tables that the connection
+  /// has already used, this works only if the connection has no transaction, no open cursor and no running user code.
   static func allowInTriggers(of connection: Connection) throws {
     guard !connection.allowsFullTextInTriggers else { return }
     try connection.withoutRules { try prepareForDistrust(connection) }

@@ -168,7 +168,7 @@ package struct RunAllowance {
 }
 
 extension Connection {
-  /// Throws on a requested interruption. SQLite itself checks only after a thousand steps, too late for small
+  /// Throws if an interruption is requested. SQLite itself checks only after a thousand steps, too late for small
   /// statements.
   @inline(__always)
   package func checkInterruption() throws {
@@ -178,7 +178,7 @@ extension Connection {
     throw error(SQLITE_INTERRUPT, sql: nil)
   }
 
-  /// Calls `body`, and stops its statements at the allowance. Also returns the exceeded limit, if any.
+  /// Calls `body`, and stops its statements when they exceed the allowance. Also returns the exceeded limit, if any.
   package func limited<Value>(
     to allowance: RunAllowance, busyTimeout: Double, _ body: () throws -> Value
   ) -> (result: Result<Value, any Error>, excess: RunAllowance.Excess?) {

@@ -1,4 +1,4 @@
-// Checks for statements that take a key as text. The checks must run before the compilation, because SQLite runs
+// Checks for SQL texts that contain an encryption key. The checks must run before the compilation, because SQLite runs
 // pragmas during compilation, and because the error of a compilation contains the text.
 
 extension Connection {
@@ -38,7 +38,7 @@ extension SQLTokenizer {
     return next()
   }
 
-  /// Returns the name of the pragma after its verb, in lower case.
+  /// Returns the name of a pragma, in lower case. Call after the token PRAGMA.
   fileprivate mutating func nextPragmaName() -> String? {
     guard var name = next()?.name else { return nil }
     if next()?.isSymbol(".") == true {
@@ -48,7 +48,8 @@ extension SQLTokenizer {
     return String(decoding: name.map(\.foldedLetter), as: UTF8.self)
   }
 
-  /// True if the ATTACH statement after its verb has a key other than one parameter, NULL or an empty text.
+  /// True if an ATTACH statement has a key other than one parameter, NULL or an empty text. Call after the token
+  /// ATTACH.
   fileprivate mutating func holdsKey() -> Bool {
     while let token = next(), !token.isSymbol(";") {
       guard token.isWord("key") else { continue }

@@ -36,7 +36,8 @@ package final class StatementCache {
 
   private struct State {
     var entries: [KeyHash: Entry] = [:]
-    /// The statements that were found latest by a short key. Each is also in `entries`.
+    /// The statements that were last found by a short key, in the slots of the keys. Each statement is also in
+    /// `entries`.
     let recent = UnsafeMutableBufferPointer<Recent>.allocate(capacity: 1 << ShortKey.slotBits)
     var size = 0
     var uses = 0

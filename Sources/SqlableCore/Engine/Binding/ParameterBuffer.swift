@@ -92,7 +92,7 @@ struct ParameterBytes: ~Copyable {
     return next.unsafelyUnwrapped
   }
 
-  /// Continues at an offset of the last chunk.
+  /// Makes the next bytes go to an offset of the last chunk.
   fileprivate mutating func fill(from used: Int) {
     let chunk = chunks[chunks.count - 1]
     next = chunk.baseAddress.unsafelyUnwrapped + used
