@@ -1,4 +1,4 @@
-/// The tables whose columns a term can use: those of its query and of the enclosing queries.
+/// The tables whose columns a term can use: the tables of the term's query and of the enclosing queries.
 package final class Scope: Sendable {
   package let sources: [SelectQuery.Source]
   package let outer: Scope?
@@ -129,7 +129,8 @@ package final class Scope: Sendable {
   ) throws -> ResolvedColumn? {
     if let resolved = try find(reference, isAliased: false, at: position) { return resolved }
     guard let resolved = try find(reference, isAliased: true, at: position) else { return nil }
-    // The text can also contain the table without an alias, and the column would silently refer to the aliased table.
+    // The enclosing SQL text can also read the table without an alias. The column would then silently refer to the
+    // aliased table.
     guard !isInText else {
       throw SqlError.invalidStatement(
         "column \(reference.name) is ambiguous: the column might belong to alias \(resolved.qualifier ?? "") or to "

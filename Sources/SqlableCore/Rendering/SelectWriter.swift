@@ -109,7 +109,7 @@ struct SelectWriter {
   /// Writes the parts of a combined query after the first part.
   private func writeCompounds(_ query: SelectQuery.Clauses, definesQueries: Bool) throws {
     guard !query.compounds.isEmpty else { return }
-    // All parts use these values, which are derived from all parts.
+    // The names and columns of the whole combined query, which every part uses.
     let names = names(of: query)
     let (columns, count) = sql.isKey ? ([], 0) : (query.columns, query.columnCount)
     // The writer for a combined, ordered or limited part, which becomes a subquery: SQLite allows no parentheses.
