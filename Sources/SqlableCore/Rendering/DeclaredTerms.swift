@@ -10,9 +10,9 @@ extension Check {
   /// // "price" REAL NOT NULL CHECK ("price" >= 0.0)
   /// ```
   ///
-  /// Values in the condition become literals. If the check is an option of its own column, write the property's type,
-  /// as above. If the condition contains subqueries, aggregates, windows, parameters, `random()` or columns of other
-  /// tables, every statement of the model throws `.misuse`.
+  /// Values in the condition become literals. If the check is an option of a column that the condition uses, declare
+  /// the property's type, as for `price` above. If the condition contains subqueries, aggregates, windows, parameters,
+  /// `random()` or columns of other tables, every statement of the model throws `.misuse`.
   public init(_ condition: @autoclosure @escaping @Sendable () -> any SqlCondition, name: String? = nil) {
     self.init(expression: .term(TermOfDeclaration { condition().expression }), name: name)
   }

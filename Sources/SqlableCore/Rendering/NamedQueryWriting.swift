@@ -14,10 +14,10 @@ extension SelectWriter {
         }
         continue
       }
-      // The address identifies the columns of the alias in the key.
+      // In a cache key, the address identifies the columns of the alias.
       if sql.isKey { sql.append(address: source.table) }
       if visible.contains(where: source.isDefinedLike) {
-        // The equality of the queries depends on values, which a key does not contain.
+        // The equality of the queries depends on values, which a cache key does not contain.
         if sql.isKey { sql.refuseKey() }
         continue
       }
@@ -54,9 +54,9 @@ extension SelectWriter {
     visible.filter { !sources.contains(where: $0.isNamedLike) } + sources
   }
 
-  /// Returns the names of the queries defined in this query and the enclosing queries, for a key. A query can hide
-  /// another query of the same name only if both are equal, including their values. A key does not contain values, so
-  /// such a query has no key.
+  /// Returns the names of the queries defined in this query and the enclosing queries, for a cache key. A query can
+  /// hide another query of the same name only if the two queries are equal, including their values. A cache key does
+  /// not contain values, so such a query has no cache key.
   func definedNames(_ query: SelectQuery.Clauses) -> [String] {
     let names = query.definedSources.compactMap(\.definedName)
     if names.contains(where: { defined.contains(where: $0.isSameName(as:)) }) { sql.refuseKey() }

@@ -20,7 +20,7 @@ package final class Scope: Sendable {
     named = []
   }
 
-  /// The scope for writing a key, which looks up no columns.
+  /// The scope for writing a cache key, which looks up no columns.
   static let none = Scope(TableInfo.none)
 
   package init() {

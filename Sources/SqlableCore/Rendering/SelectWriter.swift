@@ -1,6 +1,6 @@
 /// A writer of a `SELECT` with all its clauses, as a statement or inside a statement. Writes SQL or a cache key.
 ///
-/// Properties that a key determines are checked only while SQL is written.
+/// Properties that a cache key determines are checked only while SQL is written.
 struct SelectWriter {
   let sql: SqlBuffer
   let parameters: ParameterBuffer
@@ -226,7 +226,7 @@ struct SelectWriter {
   ) throws {
     guard !query.sources.isEmpty else {
       if let question = query.question { return try renderer.write(question: question) }
-      // Literal rows produce long keys that are unlikely to be used again.
+      // Literal rows produce long cache keys that are unlikely to be used again.
       if sql.isKey { return sql.refuseKey() }
       // VALUES can't have an order or limit, and can't be a part of a query with an order or limit.
       let isBare = query.order.isEmpty && query.limit == nil && query.offset == nil && !isPart

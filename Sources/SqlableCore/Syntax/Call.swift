@@ -24,7 +24,7 @@ extension SqlExpression {
 
     /// The storage format of the dates that a registered function returns.
     ///
-    /// All values are equal, because a decoded call does not know the function's type.
+    /// `==` is true for any two values, because a decoded call does not know the function's type.
     struct DateResult: Sendable, Hashable {
       var format: ColumnType.DateFormat?
 

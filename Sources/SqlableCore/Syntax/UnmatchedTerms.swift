@@ -3,8 +3,8 @@
 extension SelectQuery {
   /// The positions of results that are not read as optionals.
   ///
-  /// All values are equal, because the positions belong to the row type. A query's equality and its document ignore the
-  /// row type.
+  /// `==` is true for any two values, because the positions belong to the row type. The equality of queries and the
+  /// documents of queries ignore the row type.
   struct RequiredResults: Sendable, Hashable {
     // A bit set, because a `Set` would be allocated for each query.
     private var first: UInt64 = 0
