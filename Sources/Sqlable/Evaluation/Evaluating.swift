@@ -56,8 +56,8 @@ extension SelectStatement {
   /// let owned = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).evaluate(over: tables)
   /// ```
   ///
-  /// SQLite evaluates the query. Rows that compare as equal keep the order of the tables; the first table's order takes
-  /// precedence. Groups, distinct rows and combined queries have no such order.
+  /// SQLite evaluates the query. Rows that compare as equal are in the order in which their tables list the rows; the
+  /// first table's order takes precedence. Groups, distinct rows and combined queries have no such order.
   ///
   /// Throws the errors of running the query, such as `.schema` for a table that is missing.
   public func evaluate(over tables: MemoryTables) throws -> [Row] {

@@ -19,7 +19,7 @@ public struct MemoryTables: Sendable {
     let info: TableInfo
     /// The values by column; nil for a default that SQLite computes.
     var rows: [[DatabaseValue?]] = []
-    /// The integer key of the next row that leaves out its key.
+    /// The integer key of the next row that leaves out its key; nil if the largest key is in use.
     var nextKey: Int64? = 1
   }
 

@@ -58,8 +58,8 @@ public macro NotNull(onConflict: ConflictPolicy? = nil, name: String? = nil) =
 public macro Default<Value: SqlValue>(_ value: Value) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// Makes the time of the insert the default: `@Default(.now) var createdAt: Date?`. An insert of a struct stores its
-/// property, also nil; see ``Default-struct``.
+/// Makes the time of the insert the default: `@Default(.now) var createdAt: Date?`. An insert of a struct stores the
+/// property's value, even if it is nil; see ``Default-struct``.
 @attached(peer)
 public macro Default(_ time: Default.Time) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
@@ -110,7 +110,7 @@ public macro ForeignKey<Target>(
   name: String? = nil
 ) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// Makes the column reference a unique column of another table, by the key path of its property.
+/// Makes the column reference a unique column of another table, by the key path of the referenced property.
 ///
 /// ```swift
 /// @ForeignKey<Nation>(column: \.code) var nation: String     // "nation" TEXT NOT NULL REFERENCES "nation" ("code")
@@ -127,8 +127,8 @@ public macro ForeignKey<Target>(
 /// @Index(descending: true) var price: Double     // CREATE INDEX "car_price_desc" ON "car" ("price" DESC)
 /// ```
 ///
-/// Attributes with the same name are one index, with the columns in the order of the properties. Each attribute has the
-/// same `unique`.
+/// Attributes with the same name declare one index, with the columns in the order of the properties. All attributes of
+/// an index must have the same `unique`.
 ///
 /// ```swift
 /// @Index(name: "car_model") var maker: String
@@ -138,8 +138,8 @@ public macro ForeignKey<Target>(
 public macro Index(unique: Bool = false, name: String? = nil, descending: Bool = false) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// Adds the column to the table's full-text index. The arguments are those of ``FullTextIndex``. Only one property of
-/// the model can have arguments.
+/// Adds the column to the table's full-text index. The arguments are those of ``FullTextIndex``. Only one `@FullText`
+/// of a model can have arguments.
 ///
 /// ```swift
 /// @FullText(tokenizer: .porter) var title: String
@@ -163,7 +163,8 @@ public macro Unindexed() = #externalMacro(module: "SqlableMacros", type: "Proper
 public macro Embedded(_ prefix: StaticString? = nil) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// Leaves a property out of the table. The property needs an initial value, which a struct has after it is read.
+/// Leaves a property out of the table. The property needs an initial value. In a struct that is read from the table,
+/// the property has its initial value.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 #endif

@@ -50,7 +50,7 @@ package struct AuthorizerRules: Sendable, Hashable {
   }
 }
 
-/// The allowed columns and functions. One object is shared by many statements, so the hash is stored.
+/// The allowed columns and functions. Many statements share one object, so the object stores its hash.
 package final class AccessRights: Sendable, Hashable {
   package struct Names: Sendable, Hashable {
     /// The folded names of the columns that can be read, keyed by the table's folded name.
@@ -93,7 +93,8 @@ package final class AuthorizedCaches {
   fileprivate var isInstalled = false
   /// True if SQLite has connected the virtual table of long lists.
   fileprivate var knowsLists = false
-  /// A statement cache for each list of rules. A statement was checked only against the rules of its compilation.
+  /// A statement cache for each list of rules. SQLite checks a statement only when it compiles the statement, so other
+  /// rules need another compiled statement.
   private var caches: [[AuthorizerRules]: StatementCache] = [:]
   private static let maximumCaches = 8
   /// The cache of statements compiled without rules; nil while no rules apply.
@@ -141,7 +142,8 @@ extension Connection {
   /// Calls `body`, and compiles its statements under the rules. A forbidden action throws SQLite's error 23.
   package func within<Value>(_ rules: AuthorizerRules?, _ body: () throws -> Value) throws -> Value {
     guard let rules else { return try body() }
-    // SQLite connects the virtual table of long lists at its first use, and then reports an UPDATE to the authorizer.
+    // SQLite connects the virtual table of long lists at the table's first use, and then reports an UPDATE to the
+    // authorizer. So connect the table before the rules apply.
     if !authorizedCaches.knowsLists { try connectLists() }
     try installAuthorizer()
     let (outerRules, outerCache) = (authorizedCaches.current, cache)

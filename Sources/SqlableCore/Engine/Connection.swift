@@ -21,8 +21,9 @@ package final class Connection {
   package let userCode = UserCode()
   /// The version of the function registry that this connection has applied.
   @exclusivity(unchecked) var functionsVersion = 0
-  /// True while another handle blocks the database, and until the next call after the block. No registry has the
-  /// version -1, so that every call compares unequal versions and then checks for a block.
+  /// True while another handle blocks the database, and until the next call after the block. Meanwhile
+  /// `functionsVersion` is -1. No registry has this version, so every call finds unequal versions, and then checks for
+  /// a block.
   @exclusivity(unchecked) var isSuspended = false {
     didSet {
       guard isSuspended != oldValue else { return }
@@ -76,7 +77,8 @@ package final class Connection {
   /// compiled.
   @exclusivity(unchecked) var control: [PreparedStatement?] = []
 
-  /// Opens a file with this VFS or the default. A path with `file:` is a URI only with `SQLITE_OPEN_URI`.
+  /// Opens a file with the VFS `fileSystem`, or with the default VFS. A path with `file:` is a URI only with
+  /// `SQLITE_OPEN_URI`.
   package init(
     path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int, cipher: Cipher? = nil
   ) throws {
@@ -164,7 +166,7 @@ package final class Connection {
     guard let statement else {
       throw SqlError.invalidStatement("the SQL text contains no statement").labelled(label)
     }
-    // Searches the text for a second statement, because compiling the rest would already run some pragmas.
+    // Searches the rest of the text for a second statement. Compiling the rest would already run some pragmas.
     guard !rest.holdsStatement else {
       throw SqlError.invalidStatement("the SQL text contains more than one statement; use execute(_:)")
         .labelled(label)

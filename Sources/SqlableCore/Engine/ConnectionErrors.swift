@@ -31,7 +31,7 @@ extension Connection {
     return error
   }
 
-  /// True if a statement that failed because of damage uses the main database, according to its bytecode.
+  /// True if the bytecode of a statement that failed because of damage uses the main database.
   private func concernsMain(_ sql: String?) -> Bool {
     guard let sql, didFindDamage != nil else { return true }
     if Substring(sql).utf8.firstKeywords(1) == ["ATTACH"] { return false }
@@ -39,7 +39,8 @@ extension Connection {
     var statement: OpaquePointer?
     defer { sqlite3_finalize(statement) }
     guard sqlite3_prepare_v2(handle, "EXPLAIN " + sql, -1, &statement, nil) == SQLITE_OK else {
-      // The schema of one database can't be read; check whether it is the main database.
+      // The statement can't be compiled, because SQLite can't read the schema of some database. Check whether this is
+      // the main database.
       sqlite3_finalize(statement)
       statement = nil
       return sqlite3_prepare_v2(handle, "SELECT count(*) FROM main.sqlite_schema", -1, &statement, nil) != SQLITE_OK

@@ -4,7 +4,7 @@ import Glibc
 /// A replacement of all bytes of a database file by the bytes of another file, in one atomic step.
 ///
 /// The database file is overwritten in place. A rename would leave the old inode to programs that wait for its lock.
-/// Such a program would then use the new file's WAL with the old inode, and delete this WAL at its close.
+/// Such a program would then use the new file's WAL with the old inode, and delete this WAL when it closes the file.
 ///
 /// As in a transaction of SQLite, a rollback journal holds the old pages until the new bytes are synced. After a crash,
 /// any SQLite that opens the file restores the old pages from the journal.
@@ -22,7 +22,7 @@ struct FileReplacement {
   /// The offset of SQLite's lock bytes. The page with these bytes has no contents, and gets no record in the journal,
   /// because SQLite stops reading a journal at such a record.
   private static let lockOffset = 0x4000_0000
-  /// The number of bytes of one operation. SQLite's file system transfers at most 131,071 bytes.
+  /// The maximum number of bytes of one read or write. SQLite's file system transfers at most 131,071 bytes.
   private static let chunkSize = 1 << 16
 
   /// - Parameter connection: A connection that holds the exclusive lock of a file outside WAL mode, and has read the
@@ -51,7 +51,8 @@ struct FileReplacement {
 
   /// Writes the old pages into a journal. SQLite ignores the journal until the header is written.
   func writeJournal() throws {
-    // The lock's holder has read the file, so an existing journal is not needed for recovery.
+    // The connection that holds the exclusive lock has read the file, so an existing journal is not needed for
+    // recovery.
     guard unlink(journal) == 0 || errno == ENOENT else { throw SqlError.system("delete", journal, errno) }
     let descriptor = open(journal, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", journal, errno).labelled(label) }

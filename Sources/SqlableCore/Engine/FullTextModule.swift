@@ -5,7 +5,8 @@ import CSqlableSQLite
 /// The triggers that keep a full-text index up to date write to a virtual table. In an untrusted schema SQLite allows
 /// such a write only if the table is marked innocuous. Newer versions of FTS5 mark their tables, but 3.40 does not.
 /// Trusting the whole schema would also allow every other function and virtual table. So this type marks FTS5's tables.
-/// FTS5 creates the tokenizer while connecting a table, and SQLite then accepts a mark for this table.
+/// SQLite accepts the mark only while it connects the table. At that time FTS5 creates the table's tokenizer, so the
+/// tokenizers set the mark.
 enum FullTextModule {
   /// True if this SQLite has an FTS5 that does not mark its tables innocuous.
   private static let isToBeAllowed = Library.Probe<Bool> {

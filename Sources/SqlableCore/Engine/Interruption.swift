@@ -29,11 +29,12 @@ package final class Interruption: @unchecked Sendable {
     if wasLong { longStatement.withLock { $0 = nil } }
   }
 
-  /// The SQL of a long-running statement; nil until it has run for some time. Any thread can read the value.
+  /// The SQL of a long-running statement; nil until a statement has run for some time. Any thread can read the value.
   package let longStatement = LockedValue<String?>(nil)
   /// The number of virtual machine steps, in thousands, of the statements that the current call has run.
   @exclusivity(unchecked) fileprivate var steps = 0
-  /// The number of steps, in thousands, after which a statement is reported: one or two milliseconds.
+  /// The number of steps, in thousands, after which a statement is reported. SQLite takes one or two milliseconds for
+  /// these steps.
   fileprivate static let stepsBeforeReporting = 64
 
   /// Stores the SQL of the running statement in `longStatement`. Call on the thread that runs the statement.
@@ -72,7 +73,7 @@ package final class Interruption: @unchecked Sendable {
   /// True if running statements ignore a request. A wait for a lock still ends on a request.
   @exclusivity(unchecked) var isOff = false
 
-  /// Counts another thousand steps, and returns true if the running statement must stop.
+  /// Counts a thousand steps, and returns true if the running statement must stop.
   fileprivate var stops: Bool {
     if isOff { return false }
     steps += 1
@@ -167,7 +168,7 @@ package struct RunAllowance {
 }
 
 extension Connection {
-  /// Throws on a requested interruption. SQLite itself checks only after a thousand steps, too late for small
+  /// Throws if an interruption is requested. SQLite itself checks only after a thousand steps, too late for small
   /// statements.
   @inline(__always)
   package func checkInterruption() throws {
@@ -177,7 +178,7 @@ extension Connection {
     throw error(SQLITE_INTERRUPT, sql: nil)
   }
 
-  /// Calls `body`, and stops its statements at the allowance. Also returns the exceeded limit, if any.
+  /// Calls `body`, and stops its statements when they exceed the allowance. Also returns the exceeded limit, if any.
   package func limited<Value>(
     to allowance: RunAllowance, busyTimeout: Double, _ body: () throws -> Value
   ) -> (result: Result<Value, any Error>, excess: RunAllowance.Excess?) {

@@ -1,4 +1,4 @@
-// Checks for statements that take a key as text. The checks must run before the compilation, because SQLite runs
+// Checks for SQL texts that contain an encryption key. The checks must run before the compilation, because SQLite runs
 // pragmas during compilation, and because the error of a compilation contains the text.
 
 extension Connection {

@@ -25,7 +25,8 @@ enum LackingFeature {
     Form(name: "IS DISTINCT FROM", since: 39, stops: ["DISTINCT"], sign: "DISTINCT"),
   ]
 
-  /// The functions added after 3.34, with the minor version. A build of SQLite can also omit JSON and mathematics.
+  /// The functions added after SQLite 3.34, with the minor version that added them. A build of SQLite can also omit the
+  /// JSON functions and the mathematical functions.
   private static let functions: [(since: Int, names: Set<String>)] = [
     (35, "sign"), (38, "unixepoch format"), (41, "unhex"), (42, "json_error_position"), (43, "octet_length timediff"),
     (44, "concat concat_ws string_agg"),

@@ -1,7 +1,7 @@
 import CSqlableSQLite
 import FoundationEssentials
 
-/// An SQLite extension in a shared library. Every connection with this configuration loads the extension.
+/// An SQLite extension in a shared library. Every connection whose configuration contains the extension loads it.
 ///
 /// ```swift
 /// let configuration = Configuration(extensions: [LoadableExtension(path: "/usr/lib/sqlite3/pcre.so")])
@@ -10,7 +10,8 @@ import FoundationEssentials
 /// Load only extensions that you trust, because an extension's code runs with all rights of the process. SQL can't load
 /// extensions, because `load_extension()` remains disabled.
 public struct LoadableExtension: Sendable, Hashable {
-  /// The path of the shared library. The system's linker searches for a name without a slash.
+  /// The path of the shared library. If the path contains no slash, the system's dynamic linker searches for the
+  /// library.
   public var path: String
   /// The function that initializes the extension. Default: nil, which means `sqlite3_extension_init`, or a function
   /// named after the file, such as `sqlite3_pcre_init`.

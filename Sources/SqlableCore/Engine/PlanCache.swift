@@ -2,7 +2,7 @@ import CSqlableSQLite
 
 /// A cache of facts about the plans of a connection's statements, valid until the schema or its statistics change.
 package final class PlanCache {
-  /// The tables that a plan scans completely, keyed by the SQL. The plan does not depend on bound values.
+  /// The tables that a plan scans completely, keyed by the SQL. The plan was made without bound values.
   @exclusivity(unchecked) private var visits: [String: [String]] = [:]
   @exclusivity(unchecked) private var schema: SchemaState?
   private static let maximumCount = 1_000

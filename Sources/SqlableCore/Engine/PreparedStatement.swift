@@ -18,7 +18,7 @@ package final class PreparedStatement {
 
   /// True while the statement is in the connection's cache.
   @exclusivity(unchecked) var isCached = false
-  /// The cache's number of uses at the latest use of this statement.
+  /// The value of the cache's counter of uses when this statement was last used.
   @exclusivity(unchecked) var latestUse = 0
   /// The statement's slot among the cache's recent statements; nil if the statement has no slot.
   @exclusivity(unchecked) var recentSlot: Int?

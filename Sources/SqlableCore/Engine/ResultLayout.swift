@@ -67,7 +67,7 @@ extension ResultLayout {
   ///
   /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. A column
   /// whose name the model lacks keeps its position. Throws `.misuse` if a column of the model is at the position of
-  /// another column, and the names are not exactly the model's names.
+  /// another column, unless the result has exactly the model's names in another order.
   func ordered(by names: [String]) throws -> ResultLayout {
     var moved: [(from: Int, to: Int)] = []
     for model in models where model.start + model.names.count <= names.count {
@@ -95,7 +95,8 @@ extension ResultLayout {
     .misuse("the result has \(columnCount) columns, but \(read) \(read == 1 ? "is" : "are") read")
   }
 
-  /// Throws if a result has fewer or more columns than will be read.
+  /// Throws if a result has fewer columns than will be read. Also throws if the result has more columns, unless
+  /// `takesRest`.
   func checkExactly(_ columnCount: Int) throws {
     guard columnCount == count || (takesRest && columnCount > count) else {
       throw ResultLayout.mismatch(columnCount, count)

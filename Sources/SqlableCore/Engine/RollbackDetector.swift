@@ -9,7 +9,7 @@ import Glibc
 /// the transaction. The internal savepoint around a single statement is such a savepoint. `sqlable_undo_…` is an empty
 /// virtual table that counts these calls.
 final class RollbackDetector {
-  /// The name is random in each process, because a table with the same name in the file would be used instead.
+  /// The name is random in each process, because SQLite would use a table of the same name in the file instead.
   private static let table = "sqlable_undo_" + String(UInt64.random(in: .min ... .max), radix: 36)
 
   private unowned let connection: Connection
@@ -28,7 +28,7 @@ final class RollbackDetector {
   var rollbacks: Int { counter.rollbacks }
 
   /// Joins the open transaction. One call per transaction is enough. Returns false if the write lock is not available,
-  /// or if the database is read-only. Then the statement can't change the `main` database either.
+  /// or if the database is read-only. In that case, the statement can't change the `main` database either.
   func joinTransaction() throws -> Bool {
     if !isRegistered {
       let code = sqlite3_create_module_v2(

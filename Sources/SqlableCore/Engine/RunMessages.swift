@@ -4,7 +4,7 @@ import CSqlableSQLite
 ///
 /// A message is kept if SQLite builds the message from fixed words and schema names. A message is also kept if
 /// compiling the statement again produces the same message, because the compiler has no values. Any other message is
-/// cut off before the value, or replaced by the text of the result code if its beginning is unknown.
+/// cut off before the value, or replaced by the text of the result code if the beginning of the message is unknown.
 package enum RunMessage {
   /// Returns the message if the message certainly contains no value; otherwise nil.
   static func known(_ message: String, code: Int32, extendedCode: Int32) -> String? {
@@ -211,8 +211,8 @@ extension Connection {
     return RunMessage.shortened(message, code: code)
   }
 
-  /// Returns SQLite's message from compiling the statement's text again; nil unless that fails with this code. After a
-  /// schema change SQLite recompiles a statement at run time, so the failure can be a compile error.
+  /// Compiles the statement's text again, and returns SQLite's message if this fails with `code`; nil otherwise. After
+  /// a schema change SQLite recompiles a statement at run time, so the failure can be a compile error.
   private func messageOfCompiling(_ statement: PreparedStatement, code: Int32) -> String? {
     var again: OpaquePointer?
     defer { sqlite3_finalize(again) }

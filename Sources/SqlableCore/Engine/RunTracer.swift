@@ -13,7 +13,7 @@ package protocol RunTracer: AnyObject {
   /// Passes the measured runs to the traces. Call without the handle's lock.
   func deliver()
 
-  /// Records that a call begins. Call `endCall()` at the end of the call.
+  /// Records that a call of the handle begins at `site`. Call `endCall()` when the call of the handle ends.
   func beginCall(at site: CallSite)
 
   func endCall()
@@ -47,7 +47,8 @@ package protocol RunTracer: AnyObject {
   /// Records that the row was read successfully despite an earlier `didFailToRead`.
   func didRead(_ statement: TracedStatement)
 
-  /// Records an error that no statement caused, before a call throws it. Returns true if an event reports the error.
+  /// Records an error that no statement caused. Call before the error is thrown. Returns true if an event reports the
+  /// error.
   func didFailWithoutStatement(_ error: SqlError) -> Bool
 }
 

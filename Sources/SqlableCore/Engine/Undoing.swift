@@ -16,7 +16,8 @@ extension Connection {
   /// transaction.
   func undoSavepoint() -> SqlError? {
     guard !hasLostTransaction else { return lostTransaction }
-    // A savepoint that remains would be taken for the outer savepoint, because all savepoints share a name.
+    // Both steps are necessary: all savepoints share a name, so a later rollback of the outer savepoint would use a
+    // savepoint that remains.
     guard let cause = repeated(.rollbackTo) ?? repeated(.release) else { return nil }
     loseTransaction(because: cause)
     // Ends the transaction now, so that other connections can write. The owner's rollback later has nothing to do.

@@ -57,8 +57,8 @@ extension SqlError {
   }
 }
 
-/// An error that the library, not the function, throws in a call of a user-defined function. The statement's SQL and
-/// label are added later.
+/// An error that the library throws during a call of a user-defined function or tokenizer, such as for an invalid
+/// result. The statement's SQL and label are added later.
 struct RefusedCall: Error {
   var error: SqlError
 }

@@ -6,7 +6,7 @@ extension Connection {
   ///
   /// Only the index shows which frames are committed, because the WAL file can also contain the frames of a commit
   /// whose sync failed. The index is read through SQLite, because closing another descriptor of the index file would
-  /// drop its locks.
+  /// drop this process's locks on the file.
   package var logEnd: (frames: Int, salts: UInt64)? {
     // The third word contains the number of frames. The fifth word contains the salts, as bytes of the WAL's header.
     logHeader.map { (Int($0[2] & 0xFFFF_FFFF), UInt64(bigEndian: $0[4])) }

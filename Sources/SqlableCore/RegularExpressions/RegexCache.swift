@@ -1,4 +1,5 @@
-/// A cache of recently used regular expressions, so that many rows need one parse. Used by one thread at a time.
+/// A cache of recently used regular expressions, so that a pattern is parsed once for many rows. Used by one thread at
+/// a time.
 struct RegexCache {
   private var known: [(text: String, expression: RegularExpression)] = []
 

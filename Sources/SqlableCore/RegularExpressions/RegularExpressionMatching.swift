@@ -11,7 +11,7 @@ private struct RegularExpressionRun {
   private let expression: RegularExpression
   private var current: [Int] = []
   private var following: [Int] = []
-  /// For each step, the last round that added the step.
+  /// For each step, the last round that added the step. Every character of the text begins a round.
   private var rounds: [Int]
   private var round = 0
   private var pending: [Int] = []

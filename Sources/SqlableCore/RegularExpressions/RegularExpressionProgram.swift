@@ -7,7 +7,8 @@ struct RegularExpressionProgram {
     steps.append(step)
   }
 
-  /// Adds a part. The limit of steps also limits the work, because the parser leaves out parts without steps.
+  /// Adds a part. The limit of steps also limits the time of building, because the parser leaves out parts without
+  /// steps.
   mutating func add(_ tree: RegularExpressionTree) throws(SqlError) {
     switch tree {
     case .step(let step): try append(step)

@@ -16,12 +16,13 @@ package struct ScalarSet: Sendable {
   var classes: [(class: Class, isNegated: Bool)] = []
   var isNegated = false
 
-  /// Returns true if the set contains one of the scalars, which are the upper and lower case of one character.
+  /// Returns true if the set matches a character, ignoring case. `scalars` are the cases of the character. A negated
+  /// set matches if it lists none of the cases.
   func contains(_ scalars: [Unicode.Scalar]) -> Bool { scalars.contains(where: has) != isNegated }
 
   func contains(_ scalar: Unicode.Scalar) -> Bool { has(scalar) != isNegated }
 
-  /// Sorts the ranges and merges those that overlap or adjoin. A lookup takes a binary search, because a set can have
+  /// Sorts the ranges and merges ranges that overlap or adjoin, so that a lookup can use binary search. A set can have
   /// as many ranges as the expression has characters.
   mutating func mergeRanges() {
     var merged: [ClosedRange<Unicode.Scalar>] = []
@@ -61,7 +62,7 @@ extension Unicode.Scalar {
     }
   }
 
-  /// The character in upper and lower case, if each case is a single scalar.
+  /// The scalar, and its lower and upper case where that case is a single scalar.
   var cases: [Unicode.Scalar] {
     if isASCII {
       guard ("a"..."z").contains(self) || ("A"..."Z").contains(self) else { return [self] }

@@ -94,7 +94,8 @@ extension Renderer {
 
 extension SqlExpression.Call {
   /// True if SQLite would ignore the filter. SQLite 3.40 ignores the filter of min and max if the frame does not start
-  /// with the partition. An EXCLUDE clause avoids the bug, and `EXCLUDE NO OTHERS` is the default.
+  /// with the partition. An EXCLUDE clause avoids this bug. `EXCLUDE NO OTHERS` is the default, so the clause changes
+  /// nothing else.
   fileprivate func losesFilter(in frame: WindowFrame) -> Bool {
     guard filter != nil, frame.start != .unboundedPreceding else { return false }
     return function == .builtIn(.min) || function == .builtIn(.max)
@@ -102,7 +103,7 @@ extension SqlExpression.Call {
 }
 
 extension WindowFrame {
-  /// Throws if SQLite rejects the frame for all rows.
+  /// Throws if SQLite would reject the frame regardless of the rows.
   fileprivate func check(order count: Int) throws {
     guard start.rank <= end.rank, start != .unboundedFollowing, end != .unboundedPreceding else {
       throw SqlError.invalidStatement("a window frame can't end before it starts")
@@ -114,7 +115,8 @@ extension WindowFrame {
 }
 
 extension WindowFrame.Bound {
-  /// The position among the kinds of bounds. Two bounds of the same kind can be in any order.
+  /// The position of the bound's kind in a frame: the start can't have a higher position than the end. Two bounds of
+  /// the same kind can be in any order.
   fileprivate var rank: Int {
     switch self {
     case .unboundedPreceding: 0

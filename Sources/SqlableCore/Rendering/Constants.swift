@@ -7,7 +7,7 @@ enum Constant {
   case text(String)
   case integer(Int64)
 
-  /// Returns nil for a term that must be bound or rendered: a REAL, a BLOB, a parameter, or any other term.
+  /// Creates a constant from a text or an integer. Returns nil for any other term, which must be bound or rendered.
   init?(_ term: SqlExpression) {
     switch term.node {
     case .value(.text(let text)): self = .text(text)

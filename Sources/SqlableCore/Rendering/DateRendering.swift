@@ -3,7 +3,7 @@
 extension Renderer {
   private func dateFormat(of terms: [SqlExpression], _ wanted: String) throws -> ColumnType.DateFormat {
     let column = try terms.first.flatMap(column(of:))
-    // The storage class of a value shows whether the value is a date, but a key does not contain values.
+    // The storage class of a value shows whether the value is a date, but a cache key does not contain values.
     if case .value = terms.first?.node { sql.refuseKey() }
     // A date without a column is bound in the default format.
     if column == nil, terms.first?.isRealValue == true { return .unixSecondsWithFraction }
@@ -153,8 +153,8 @@ extension DateUnit {
 
   fileprivate var startsWithinDay: Bool { self == .second || self == .minute || self == .hour }
 
-  /// Returns the `strftime` pattern for the first moment of a date's period, as text of the format. If
-  /// the format is a number, SQLite then parses the text. The pattern of a week expects its Monday.
+  /// Returns the `strftime` pattern that writes the first moment of a date's period as text. For a numeric storage
+  /// format, SQLite then converts the text to a number. The pattern of a week expects the week's Monday.
   fileprivate func startPattern(in format: ColumnType.DateFormat) -> String {
     let (day, time) =
       switch self {

@@ -10,9 +10,9 @@ extension Check {
   /// // "price" REAL NOT NULL CHECK ("price" >= 0.0)
   /// ```
   ///
-  /// Values in the condition become literals. If the check is an option of its own column, write the property's type,
-  /// as above. With subqueries, aggregates, windows, parameters, `random()` or columns of other tables, every statement
-  /// of the model throws `.misuse`.
+  /// Values in the condition become literals. If the check is an option of a column that the condition uses, declare
+  /// the property's type, as for `price` above. If the condition contains subqueries, aggregates, windows, parameters,
+  /// `random()` or columns of other tables, every statement of the model throws `.misuse`.
   public init(_ condition: @autoclosure @escaping @Sendable () -> any SqlCondition, name: String? = nil) {
     self.init(expression: .term(TermOfDeclaration { condition().expression }), name: name)
   }
@@ -61,9 +61,9 @@ extension Index {
   /// // CREATE UNIQUE INDEX "bicycle_name_where_sold_at" ON "bicycle" ("name") WHERE "sold_at" IS NULL
   /// ```
   ///
-  /// With `unique`, two of these rows can't have the same values. SQLite uses the index for a statement whose filter
-  /// implies the condition; see the guide on schemas. Values in the condition become literals. A condition that a
-  /// ``Check`` rejects is rejected here too.
+  /// With `unique`, two rows that meet the condition can't have the same values. SQLite uses the index for a statement
+  /// whose filter implies the condition; see the guide on schemas. Values in the condition become literals. A condition
+  /// that a ``Check`` rejects is rejected here too.
   public init(
     _ columns: any IndexTerm..., unique: Bool = false, where condition: any SqlCondition, name: String? = nil
   ) {

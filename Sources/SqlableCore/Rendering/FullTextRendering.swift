@@ -1,6 +1,6 @@
 extension Renderer {
   func write(_ term: FullTextTerm, _ terms: [SqlExpression], stack: Int) throws {
-    // The SQL depends on the tables in scope, and a key does not contain these tables.
+    // The SQL depends on the tables in scope, and a cache key does not contain these tables.
     if sql.isKey { return sql.refuseKey() }
     switch term.form {
     case .matches(let alias):

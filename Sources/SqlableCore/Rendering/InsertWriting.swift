@@ -197,8 +197,8 @@ extension StatementWriter {
     sql.append(" END")
   }
 
-  /// Throws if the conflict columns can't identify the updated row. SQLite versions without RETURNING look the row up
-  /// by these columns.
+  /// Throws if the conflict columns can't identify the updated row. In an SQLite without RETURNING, a second query
+  /// finds the row by these columns.
   private func checkCanBeFound(_ upsert: Upsert, _ target: [Int], _ written: [Int]) throws {
     guard !Library.hasReturning, !table.isWithoutRowid else { return }
     guard upsert.index == nil else {

@@ -40,7 +40,7 @@ extension SqlBuffer {
   func append(keyOfPlain query: SelectQuery, _ parameters: ParameterBuffer) -> Bool {
     guard query.isPlain else { return false }
     let (limit, start, values) = (query.limit, count, parameters.count)
-    // Writing the SQL throws the error of a negative limit.
+    // A negative limit has no key, because its error is thrown while the SQL is written.
     if let limit, limit < 0 { return false }
     let form: UInt64 =
       switch query.form {

@@ -72,12 +72,13 @@ extension Renderer {
   }
 }
 
-/// Returns a JSON array; nil if a value has no exact JSON form in SQLite: a blob, a fraction, or text with NUL.
+/// Returns a JSON array; nil if a value might have no exact JSON form in SQLite: a BLOB, a REAL, or text with a NUL
+/// byte.
 private func jsonArray(of values: [DatabaseValue]) -> String? {
   elements(of: values).flatMap { try? JSON.array($0).text }
 }
 
-/// Returns row values as a JSON array of arrays; nil if a value has no exact JSON form in SQLite.
+/// Returns row values as a JSON array of arrays; nil if a value might have no exact JSON form in SQLite.
 private func jsonRows(of values: [DatabaseValue], width: Int) -> String? {
   guard let elements = elements(of: values) else { return nil }
   let rows = stride(from: 0, to: elements.count, by: width).map { JSON.array(Array(elements[$0..<($0 + width)])) }

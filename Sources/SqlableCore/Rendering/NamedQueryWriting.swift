@@ -14,10 +14,10 @@ extension SelectWriter {
         }
         continue
       }
-      // The address identifies the columns of the alias in the key.
+      // In a cache key, the address identifies the columns of the alias.
       if sql.isKey { sql.append(address: source.table) }
       if visible.contains(where: source.isDefinedLike) {
-        // The equality of the queries depends on values, which a key does not contain.
+        // The equality of the queries depends on values, which a cache key does not contain.
         if sql.isKey { sql.refuseKey() }
         continue
       }
@@ -27,7 +27,7 @@ extension SelectWriter {
           "query \(name) has \(count) columns, but its model has \(source.table.count)"
         ).at(table: source.table.name)
       }
-      // RECURSIVE permits recursion and does not restrict other queries.
+      // RECURSIVE permits recursion, and has no effect on queries without recursion.
       sql.append(isFirst ? "WITH RECURSIVE " : ", ")
       sql.append(name.quotedBytes())
       sql.append(" (")

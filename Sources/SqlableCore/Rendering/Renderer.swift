@@ -1,12 +1,12 @@
 /// A writer of a statement's terms. One walk writes SQL or a cache key into a buffer, and collects the values.
 ///
 /// While SQL is written, every column is checked against the tables in scope. A column of another table or another
-/// declaration throws before SQLite is called. A key is written without these checks, because the compiled statement
-/// with that key has passed them. An error during key writing means that the statement has no key.
+/// declaration throws before SQLite is called. A cache key is written without these checks, because the compiled
+/// statement with the same key has passed the checks. If writing the key fails, the statement has no cache key.
 package struct Renderer {
   /// The table for error messages and column positions.
   let table: TableInfo
-  /// The tables whose columns are allowed. Writing a key needs no tables.
+  /// The tables whose columns are allowed. Writing a cache key needs no tables.
   private let tables: Scope?
   var scope: Scope { tables ?? .none }
   let defined: [String]
@@ -71,7 +71,7 @@ package struct Renderer {
     // Within a weaker operator, a comparison has no parentheses.
     if sql.isKey {
       if outer <= .equality, sql.append(keyOfComparison: expression, parameters) { return }
-      // A decoded statement has no key. The walk for the SQL text follows.
+      // A decoded statement has no cache key. The walk for the SQL text follows.
       guard sql.hasKey else { return }
     }
     let precedence = strength(of: expression)

@@ -1,4 +1,4 @@
-/// The tables whose columns a term can use: those of its query and of the enclosing queries.
+/// The tables whose columns a term can use: the tables of the term's query and of the enclosing queries.
 package final class Scope: Sendable {
   package let sources: [SelectQuery.Source]
   package let outer: Scope?
@@ -20,7 +20,7 @@ package final class Scope: Sendable {
     named = []
   }
 
-  /// The scope for writing a key, which looks up no columns.
+  /// The scope for writing a cache key, which looks up no columns.
   static let none = Scope(TableInfo.none)
 
   package init() {
@@ -52,7 +52,8 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Creates the scope of a join condition: the first tables of a query, whose names `whole` has compared.
+  /// Creates the scope of a join condition: the first tables of a query. The scope `whole` has already checked that
+  /// their names differ.
   init(first sources: ArraySlice<SelectQuery.Source>, of whole: Scope) {
     self.sources = Array(sources)
     (outer, named, isInText) = (whole.outer, whole.named, whole.isInText)
@@ -102,7 +103,7 @@ package final class Scope: Sendable {
     {
       return resolved
     }
-    // Finds a declaration that is evaluated again for each use, or a decoded name.
+    // Find the column by name: the reference has a decoded name, or a declaration that is evaluated again for each use.
     if let resolved = try find(reference, at: { source, _ in source.table.position(of: reference) }) { return resolved }
     guard let free = try freeColumn(reference) else { throw missing(reference) }
     return ResolvedColumn(qualifier: nil, column: free)
@@ -129,7 +130,8 @@ package final class Scope: Sendable {
   ) throws -> ResolvedColumn? {
     if let resolved = try find(reference, isAliased: false, at: position) { return resolved }
     guard let resolved = try find(reference, isAliased: true, at: position) else { return nil }
-    // The text can also contain the table without an alias, and the column would silently refer to the aliased table.
+    // The enclosing SQL text can also read the table without an alias. The column would then silently refer to the
+    // aliased table.
     guard !isInText else {
       throw SqlError.invalidStatement(
         "column \(reference.name) is ambiguous: the column might belong to alias \(resolved.qualifier ?? "") or to "

@@ -1,6 +1,6 @@
 /// A writer of a `SELECT` with all its clauses, as a statement or inside a statement. Writes SQL or a cache key.
 ///
-/// Properties that a key determines are checked only while SQL is written.
+/// Properties that a cache key determines are checked only while SQL is written.
 struct SelectWriter {
   let sql: SqlBuffer
   let parameters: ParameterBuffer
@@ -54,7 +54,7 @@ struct SelectWriter {
     if form == .exists || (form == .count && limit != nil) { sql.append(")") }
   }
 
-  /// Writes the count of a query's rows. Counts a subquery unless the result has exactly the rows of the tables.
+  /// Writes the count of a query's rows. The query is a subquery, unless its rows are exactly the rows of its tables.
   func write(countOf query: SelectQuery) throws {
     var clauses = query.clauses
     if let defect = clauses.defect { throw defect }
@@ -109,7 +109,7 @@ struct SelectWriter {
   /// Writes the parts of a combined query after the first part.
   private func writeCompounds(_ query: SelectQuery.Clauses, definesQueries: Bool) throws {
     guard !query.compounds.isEmpty else { return }
-    // All parts use these values, which are derived from all parts.
+    // The names and columns of the whole combined query, which every part uses.
     let names = names(of: query)
     let (columns, count) = sql.isKey ? ([], 0) : (query.columns, query.columnCount)
     // The writer for a combined, ordered or limited part, which becomes a subquery: SQLite allows no parentheses.
@@ -189,7 +189,7 @@ struct SelectWriter {
     return try renderer(query, definesQueries: definesQueries)
   }
 
-  /// Writes the other tables of an update, without their join conditions.
+  /// Writes the joined tables of an update, without their join conditions.
   func writeOtherTables(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     let names = sql.isKey ? [] : renderer.scope.named
     for (index, source) in query.sources.dropFirst().enumerated() {
@@ -226,7 +226,7 @@ struct SelectWriter {
   ) throws {
     guard !query.sources.isEmpty else {
       if let question = query.question { return try renderer.write(question: question) }
-      // Literal rows produce long keys that are unlikely to be used again.
+      // Literal rows produce long cache keys that are unlikely to be used again.
       if sql.isKey { return sql.refuseKey() }
       // VALUES can't have an order or limit, and can't be a part of a query with an order or limit.
       let isBare = query.order.isEmpty && query.limit == nil && query.offset == nil && !isPart

@@ -18,7 +18,8 @@ package struct FileIdentity: Equatable {
     return stat(path, &info) == 0 ? info : nil
   }
 
-  /// Returns a file's absolute path without symbolic links, beside which SQLite creates the WAL; nil without a file.
+  /// Returns a file's absolute path without symbolic links; nil if the file does not exist. SQLite creates the WAL
+  /// beside this path.
   package static func resolved(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }

@@ -41,7 +41,8 @@ package enum KernelLocks {
     }?.process
   }
 
-  /// Returns another process that has the file open in WAL mode, or reads or writes it in another mode; nil if unknown.
+  /// Returns another process that has the file open in WAL mode, or that reads or writes the file in another journal
+  /// mode; nil if no such process is known.
   package static func otherProcess(withFileAt path: String) -> Int? {
     let inodes = [path, path + "-shm"].compactMap { FileIdentity.info($0) }.map { UInt64($0.st_ino) }
     guard !inodes.isEmpty else { return nil }
@@ -49,7 +50,8 @@ package enum KernelLocks {
     return all.first { lock in lock.process > 0 && lock.process != thisProcess && inodes.contains(lock.inode) }?.process
   }
 
-  /// Returns a file's text up to about `limit` bytes; nil if unreadable. The kernel returns its own files page by page.
+  /// Returns a file's text up to about `limit` bytes; nil if unreadable. Reads in a loop, because the kernel returns
+  /// files such as `/proc/locks` page by page.
   package static func text(ofFileAt path: String, upTo limit: Int) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }

@@ -14,15 +14,15 @@ package final class PartialFile: @unchecked Sendable {
   package let descriptor: Int32
   private var isKept = false
 
-  /// The files that SQLite can create beside the file.
+  /// The suffixes of the files that SQLite can create beside the temporary file.
   private static let suffixes = ["-journal", "-wal", "-shm"]
 
   package enum Claim {
     case file(PartialFile)
     /// Another owner is alive.
     case inUse
-    /// Another program's file has the temporary name, or the name of the temporary file's journal. The value is this
-    /// file's path.
+    /// Another program's file has the temporary name, or the name of the temporary file's journal. The value is the
+    /// path of the other program's file.
     case taken(String)
   }
 
@@ -58,7 +58,7 @@ package final class PartialFile: @unchecked Sendable {
         guard code == EWOULDBLOCK || code == EINTR else { throw SqlError.system("lock", path, code) }
         return .inUse
       }
-      // The owner might have renamed or removed the file after this method opened it.
+      // The previous owner might have renamed or removed the file after this method opened it.
       var info = stat()
       guard fstat(descriptor, &info) == 0, FileIdentity.linkInfo(path).map({ FileIdentity($0) }) == FileIdentity(info)
       else {
@@ -70,7 +70,8 @@ package final class PartialFile: @unchecked Sendable {
         try remove(path)
         continue
       }
-      // Without a file, a journal is not a leftover, because an owner removes the journal first.
+      // This journal is not a leftover of an earlier owner, because an owner removes its journal before the temporary
+      // file.
       if let other = suffixes.lazy.map({ path + $0 }).first(where: { FileIdentity.linkInfo($0) != nil }) {
         unlink(path)
         close(descriptor)
@@ -112,7 +113,8 @@ package final class PartialFile: @unchecked Sendable {
       throw SqlError.system("rename a file to", name, errno)
     }
     isKept = true
-    // The bit marks temporary files only. Remove the bit last, because a killed process must leave a marked file.
+    // The sticky bit marks temporary files only. Remove the bit last, because a killed process must leave a marked
+    // file.
     var info = stat()
     if fstat(descriptor, &info) == 0 { fchmod(descriptor, info.st_mode & 0o777) }
   }

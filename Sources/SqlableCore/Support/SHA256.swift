@@ -1,4 +1,4 @@
-/// The SHA-256 hash of FIPS 180-4, which is used to identify documents. Not for secrets.
+/// The SHA-256 hash (FIPS 180-4), for identifying documents. Not for secrets.
 package struct SHA256 {
   private static let constants: [UInt32] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,

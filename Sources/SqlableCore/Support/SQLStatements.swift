@@ -10,7 +10,8 @@ struct SQLStatements: Sequence, IteratorProtocol {
   mutating func next() -> Range<Int>? {
     var head = Head.start
     var range: Range<Int>?
-    // `depth` counts open parentheses. The flags are true after the token `;`, or after the tokens `;` and `END`.
+    // `depth` counts open parentheses. `isAfterSemicolon` is true after the token `;`. `isAfterEnd` is true after the
+    // tokens `;` and `END`.
     var (depth, isAfterSemicolon, isAfterEnd) = (0, false, false)
     while let token = tokens.next() {
       if token.isSymbol(";") {

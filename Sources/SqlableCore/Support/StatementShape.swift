@@ -91,7 +91,7 @@ private struct ShapeWriter {
       return true
     }
     if rows.hasMore { bytes += Array("…".utf8) }
-    // Undo the count of this parenthesis, because `note` counts the token again.
+    // Undo the change of `depth`, because `note` counts this parenthesis again.
     if token.isSymbol("(") { depth -= 1 }
     if token.isSymbol(")") { depth += 1 }
     self.rows = nil

@@ -1,6 +1,6 @@
 extension SqlExpression.Call {
   /// SQLite's functions; the raw values are their names in documents. To add a function, add a case, a row in `facts`,
-  /// and the typed and untyped methods in `Language/Terms`.
+  /// and the typed and untyped methods in a folder `Terms` (of `SqlableQueries` or `SqlableCore/Language`).
   package enum BuiltIn: String, Sendable, Hashable, CaseIterable {
     case count, sum, total, avg, min, max
     case groupConcat = "group_concat"

@@ -101,7 +101,7 @@ extension SqlExpression {
       }
     }
 
-    /// True if the function is elementary and the call has no other clauses.
+    /// True if the function has the trait `isElementary`, and the call has one argument and no optional clauses.
     package var isElementary: Bool {
       guard facts?.has(.isElementary) == true, arguments.count == 1 else { return false }
       return !isDistinct && order.isEmpty && filter == nil && window == nil

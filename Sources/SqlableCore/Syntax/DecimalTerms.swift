@@ -18,7 +18,7 @@ extension SqlExpression {
   /// The first decimal operand, whose scale the result keeps; nil if no operand is a decimal.
   var decimalOperand: SqlExpression? { operands.first { $0.scale { _, _ in nil } != nil } }
 
-  /// Returns the scale of the term's values; nil if they are not decimals.
+  /// Returns the scale of the term's values; nil if the values are not decimals.
   func scale(_ lookup: ColumnLookup) -> Int? {
     switch node {
     case .column(let reference): return (reference.definition ?? lookup(reference, nil))?.type.scale
@@ -38,7 +38,8 @@ extension SqlExpression {
     return nil
   }
 
-  /// Returns an error if the term would calculate inexactly, or would treat a decimal's units as an ordinary number.
+  /// Returns an error if the term would calculate inexactly, or would treat the stored integer of a decimal as an
+  /// ordinary number.
   func decimalDefect(_ lookup: ColumnLookup) -> InvalidTerm? {
     switch node {
     case .binary(let term): SqlExpression.defect(of: term.operation, term.left, term.right, lookup)
@@ -70,11 +71,12 @@ extension SqlExpression {
     return other.fits(decimal, comparing: operation.isComparison, lookup) ? nil : mixed(decimal)
   }
 
-  /// True if the term can be combined with the decimal: it has the same scale, or is a number of units.
+  /// True if the term can be combined with the decimal: a term of the same scale, a value in the decimal's unit, or a
+  /// parameter.
   private func fits(_ decimal: SqlExpression, comparing: Bool = false, _ lookup: ColumnLookup) -> Bool {
     switch node {
     case .value(.integer), .value(.null): true
-    // A real number can lie between two numbers of units, so only comparisons accept real numbers.
+    // A real number can lie between two stored integers, so only comparisons accept real numbers.
     case .value(.real): comparing
     // An invalid term reports its own error.
     case .parameter, .invalid: true
@@ -121,7 +123,7 @@ extension SqlExpression {
       let results = special.results
       guard results.contains(where: { $0.scale(lookup) != nil }) else { return nil }
       return SqlExpression.defect(among: results, lookup)
-    // A cast to an integer returns the stored integer: 1234 for 12.34 with two digits.
+    // A cast to an integer returns the stored integer: 1234 for 12.34 with two decimal places.
     case .cast(.integer): return nil
     default:
       guard let decimal = special.terms.first(where: { $0.scale(lookup) != nil }) else { return nil }
@@ -147,7 +149,7 @@ extension SqlExpression {
     SqlExpression.mismatch("\(operation) of a decimal has no exact decimal result; use units", of: self)
   }
 
-  /// True if the term's values are known to be NULL or integers, and not units of a decimal.
+  /// True if the term's values are known to be NULL or integers, and not stored decimals.
   private func isWhole(_ lookup: ColumnLookup) -> Bool {
     switch node {
     case .value(let value): return value.storageClass == .integer || value == .null

@@ -27,7 +27,8 @@ extension SqlExpression {
     }
   }
 
-  /// The column of the term's values; nil for other terms. Compared values are converted to the column's type.
+  /// The column that determines the stored form of the term's values; nil if no column does. Values that are compared
+  /// with the term are converted to the column's type.
   package var columnDefinition: ColumnDefinition? {
     switch columnTerm.node {
     case .column(let reference), .qualified(_, let reference): reference.definition
@@ -35,8 +36,8 @@ extension SqlExpression {
     }
   }
 
-  /// The storage format of the term's dates: the format of their column, or of a registered function's results. Nil for
-  /// other terms.
+  /// The storage format of the term's dates: the format of their column, or of a registered function's results. Nil if
+  /// the format is unknown, or if the term is not a date.
   var dateFormat: ColumnType.DateFormat? {
     if case .call(let call) = columnTerm.node { return call.result.format }
     return columnDefinition?.type.dateFormat
@@ -98,8 +99,8 @@ extension SqlExpression {
     return nil
   }
 
-  /// Returns an error if a number without a column is compared with a date that is not in seconds. The number would be
-  /// a date in seconds.
+  /// Returns an error if a number without a column is compared with a date that is not stored in seconds. The number
+  /// would be taken for a date in seconds.
   private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
     guard case .value(.real) = value.node, other.dateFormat?.isInSeconds == false else { return nil }
     return mismatch(SqlExpression.mixedForms, of: other)

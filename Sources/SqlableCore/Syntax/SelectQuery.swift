@@ -304,7 +304,7 @@ extension SelectQuery {
       definitionSize = query.clauses.size
       definitionSize.depth += 1
       kind = .defined(query)
-      // Replaces a definition that is too deep by an error, because trees are walked by recursion.
+      // If the definition is too deep, replace it by an error, because trees are walked by recursion.
       guard definitionSize.depth > SqlExpression.maximumDepth else { return }
       let error = SqlError.invalidStatement("named queries are nested more than \(SqlExpression.maximumDepth) deep")
       definitionSize = SqlExpression.Size()
@@ -360,8 +360,8 @@ extension SelectQuery {
     if !isPlain, !clauses.compounds.isEmpty { clauses.refuse(modifier) }
   }
 
-  /// The query as a part of a combined query. If combined queries are nested too deeply, the parts are discarded and
-  /// running the result throws, because trees are walked by recursion.
+  /// The query as a part of a combined query. If combined queries are nested too deeply, this query's own parts are
+  /// discarded, and running the result throws. The depth is limited because trees are walked by recursion.
   var asPart: SelectQuery {
     guard clauses.isNested, clauses.size.depth >= SqlExpression.maximumDepth else { return self }
     var query = self

@@ -14,7 +14,7 @@ public struct SqlExpression: Sendable, Hashable {
   /// The depth of a tree of terms.
   package struct Size: Sendable, Hashable {
     package var depth: Int16 = 1
-    /// The depth as SQLite counts it. A chain of ANDs is as deep as it is long.
+    /// The depth as SQLite counts it. A chain of ANDs is as deep as the chain is long.
     var height: Int16 = 1
 
     package init() {}
@@ -144,11 +144,14 @@ public struct SqlExpression: Sendable, Hashable {
     var column: ColumnReference?
   }
 
-  /// Trees are walked by recursion. This depth fits into half a megabyte of stack, even for JSON in a debug build.
+  /// The maximum depth of a tree. Trees are walked by recursion, and this depth fits into half a megabyte of stack,
+  /// even for JSON in a debug build.
   package static let maximumDepth: Int16 = 100
-  /// SQLite rejects expressions deeper than 1000, and counts the depth of a subquery twice.
+  /// The maximum depth as SQLite counts it. SQLite rejects expressions deeper than 1000, and counts the depth of a
+  /// subquery twice.
   static let maximumHeight: Int16 = 480
-  /// SQLite turns a chain of ANDs into a tree as deep as the chain is long, so longer chains are balanced.
+  /// The maximum number of terms in an AND or OR without parentheses. SQLite turns a chain of ANDs into a tree as deep
+  /// as the chain is long, so longer chains are balanced.
   static let maximumChain = 100
 
   package init(_ node: Node) {

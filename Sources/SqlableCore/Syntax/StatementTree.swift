@@ -189,7 +189,7 @@ extension StatementTree {
     }
   }
 
-  /// Limits a read to its first row. A change has no limit, and the caller uses its first returned row.
+  /// Limits a read to its first row. A change has no limit: its caller uses the first row that the change returns.
   @usableFromInline
   mutating func takeFirst() {
     switch consume self {

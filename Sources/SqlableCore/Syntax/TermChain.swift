@@ -5,7 +5,7 @@
 package struct TermChain: RandomAccessCollection, Sendable {
   private enum Form: Sendable {
     case few([SqlExpression])
-    /// The first terms of a storage. Longer chains can share the storage.
+    /// The storage, and the number of its first terms that are in this chain. Longer chains can share the storage.
     case many(AppendOnlyStorage<Slot>, Int)
   }
 

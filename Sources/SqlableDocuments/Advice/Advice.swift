@@ -6,8 +6,8 @@ public struct IndexAdvice: Sendable, Hashable, CustomStringConvertible {
   public let table: String
   /// The columns in the order of the index.
   public let columns: [String]
-  /// For example `CREATE INDEX "bicycle_name" ON "bicycle" ("name")`. A model declares this index as
-  /// `Index(Bicycle.name)`.
+  /// The SQL that creates the index, such as `CREATE INDEX "bicycle_name" ON "bicycle" ("name")`. A model declares this
+  /// index as `Index(Bicycle.name)`.
   public let sql: String
   /// The query plan with all proposed indexes.
   public let plan: QueryPlan

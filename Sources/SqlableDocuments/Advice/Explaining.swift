@@ -93,7 +93,7 @@ extension Runnable {
   /// ```
   ///
   /// SQLite considers the statement's values: for `hasPrefix`, the text determines whether an index is used. A
-  /// ``Parameter`` counts as NULL. Nothing is run or changed. Throws the errors that running the statement would throw
+  /// ``Parameter`` counts as NULL. The statement is not run. Throws the errors that running the statement would throw
   /// before its first row.
   public func explain(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
@@ -101,7 +101,7 @@ extension Runnable {
     try db.run(ExplainStatement(work: self), file: file, line: line)
   }
 
-  /// Returns the query plan of the first statement with its values. Nothing is run or changed.
+  /// Returns the query plan of the first statement with its values. The statement is not run.
   public func explain(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> QueryPlan {

@@ -92,7 +92,7 @@ struct IndexCandidates {
 
   private mutating func addOrder(_ order: [OrderTerm], _ sources: [SelectQuery.Source]) {
     for term in order {
-      // An index can't provide an order that moves NULL to the other end.
+      // An index can't provide an order in which NULL is not at SQLite's default end.
       guard term.direction == .asc || term.direction == .desc,
         let (table, indexedColumn) = column(term.expression, sources)
       else { return }

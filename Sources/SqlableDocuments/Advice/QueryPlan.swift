@@ -13,7 +13,8 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
     public let detail: String
   }
 
-  /// The tables that the statement reads in full, without an index; by their names or aliases in the statement.
+  /// The tables that the statement reads in full because the plan uses no index for them. The values are the tables'
+  /// names or aliases in the statement.
   ///
   /// A scan is fine for a small table, and for a statement that needs all rows. Otherwise see `advice(db)`.
   public var scans: [String] {

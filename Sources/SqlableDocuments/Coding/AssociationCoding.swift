@@ -23,7 +23,7 @@ extension AssociatedQuery: Encodable {
 }
 
 extension AssociatedQuery {
-  /// Decodes and checks a read with associated rows from JSON; see ``Statement/init(json:rules:)``.
+  /// Decodes, from JSON, a read with associated rows, and checks the read; see ``Statement/init(json:rules:)``.
   ///
   /// ```swift
   /// let people = try AssociatedQuery(json: data, like: Person.read().including(Person.bikes))
@@ -32,7 +32,7 @@ extension AssociatedQuery {
   ///
   /// The document must have the same associations as `known`, in the same order. The document determines which rows are
   /// read; the filters, orders and limits of `known` are ignored. The rules name the models of tables that are used
-  /// only in conditions. Throws `.invalidStatement` for other associations, and the errors of decoding a statement.
+  /// only in conditions. Throws `.invalidStatement` if the associations differ, and the errors of decoding a statement.
   public init(
     json: some ContiguousBytes, like known: AssociatedQuery, rules: StatementRules = StatementRules()
   ) throws {
@@ -84,7 +84,7 @@ struct DecodedIncluding {
 
   init(read: DecodedStatement, levels: [AssociationLevel]) { (self.read, self.levels) = (read, levels) }
 
-  /// Decodes a document whose associations must match `known`, the associations of `table`.
+  /// Decodes a document. Throws if its associations do not match `known`, the associations of `table`.
   init(
     _ document: Document, like known: [AssociationLevel], under table: TableInfo, by decoder: DocumentDecoder
   ) throws {

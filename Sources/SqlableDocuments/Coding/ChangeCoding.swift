@@ -39,13 +39,13 @@ extension Returning {
   /// The change as JSON; see ``Statement/json()``.
   public func json() throws -> Data { Data(try change.checkedDocument().json) }
 
-  /// Decodes a change from JSON that returns a value or a model per row; see ``Statement/init(json:rules:)``.
+  /// Decodes, from JSON, a change that returns a value or a model per row; see ``Statement/init(json:rules:)``.
   public init(json: some ContiguousBytes, rules: StatementRules = StatementRules()) throws where Row: SelectOutput {
     let change = try Self.change(json, rules) { try Row.describe(in: &$0) }
     self.init(decoded: change) { try Row.next(of: &$0) }
   }
 
-  /// Decodes a change from JSON that returns several values per row; see ``Statement/init(json:rules:)``.
+  /// Decodes, from JSON, a change that returns several values per row; see ``Statement/init(json:rules:)``.
   @_disfavoredOverload
   public init<each Value: SelectOutput>(json: some ContiguousBytes, rules: StatementRules = StatementRules()) throws
   where Row == (repeat each Value) {

@@ -3,7 +3,7 @@
 import SqlableCore
 
 extension SqlExpression {
-  /// Throws if a compared value does not match the type of a compared column.
+  /// Throws if one of the compared terms is a value that does not match the type of a column among these terms.
   static func checkCompared(_ terms: [SqlExpression], _ scope: Scope) throws {
     for term in terms {
       // SQLite converts nothing in a BLOB column, so the column can contain any value that another program stored.

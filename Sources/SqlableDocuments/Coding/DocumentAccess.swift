@@ -23,7 +23,8 @@ struct DocumentAccess: Sendable {
   var maximumDepth = 0
   var maximumList = 0
 
-  /// True if a document can call a function: `functions` has the name, or all of its categories are allowed.
+  /// True if a document can call a function: `functions` contains the name, or the policy allows each category of the
+  /// function (aggregate, window function, JSON function).
   func allows(function name: String) -> Bool {
     if functions.contains(name) { return true }
     if name == "countRows" { return allowsAggregates }

@@ -16,7 +16,7 @@ final class DocumentDecoder {
   /// The number of terms and queries decoded so far, and the number of terms and queries that enclose the current path.
   @exclusivity(unchecked) private var nodes = 0
   @exclusivity(unchecked) private var depth = 0
-  /// The number of levels that enclose the current path. A part that uses much stack counts as several levels.
+  /// The stack levels that the parts around the current path use. A part that uses much stack counts as several levels.
   @exclusivity(unchecked) private var levels = 0
   /// The current path in the document. An error does not shorten the path, so that the path can be added to the error.
   @exclusivity(unchecked) private(set) var path: [PathStep] = []
@@ -113,8 +113,8 @@ final class DocumentDecoder {
     subscript(key: DocumentKey) -> Document? { members.first { $0.key == key.rawValue }?.value }
   }
 
-  /// Returns the members of an object. Throws for any other value and for a key that is not in `keys`. If a misspelled
-  /// key were ignored, a delete without its filter would delete every row.
+  /// Returns the members of an object. Throws if the value is not an object, or if a key is not in `keys`. If a
+  /// misspelled key were ignored, a delete without its filter would delete every row.
   func fields(_ document: Document, _ keys: Set<DocumentKey>, _ what: String) throws -> Fields {
     guard case .object(let members) = document else { throw failure("\(what) must be an object") }
     for member in members {

@@ -9,7 +9,7 @@ extension AnyStatement {
   /// ```
   ///
   /// `work` can be a statement, a query, or a change that returns rows or terms. Stored structs become values. Throws
-  /// the errors that a run of the statement would throw before the call of SQLite. Throws `.misuse` for work that can't
+  /// the errors that a run of the statement would throw before SQLite is called. Throws `.misuse` for work that can't
   /// be encoded, such as SQL text. A statement with a term of SQL text can run, but its `json()` throws.
   public init(_ work: some Runnable) throws {
     guard let work = work as? any Erasable else {

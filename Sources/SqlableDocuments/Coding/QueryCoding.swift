@@ -11,7 +11,7 @@ extension Select {
   /// ```
   public func json() throws -> Data { Data(try document().json) }
 
-  /// Decodes a query from JSON that returns a value or a model per row; see ``Statement/init(json:rules:)``.
+  /// Decodes, from JSON, a query that returns a value or a model per row; see ``Statement/init(json:rules:)``.
   ///
   /// The models of the rows are known from the type; the rules name the models of other tables. Throws
   /// `.invalidStatement` if the columns of the query do not match the row type.
@@ -19,7 +19,7 @@ extension Select {
     try self.init(JSONReader.read(json), rules)
   }
 
-  /// Decodes a query from JSON that returns several values and models per row.
+  /// Decodes, from JSON, a query that returns several values and models per row.
   ///
   /// ```swift
   /// let prices = try Select<(String, Double)>(json: data, rules: StatementRules(models: [Car.self]))

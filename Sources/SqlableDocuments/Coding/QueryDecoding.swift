@@ -52,7 +52,8 @@ extension DocumentDecoder {
     return query
   }
 
-  /// Returns a query of one table with at most a filter and limit, which is stored and run faster; otherwise nil.
+  /// Decodes a query of one table that has at most a filter and a limit, and is therefore stored and run faster.
+  /// Returns nil for any other query.
   private func plain(_ fields: Fields, _ outer: Scope?, _ form: SelectQuery.Form) throws -> SelectQuery? {
     guard case .text(let name) = fields[.from],
       fields.members.allSatisfy({ ["from", "where", "limit"].contains($0.key) })
@@ -68,7 +69,7 @@ extension DocumentDecoder {
     return query
   }
 
-  /// Decodes a number of rows, or a term without columns.
+  /// Decodes a limit or an offset: a number of rows, or a term without columns.
   func rowCount(_ document: Document, _ what: String) throws -> SelectQuery.RowCount {
     guard case .object = document else { return .number(try count(document, what)) }
     // The decoder might have replaced a parameter by its value.
@@ -123,7 +124,7 @@ extension DocumentDecoder {
   ) throws -> [SelectQuery.Source] {
     let documents = try list(document, "the tables of a query")
     guard !documents.isEmpty else { throw failure("a query must have a table") }
-    // The check of the names compares each name with all others, so the number of tables is limited first.
+    // The check of the names compares each name with every other name, so the number of tables is limited first.
     guard documents.count <= SelectQuery.maximumSources else {
       throw failure("a query can't have more than \(SelectQuery.maximumSources) tables")
     }
@@ -143,7 +144,7 @@ extension DocumentDecoder {
     return sources
   }
 
-  /// Decodes the other tables of an update. Each of these tables has a condition.
+  /// Decodes the tables that an update reads in addition to the updated table. Each of these tables has a condition.
   func sources(ofUpdate document: Document, _ table: TableInfo) throws -> [SelectQuery.Source] {
     let sources = try sources(document, after: SelectQuery.Source(table: table), nil).dropFirst()
     guard sources.allSatisfy({ $0.join == .inner && $0.condition != nil }) else {
@@ -152,7 +153,7 @@ extension DocumentDecoder {
     return Array(sources)
   }
 
-  /// Decodes a table without the parts that need the other tables: its condition, and the arguments of a function.
+  /// Decodes a table without its join condition and function arguments, which can use all tables of the query.
   private func source(_ document: Document, isFirst: Bool, _ outer: Scope?) throws -> SelectQuery.Source {
     if isFirst, case .text(let name) = document { return SelectQuery.Source(table: try model(name)) }
     let fields = try fields(document, DocumentDecoder.sourceKeys, "a table")
@@ -259,7 +260,7 @@ extension DocumentDecoder {
     return try TableInfo.decodedColumns(of: types)
   }
 
-  /// Decodes the parts of a table that need all tables of the query.
+  /// Decodes the join condition and the function arguments of a table, which can use all tables of the query.
   private func complete(_ source: inout SelectQuery.Source, _ document: Document, _ scope: Scope) throws {
     guard case .object(let members) = document else { return }
     let fields = Fields(members: members)

@@ -13,12 +13,12 @@ extension AnyStatement {
   ///
   /// Throws `.invalidStatement` with the cause for:
   /// - `random()`, terms of SQL text, and registered functions whose names are not in `functions` (ignoring case);
-  /// - a limit, a row of a subquery as a value, and an insert of a query's rows, unless an order determines the rows.
-  ///   The order must include the keys of all tables, or all selected columns;
+  /// - a limit, a subquery that is used as a value, and an insert of a query's rows, unless an order determines the
+  ///   rows. The order must include the keys of all tables, or all selected columns;
   /// - `group_concat` and similar functions without their own order by the keys of the tables;
-  /// - windows that count rows in an order with ties;
+  /// - windows that count rows, if rows can be equal in the window's order;
   /// - columns of grouped rows that are neither grouped nor aggregated;
-  /// - updates from other tables;
+  /// - updates with values from joined tables;
   /// - updates of several rows that ignore or replace conflicting rows.
   ///
   /// Triggers, defaults and generated columns of the schema are not checked.
@@ -210,7 +210,8 @@ private struct UngroupedRows {
   let sources: [SelectQuery.Source]
   let filter: SqlExpression?
 
-  /// True if these terms determine the rows' order: each table's key columns are terms, or filtered to one value.
+  /// True if these terms determine the order of the rows: each key column of every table is one of the terms, or is
+  /// restricted to one value by the filter.
   func areOrdered(by terms: [SqlExpression]) -> Bool {
     sources.indices.allSatisfy { index in
       guard case .table = sources[index].kind, !sources[index].table.key.isEmpty else { return false }
@@ -250,7 +251,8 @@ private struct SourceColumn: Equatable {
 }
 
 extension [SelectQuery.Source] {
-  /// Returns a column's position in these tables; nil for other terms, and for columns of an enclosing query.
+  /// Returns the position of a column in these tables; nil for a term that is not a column, and for a column of an
+  /// enclosing query.
   fileprivate func sourceColumn(of term: SqlExpression) -> SourceColumn? {
     let (alias, reference): (String?, ColumnReference)
     switch term.node {
@@ -325,7 +327,8 @@ extension SqlExpression {
 }
 
 extension SqlExpression.Call {
-  /// True if the result depends on the order of rows that have no order, or are equal in the call's order.
+  /// True if the result depends on the order of rows that the call does not order, or that are equal in the call's
+  /// order.
   fileprivate var dependsOnOrder: Bool {
     guard let facts else { return false }
     return facts.has(.takesOrder) || (facts.kind == .window && !facts.has(.equalForPeers))

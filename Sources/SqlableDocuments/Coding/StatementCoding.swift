@@ -57,7 +57,7 @@ extension Statement {
   /// ```
   ///
   /// The JSON is canonical (RFC 8785): equal statements have equal bytes, so a hash of the bytes identifies a
-  /// statement. Throws the error that a run of the statement would throw before the call of SQLite. A change that
+  /// statement. Throws the errors that a run of the statement would throw before SQLite is called. A change that
   /// returns rows is encoded as a ``ReturningStatement``.
   public func json() throws -> Data { Data(try document(returning: false).json) }
 
@@ -76,7 +76,8 @@ extension Statement {
     try self.init(JSONReader.read(json), rules, returning: false)
   }
 
-  /// Returns the statement as a document. Throws if `returning` does not match whether the statement returns rows.
+  /// Returns the statement as a document. `returning` must be true for a change that returns rows, and false for any
+  /// other statement; otherwise throws.
   func document(returning: Bool) throws -> Document {
     guard tree.returnsRows == returning else {
       throw SqlError.invalidStatement(

@@ -61,7 +61,8 @@ extension StatementTree {
 /// including statements inside other types.
 public struct StatementRules: Sendable {
   public var kinds: Set<StatementKind>
-  /// The models whose tables a statement can use in joins and subqueries, in addition to the model of its type.
+  /// The models whose tables a statement can use in joins and subqueries, in addition to the model in the statement's
+  /// Swift type.
   public var models: [any Sqlable.Type]
   /// The tables that a statement can use with `in`. As in SQLite, names are compared without regard to the case of A to
   /// Z. The decoded statement uses the spelling in this set.

@@ -3,7 +3,7 @@ import SqlableCore
 /// The folded names in the conditions of a policy: the tables in their queries, and all words of their SQL texts.
 ///
 /// SQLite first looks up a name among the queries and aliases of the statement. If a document used one of these names
-/// for its own query, the condition would change its meaning.
+/// for its own query, the condition would read that query instead of the table.
 struct ConditionNames: Sendable {
   private var words: Set<[UInt8]> = []
   private var hasText = false

@@ -79,7 +79,7 @@ extension Runnable {
   ///
   /// A run throws `.timeout` if it exceeds the policy's time or steps, and `.tooBig` if a value is too large. A LIKE or
   /// GLOB pattern that is too long throws `.other`. A plan that scans a table with too many rows throws
-  /// `.invalidStatement`. So does a part of the statement that the policy does not allow. A write that is stopped
+  /// `.invalidStatement`, as does a part of the statement that the policy does not allow. A write that is stopped
   /// changes nothing. The statement can run on handles and pools. A run on a remote database throws `.misuse`.
   public func limited(by policy: StatementPolicy) -> LimitedQuery<Self> {
     LimitedQuery(work: self, limits: policy.limits, authorizerRules: policy.authorizerRules(for: self))
@@ -92,8 +92,8 @@ extension Runnable {
   /// let answer = try manifest.statement(json: body).limited(by: StatementPolicy.Limits()).run(pool)
   /// ```
   ///
-  /// A run throws the same errors as a statement that is limited by a policy. The limits for documents have no effect
-  /// here.
+  /// A run throws the same errors as a statement that is limited by a policy. The limits on documents, such as `bytes`
+  /// and `rows`, have no effect here.
   public func limited(by limits: StatementPolicy.Limits) -> LimitedQuery<Self> {
     LimitedQuery(work: self, limits: limits, authorizerRules: nil)
   }

@@ -132,7 +132,8 @@ extension SqliteDatabase {
     let name = String(decoding: table.quotedName, as: UTF8.self)
     let connection = try openConnection()
     if table.keyIsRowid {
-      // The lookup of the first and the last key is fast, and most tables have few gaps between keys.
+      // The difference of the last and the first key shows the maximum number of rows. The lookup of these keys is
+      // fast, and most tables have few gaps between keys.
       let key = String(decoding: table.columns[table.key[0]].name.quotedBytes(), as: UTF8.self)
       let span = "(SELECT max(\(key)) FROM \(name)) - (SELECT min(\(key)) FROM \(name))"
       guard try connection.pragma("SELECT coalesce(\(span) >= \(count), 0)") == "1" else { return false }

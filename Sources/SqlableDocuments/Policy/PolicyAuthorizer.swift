@@ -6,7 +6,7 @@ extension StatementPolicy {
   func authorizerRules(for work: some Runnable) -> AuthorizerRules {
     var rules = AuthorizerRules(rights: index.rights(of: self))
     rules.allowsChanges = !work.isReadOnly && !kinds.isSubset(of: StatementKind.reads)
-    // Ignore the error of invalid work: running the work throws it.
+    // Ignore the error of invalid work: running the work throws this error.
     let statements = (try? (work as? any StatementTrees)?.statements()) ?? []
     // A limit per parent row uses row_number().
     if statements.count > 1 { rules.functions.insert("row_number".foldedName) }
@@ -45,7 +45,7 @@ extension SelectQuery {
       { source in
         guard source.kind != .table else { return }
         names.insert(source.name.foldedName)
-        // SQLite reports the name in the definition, even if the query has another name.
+        // SQLite reports the name in the definition, even if the query has an alias.
         if let name = source.definedName { names.insert(name.foldedName) }
       })
     return names
@@ -66,7 +66,8 @@ extension PolicyIndex {
 }
 
 extension AccessRights.Names {
-  /// Allows all names that SQL text in a condition of the policy can use.
+  /// Allows every word of an SQL text in a condition of the policy, because each word can be the name of a function, a
+  /// table or a column.
   private mutating func add(_ fragment: SqlExpression.Fragment, readFrom table: [UInt8]) {
     let words = fragment.words([]) { _ in [] }.map(\.foldedName)
     functions.formUnion(words)
@@ -74,7 +75,7 @@ extension AccessRights.Names {
     columns[table, default: []].formUnion(words)
   }
 
-  /// Allows a table's usable columns, its key, and everything that its condition reads.
+  /// Allows the usable columns and the key of a table, and everything that the table's condition reads.
   fileprivate mutating func add(_ rules: TablePolicy, _ features: Set<StatementPolicy.Feature>) {
     let table = rules.table
     let name = table.name.foldedName

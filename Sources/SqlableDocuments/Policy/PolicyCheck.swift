@@ -55,7 +55,7 @@ struct PolicyCheck {
       throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
     }
     if let limit = clauses.limit?.term { try at("limit") { try check(limit, .result) } }
-    // The value of a term as an offset is unknown before the run.
+    // If the offset is a term, its value is unknown before the run.
     if clauses.offset?.term != nil { try at("offset") { throw DocumentAccess.refusal } }
   }
 
@@ -106,7 +106,8 @@ struct PolicyCheck {
 
   func check(condition: SqlExpression) throws { try check(condition, .condition(.equality)) }
 
-  /// Checks a term. For any use of a condition, its operands need the permission for the condition's operator.
+  /// Checks a term. The operands of a condition need the permission for the condition's operator, regardless of the use
+  /// of the condition.
   func check(_ term: SqlExpression, _ use: Use) throws {
     switch term.node {
     case .value: return
@@ -179,9 +180,9 @@ struct PolicyCheck {
     for term in window.order { try check(term.expression, .order) }
   }
 
-  /// Throws if the second argument is long or not a constant value, for functions whose time grows with the product of
-  /// two lengths. A call of such a function is a single step, which the limits of a run can't interrupt. Also throws
-  /// for a format with a long width or precision.
+  /// Checks calls of functions whose time grows with the product of two lengths: throws if the second argument is long
+  /// or not a constant value. Such a call is a single step, which the limits of a run can't interrupt. Also throws for
+  /// a format with a long width or precision.
   private func checkLengths(_ call: SqlExpression.Call) throws {
     guard let facts = call.facts else { return }
     if facts.constants == .format, policy.limits.argumentBytes != nil,
@@ -211,7 +212,7 @@ struct PolicyCheck {
       }
       return
     case .cast, .inverted: try require(.arithmetic)
-    // The comparison operator determined the permission for the columns of a tuple.
+    // A tuple needs no permission of its own. Its columns need the permission for the comparison operator.
     case .row: break
     case .datePart, .dateFormat, .day, .shifted, .shiftedBy, .startOf, .unixSeconds: try require(.dates)
     // A document can't contain SQL text, and SQL text could read anything.

@@ -20,7 +20,7 @@ extension StatementPolicy {
     }
   }
 
-  /// Decodes a query that returns a value or a model per row from JSON, and checks the query against the policy.
+  /// Decodes, from JSON, a query that returns a value or a model per row, and checks the query against the policy.
   public func statement<Row: SelectOutput>(_ type: Select<Row>.Type, json: some ContiguousBytes) throws -> Select<Row> {
     try decoded(json) { decoded, decoder in
       var description = ResultDescription()
@@ -29,7 +29,8 @@ extension StatementPolicy {
     }
   }
 
-  /// Decodes a query that returns several values and models per row from JSON, and checks the query against the policy.
+  /// Decodes, from JSON, a query that returns several values and models per row, and checks the query against the
+  /// policy.
   @_disfavoredOverload
   public func statement<each Value: SelectOutput>(
     _ type: Select<(repeat each Value)>.Type, json: some ContiguousBytes
@@ -41,7 +42,7 @@ extension StatementPolicy {
     }
   }
 
-  /// Decodes a read with associated rows from JSON, and checks the read against the policy.
+  /// Decodes, from JSON, a read with associated rows, and checks the read against the policy.
   ///
   /// ```swift
   /// let people = try policy.statement(like: Person.read().including(Person.bikes), json: body)
@@ -87,13 +88,15 @@ extension StatementPolicy {
     }
     let decoder = DocumentDecoder([], StatementRules(kinds: kinds), access)
     do { return try decoder.locatingErrors { try body(JSONReader.read(json), decoder) } } catch {
-      // An error in a condition of the policy would contain names that the policy hides.
+      // If a condition of the policy is invalid, its error contains names that the policy hides. Throw `.misuse`
+      // instead.
       for table in tables { try table.checkCondition() }
       throw error
     }
   }
 
-  /// True if the policy allows queries inside queries. The SQL of `matches` also contains a query.
+  /// True if the policy allows queries inside queries. Full-text search is included, because the SQL of `matches`
+  /// contains a query.
   var allowsQueriesInQueries: Bool {
     !features.isDisjoint(with: [.subqueries, .namedQueries, .compounds, .fullText])
   }
@@ -126,7 +129,8 @@ final class PolicyIndex: Sendable {
   let rules: [ObjectIdentifier: TablePolicy]
   /// The rules of each column, keyed by the identity of the column's declaration.
   let columns: [ObjectIdentifier: (rules: TablePolicy, position: Int)]
-  /// The cached rights of SQLite for the policy's statements, and their source; nil before the first use.
+  /// The cached access rights of the policy's statements, and the values from which the rights were made; nil before
+  /// the first use.
   let knownRights = LockedValue<(source: RightsSource, rights: AccessRights)?>(nil)
   /// The names in the tables' conditions that a name in a document could shadow.
   let conditionNames: ConditionNames
@@ -151,7 +155,7 @@ final class PolicyIndex: Sendable {
   }
 }
 
-/// The values that determine the rights, in addition to the tables' rules.
+/// The values that determine a policy's rights, in addition to the rules of its tables.
 struct RightsSource: Equatable {
   let features: Set<StatementPolicy.Feature>
   let functions: Set<String>

@@ -3,12 +3,12 @@
 import SqlableCore
 
 extension SqlExpression {
-  /// Returns this condition combined with a condition that must be true first. SQLite evaluates conditions in any
-  /// order, and some terms throw for some values. An error must not reveal a row that the first condition hides.
+  /// Returns `condition` AND this condition. This condition is evaluated only for rows for which `condition` is true.
+  /// Otherwise SQLite could evaluate the conditions in any order, and the error of a term that throws for some values
+  /// could reveal a row that `condition` hides.
   func guarded(by condition: SqlExpression) -> SqlExpression { guarded(by: condition, checking: condition) }
 
-  /// Returns this condition combined with `condition`. Evaluates this condition only for rows for which `visible` is
-  /// true.
+  /// Returns `condition` AND this condition. This condition is evaluated only for rows for which `visible` is true.
   ///
   /// The search of `search(_:)` stays outside the CASE, because FTS5 supports a search only as a condition of the
   /// query. An error of the search depends only on its words, not on the rows.
@@ -39,9 +39,9 @@ extension SqlExpression {
   /// Returns an equivalent condition that SQLite does not use for constant propagation.
   ///
   /// If an AND contains `a = 1`, SQLite replaces `a` by 1 in all other conditions of the query, including conditions in
-  /// a CASE. Then `CASE WHEN a = 1 THEN b` becomes `CASE WHEN 1 = 1 THEN b`. SQLite might evaluate this CASE before
-  /// `a = 1`. SQLite does not treat a subquery as a constant, and does not propagate constants from an OR. Both forms
-  /// use the same indexes.
+  /// a CASE. Then `CASE WHEN a = 1 THEN b` becomes `CASE WHEN 1 = 1 THEN b`. SQLite might evaluate this CASE before `a
+  /// = 1`. SQLite does not treat a subquery as a constant, and does not propagate constants from an OR. With a subquery
+  /// or an OR, the condition uses the same indexes as before.
   var withoutConstants: SqlExpression {
     switch node {
     case .all(let terms): return SqlExpression(.all(TermChain(terms.map(\.withoutConstants))))
@@ -87,7 +87,7 @@ extension SqlExpression {
     }
   }
 
-  /// True if the term is a parameter, whose format depends on the compared column, or a column of decimals.
+  /// True for a parameter, whose format depends on the compared column, and for a column of decimals.
   private var hasForm: Bool {
     if case .parameter = node { return true }
     return columnDefinition?.type.scale != nil

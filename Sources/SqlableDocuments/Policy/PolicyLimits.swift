@@ -38,8 +38,8 @@ extension StatementPolicy {
     /// length of the text and with the square of the number of words in the query. With 64 bytes and a text of one MiB,
     /// ranking takes up to two seconds.
     public var searchBytes: Int? = 64
-    /// The maximum number of rows in a table that a run scans completely according to its plan. A read of one table
-    /// without a condition visits only the rows within its limit.
+    /// The maximum number of rows in a table that the plan of a run scans completely. A read of one table without a
+    /// condition visits only the rows within its limit.
     public var scannedRows: Int? = 100_000
 
     public init() {}
@@ -51,7 +51,7 @@ struct NamedLimit: Sendable {
   let name: String
   let get: @Sendable (StatementPolicy.Limits) throws -> Int?
   let set: @Sendable (inout StatementPolicy.Limits, Int) -> Void
-  /// Removes the limit; nil for a limit that can't be removed.
+  /// A closure that removes the limit; nil for a limit that can't be removed.
   var remove: (@Sendable (inout StatementPolicy.Limits) -> Void)?
 
   /// The text in a policy for a removed limit.

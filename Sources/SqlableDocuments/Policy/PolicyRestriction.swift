@@ -27,7 +27,7 @@ extension DecodedStatement {
       for assignment in query.rest.value.assignments { try check.check(assignment.value, .result) }
       try check.check(query.rest.value.returned, of: rules)
       guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal }
-      // A constraint could replace rows that the document is not allowed to see.
+      // A constraint with ON CONFLICT REPLACE could replace rows that the document is not allowed to see.
       if query.table.ignoresOrReplaces { query.conflict = .abort }
       try query.selection.restrict(by: rules, check, query.extent)
       query.rest.value.assignments = try query.rest.value.assignments.map {
@@ -176,7 +176,7 @@ extension SelectQuery.Clauses {
     if movesThrowingConditions { having = having?.guarded(by: nil, checking: visible) }
   }
 
-  /// True if a condition can throw that SQLite might evaluate before the policy's conditions.
+  /// True if SQLite might evaluate some condition before the policy's conditions, and that condition can throw.
   private var hasThrowingConditions: Bool {
     filter?.mayThrow == true || movesThrowingConditions || sources.contains { $0.condition?.mayThrow == true }
   }
@@ -256,13 +256,13 @@ extension SqlExpression {
 }
 
 extension RowSelection.Clauses {
-  /// Checks the limit and the offset. A term as a limit is capped at the policy's limit.
+  /// Checks the limit and the offset. If the limit is a term, the policy's limit caps the value of the term.
   fileprivate mutating func restrictNumbers(_ check: PolicyCheck) throws {
     let limits = check.policy.limits
     guard limit?.number ?? 0 <= limits.rows, offset?.number ?? 0 <= limits.offset else {
       throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
     }
-    // The value of a term as an offset is unknown before the run.
+    // If the offset is a term, its value is unknown before the run.
     guard offset?.term == nil else { throw DocumentAccess.refusal }
     guard let term = limit?.term else { return }
     try check.check(term, .result)

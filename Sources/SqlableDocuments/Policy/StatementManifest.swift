@@ -81,10 +81,10 @@ public struct StatementManifest: Sendable {
   /// ```
   ///
   /// The request is `{"run": "byColor", "with": {"color": "red"}, "sqlable": 1}`; `{"sha256": "…"}` can replace the
-  /// name. Values are written as in statements. `programValues` sets some parameters, which a request can't set. The
-  /// request must set all other parameters. Throws `.invalidStatement` for a name that is not approved, and for a
-  /// missing or unknown parameter. Throws `.encoding` for a value that does not match the column that the value is
-  /// compared with or stored in. ``SqlError/documentPath`` shows the position.
+  /// name. Values are written as in statements. `programValues` sets parameters that a request can't set. The request
+  /// must set all remaining parameters. Throws `.invalidStatement` for a name that is not approved, and for a missing
+  /// or unknown parameter. Throws `.encoding` for a value that does not match the column that the value is compared
+  /// with or stored in. ``SqlError/documentPath`` shows the position.
   public func statement(
     json: some ContiguousBytes, with programValues: [String: DatabaseValue] = [:]
   ) throws -> AnyStatement {

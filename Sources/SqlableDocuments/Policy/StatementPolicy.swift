@@ -31,8 +31,8 @@ public struct StatementPolicy: Sendable {
   /// The limits on a document's size and on the run of its statement.
   public var limits: Limits
 
-  /// Creates a policy that allows a document to read these tables. The other arguments allow more. If a table appears
-  /// twice, every document throws `.misuse`.
+  /// Creates a policy that allows a document to read these tables. Further arguments allow more kinds, features and
+  /// functions. If a table appears twice, every document throws `.misuse`.
   public init(
     _ tables: TablePolicy..., kinds: Set<StatementKind> = StatementKind.reads, features: Set<Feature> = [],
     functions: Set<String> = [], registered: Set<String> = [], limits: Limits = Limits()
@@ -50,13 +50,13 @@ public struct StatementPolicy: Sendable {
   public enum Feature: Sendable, Hashable, CaseIterable {
     /// Several tables in a query.
     case joins
-    /// Queries inside terms: `IN (SELECT …)`, `EXISTS`, and as values.
+    /// Queries inside terms: in `IN (SELECT …)`, in `EXISTS`, and as values.
     case subqueries
     /// Named queries, including recursive queries.
     case namedQueries
     /// UNION, INTERSECT and EXCEPT.
     case compounds
-    /// Literal rows.
+    /// Rows whose values are in the document: `VALUES (…), (…)`.
     case literalRows
     /// Aggregates, with GROUP BY and HAVING.
     case aggregates
@@ -87,7 +87,7 @@ public struct StatementPolicy: Sendable {
 
 /// A kind of condition on a column.
 public enum FilterOperation: Sendable, Hashable, CaseIterable {
-  /// `=`, `<>`, `IS`, `IN` and `IS NULL`, also in a join or subquery, and the column as a condition.
+  /// `=`, `<>`, `IS`, `IN` and `IS NULL`, also in a join or subquery. Also the column itself as a condition.
   case equality
   /// `<`, `<=`, `>`, `>=` and `BETWEEN`.
   case comparison
@@ -143,8 +143,8 @@ public struct TablePolicy: Sendable {
 
   /// Allows conditions on a column with these kinds of operators.
   ///
-  /// A client that can filter by a column but not read it can infer the column's values by repeated queries. This
-  /// exposes only rows that the policy shows.
+  /// A client that can filter by a column but not read it can infer the column's values by repeated queries. Such
+  /// queries expose only values in rows that the policy shows.
   public func filtering(
     _ column: any ColumnConvertible, _ others: any ColumnConvertible..., by operations: FilterOperation...
   ) -> TablePolicy {
@@ -171,7 +171,8 @@ public struct TablePolicy: Sendable {
     return policy
   }
 
-  /// Returns the rules. Refuses a repeated table: one entry's condition would apply to the other's columns.
+  /// Returns the rules of all tables. Marks a repeated table as an error, because the condition of one entry would
+  /// apply to the columns of the other entry.
   fileprivate static func each(_ all: [TablePolicy]) -> [TablePolicy] {
     var names: Set<[UInt8]> = []
     return all.map { rules in

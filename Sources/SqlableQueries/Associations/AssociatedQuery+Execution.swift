@@ -73,7 +73,7 @@ extension AssociatedQuery: Runnable {
 /// A level whose parent rows have been read.
 private struct WaitingLevel {
   let level: any GatheredLevel
-  /// The values of the parent rows that connect them with this level, row by row.
+  /// The values that connect the parent rows with this level's rows, parent row after parent row.
   let values: [DatabaseValue]
 
   func query() -> LevelQuery? { level.query(for: values) }
@@ -91,7 +91,7 @@ extension GatheredLevel {
 }
 
 extension SqliteDatabase {
-  /// True while a statement of this handle calls a function of the program.
+  /// True while a statement of this handle calls a function that the program registered.
   fileprivate var isInFunction: Bool {
     get throws { try locked { try openConnection().userCode.isRunning } }
   }

@@ -1,7 +1,7 @@
 import SqlableCore
 
-/// A read of rows together with their associated rows in other tables. The read runs one statement for each
-/// association, regardless of the number of rows.
+/// A read of rows together with their associated rows in other tables. The read runs one statement for the rows and one
+/// for each association, regardless of the number of rows.
 ///
 /// ```swift
 /// let owners = Person.read().orderBy(Person.name).including(Person.bikes.orderBy(Bicycle.id))
@@ -62,7 +62,7 @@ extension Statement where Output == [Model] {
   /// Reads the rows together with the rows that reference them.
   ///
   /// - Parameters:
-  ///   - children: The read of the other table, with its filter and order. A limit applies to each parent row.
+  ///   - children: The read of the referencing rows, with its filter and order. A limit applies to each parent row.
   ///   - foreignKey: The column of `Child` that references this table.
   ///   - key: The referenced column of this table. Required unless `foreignKey` is declared as a ``ForeignKey``.
   public func including<Child>(
@@ -74,7 +74,7 @@ extension Statement where Output == [Model] {
   /// Reads the rows together with the rows that reference them by a key of several columns.
   ///
   /// - Parameters:
-  ///   - children: The read of the other table, with its filter and order. A limit applies to each parent row.
+  ///   - children: The read of the referencing rows, with its filter and order. A limit applies to each parent row.
   ///   - foreignKey: The columns of `Child` that reference this table.
   ///   - key: The referenced columns of this table, in the same order. Required unless `foreignKey` is declared as
   ///     ``ForeignKeys``.

@@ -26,23 +26,23 @@ extension Association: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(part) }
 }
 
-/// An association without the models that it connects.
+/// The contents of an ``Association``, in a type that does not name the connected models.
 package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
   package var level: AssociationLevel
-  /// Creates the part for a level and a parent table. The types determine this closure, so parts with equal levels and
-  /// the same `Output` are equal.
+  /// Creates the row buffer of a level under a parent table. `==` ignores this closure, because the level and the types
+  /// of the association determine it.
   let gathering: @Sendable (AssociationLevel, TableInfo) throws -> GatheredPart<Output>
 
-  /// Creates the part for rows of a parent table. By default the associated rows come from the parent's database,
-  /// because a foreign key can't reference another database. An association can name another database.
+  /// Creates the row buffer under a parent table. Unless the association names a database, the associated rows come
+  /// from the parent table's database, because a foreign key can't reference another database.
   func gathering(under table: TableInfo) throws -> GatheredPart<Output> {
     var level = level
     if let database = table.database { level.inherit(database: database) }
     return try gathering(level, table)
   }
 
-  /// Removes the first of `levels`, and returns this part with that level. `levels` are the levels of the parts, in the
-  /// order of the parts.
+  /// Removes the first of `levels`, and returns this part with that level. Called for each part in turn: `levels`
+  /// contains one level for each part.
   package func taking(_ levels: inout ArraySlice<AssociationLevel>) -> AssociatedPart {
     var part = self
     if let level = levels.popFirst() { part.level = level }
@@ -115,8 +115,8 @@ extension Association {
   /// Person.read().in(database: "archive").whereAny(Person.bikes.in(database: "archive"))
   /// ```
   ///
-  /// Without this call, included rows come from the database of their parent rows. In a condition, SQLite then uses the
-  /// first database that contains the table.
+  /// Without this call, included rows come from the database of their parent rows, and a condition reads from the first
+  /// database that contains the table.
   public consuming func `in`(database: String) -> Association {
     part.level.read(fromDatabase: database)
     return self
@@ -197,7 +197,8 @@ extension Association where Output == [Target] {
   /// can use columns of `Target` and of the link table. A function that the program registers must be an aggregate.
   ///
   /// Running the statement throws `.invalidStatement` if the association has an order or a limit, or if the term is not
-  /// an aggregate. If the associated rows reference their own table, an aggregate as a term can't contain SQL text.
+  /// an aggregate. If the association reads the table of `Origin` itself, an aggregate that is used as a term can't
+  /// contain SQL text.
   public consuming func aggregate<Term: TypedTerm>(_ term: Term) -> Association<Origin, Target, Term.Value> {
     part.level.form = .value(term.expression)
     return .value(part.level)

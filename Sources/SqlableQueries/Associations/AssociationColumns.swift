@@ -10,15 +10,15 @@ extension TableInfo {
 
   package func requiredColumn(_ column: ColumnReference) throws -> Column { columns[try requiredPosition(of: column)] }
 
-  /// Returns the columns of a foreign key. Throws if there are none, or if the table lacks a column.
+  /// Returns the columns of a foreign key. Throws if `foreignKey` is empty, or if the table lacks a column.
   func requiredColumns(_ foreignKey: [ColumnReference]) throws -> [Column] {
     guard !foreignKey.isEmpty else { throw SqlError.misuse("an association needs a foreign key").at(table: name) }
     return try foreignKey.map(requiredColumn)
   }
 
-  /// Returns the positions in `other` of the columns that the columns of `foreignKey` reference. Throws if `foreignKey`
-  /// references another table or other columns. Also throws if no reference is declared and `key` is nil, because rows
-  /// would match only by chance.
+  /// Returns the positions in `other` of the columns that the columns of `foreignKey` reference. Throws if the model
+  /// declares that `foreignKey` references a table other than `other`, or columns other than `key`. Also throws if no
+  /// reference is declared and `key` is nil, because the referenced columns are then unknown.
   package func positions(
     referredToBy foreignKey: [ColumnReference], in other: TableInfo, expecting key: [ColumnReference]?,
     canPassKey: Bool = true

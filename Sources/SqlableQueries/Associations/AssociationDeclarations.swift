@@ -37,7 +37,7 @@ extension Sqlable {
     toOne(target, by: [foreignKey], of: key.map { [$0] })
   }
 
-  /// The rows of another model that a link table connects with a row: many to many.
+  /// The rows of another model that a link table connects with a row of this model: many to many.
   ///
   /// ```swift
   /// static let courses = toMany(
@@ -46,8 +46,8 @@ extension Sqlable {
   /// //   WHERE "enrolment"."student_id" IN (?, ?, …)
   /// ```
   ///
-  /// If two link rows connect the same rows, the result contains the target row twice. Both columns must be declared as
-  /// a ``ForeignKey``.
+  /// If two link rows connect the same pair of rows, the result contains the target row twice. `origin` and
+  /// `destination` must each be declared as a ``ForeignKey``.
   ///
   /// - Parameters:
   ///   - target: The other model.
@@ -103,15 +103,15 @@ extension Sqlable {
     .toOne(AssociationLevel(SelectQuery(of: TableInfo.unchecked(target)), .referred(foreignKey, to: key)))
   }
 
-  /// The rows of another model that a link table connects with a row by keys of several columns. Write a key of one
-  /// column as a list, too.
+  /// The rows of another model that a link table connects with a row of this model by keys of several columns. Write a
+  /// key of one column as a list, too.
   ///
   /// ```swift
   /// static let tags = toMany(
   ///   Tag.self, through: OrderTag.self, from: [OrderTag.shop, OrderTag.order], to: [OrderTag.tag])
   /// ```
   ///
-  /// Both lists of columns must be declared as foreign keys.
+  /// `origin` and `destination` must each be declared as ``ForeignKeys``, or a list of one column as a ``ForeignKey``.
   public static func toMany<Target: Sqlable, Link: Sqlable>(
     _ target: Target.Type, through link: Link.Type, from origin: [any ColumnConvertible],
     to destination: [any ColumnConvertible]
@@ -124,7 +124,7 @@ extension Sqlable {
 // MARK: - Through other associations
 
 extension Sqlable {
-  /// The rows of another model that two associations in turn connect with a row of this model.
+  /// The rows of another model that a row of this model reaches through two associations, one after the other.
   ///
   /// ```swift
   /// static let repairs = toMany(Repair.self, through: bikes, using: Bicycle.repairs)
@@ -132,9 +132,9 @@ extension Sqlable {
   /// //   WHERE "bicycle"."owner_id" IN (?, ?, …)
   /// ```
   ///
-  /// The filters of both associations apply. The rows are in the order of `first`, then in the order of `second`. Both
-  /// associations can themselves lead through others. A row that is reached on several paths is returned once for each
-  /// path. The terms of later modifiers can use the columns of all tables on the path.
+  /// The filters of `first` and `second` apply. The rows are in the order of `first`, then in the order of `second`.
+  /// `first` and `second` can themselves lead through further associations. A row that is reached on several paths is
+  /// returned once for each path. The terms of later modifiers can use the columns of all tables on the path.
   ///
   /// Running the read throws `.invalidStatement` if `first` or `second` has a limit; limit the whole association
   /// instead.
@@ -156,7 +156,7 @@ extension Sqlable {
   /// static let owners = toMany(Person.self, through: repairs, using: Repair.owner)
   /// ```
   ///
-  /// A row that several rows reference is returned once for each of them.
+  /// A row that several rows of `first` reference is returned once for each reference.
   public static func toMany<Target: Sqlable, Link: Sqlable>(
     _ target: Target.Type, through first: Association<Self, Link, [Link]>,
     using second: Association<Link, Target, Target?>

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// One level of associated rows: the query, and the columns that connect its rows with their parent rows.
+/// One level of associated rows: the query of the rows, and the path that connects the rows with their parent rows.
 package struct AssociationLevel: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     case rows
@@ -53,7 +53,8 @@ extension AssociationLevel {
     return rows
   }
 
-  /// Returns the query for the associated rows of parent rows with these values, row by row; nil if no row can match.
+  /// Returns the query for the rows that are associated with the parent rows; nil if no row can match. `values`
+  /// contains the connecting values of all parent rows, row after row.
   func rows(of values: [DatabaseValue], by path: ResolvedPath) -> LevelQuery? {
     let keys = values.keys(ofWidth: path.columns.count)
     var rows = joined(by: path)
@@ -111,7 +112,7 @@ extension AssociationLevel {
     var rows = joined(by: path)
     rows.clauses.order = []
     rows.clauses.results = [.term(term)]
-    // Throws for columns of the enclosing query, whose rows SQLite would then aggregate.
+    // Throw if the term uses a column of the enclosing query: SQLite would aggregate the rows of that query instead.
     _ = try rows.withValues()
     var columns = path.terms
     let isRepeated = rows.clauses.sources.contains {
@@ -207,7 +208,7 @@ extension SelectQuery {
     return query
   }
 
-  /// Returns a name for a subquery that no table or query inside this query has.
+  /// Returns `word`, with a number if necessary, as a name that no table and no subquery of this query has.
   private func freeName(_ word: String) -> String {
     var takenNames: Set<[UInt8]> = []
     visit({ _ in }, { source in takenNames.insert(source.name.foldedName) })
@@ -239,7 +240,8 @@ extension [DatabaseValue] {
 }
 
 extension SqlExpression {
-  /// True if the term calls a function of the program. Only SQLite can tell if such a function is an aggregate.
+  /// True if the term calls a function that the program registers. Only SQLite knows if such a function is an
+  /// aggregate.
   fileprivate var callsRegisteredFunction: Bool {
     if case .call(let call) = node, case .named = call.function { return true }
     return node.hasTerm(where: \.callsRegisteredFunction)

@@ -30,7 +30,7 @@ package struct AssociationPath: Sendable, Hashable {
   /// The step to the associated rows.
   package let step: Step
 
-  /// The columns of a link table, if such a table alone connects the rows.
+  /// The link table and its two foreign keys, if the path leads only through one link table; nil for any other path.
   package var linkTable: (table: TableInfo, from: [ColumnReference], to: [ColumnReference])? {
     guard links.count == 1, links[0].source.alias == nil else { return nil }
     guard case .referring(let from, nil) = links[0].step, case .referred(let to, nil) = step else { return nil }
@@ -73,8 +73,8 @@ extension [any ColumnConvertible] {
 // MARK: - Composing
 
 extension AssociationLevel {
-  /// Returns the rows that `next` associates with the rows of this level. Both filters apply. The rows are in the order
-  /// of this level, then in the order of `next`.
+  /// Returns a level of the rows that `next` associates with the rows of this level. The filters of this level and of
+  /// `next` apply. The rows are in the order of this level, then in the order of `next`.
   func followed(by next: AssociationLevel) -> AssociationLevel {
     var (first, level) = (self, next)
     if let database = query.table.database { level.inherit(database: database) }
@@ -99,8 +99,8 @@ extension AssociationLevel {
   /// The associated table, and the tables of the path.
   package var sources: [SelectQuery.Source] { query.clauses.sources + path.links.map(\.source) }
 
-  /// Gives an alias to each table of this level that `next` uses again. A term without an alias names the table that is
-  /// nearest to the associated rows.
+  /// Gives an alias to each table of this level that `next` uses again. A term without an alias then means the table of
+  /// `next`.
   private mutating func rename(beside next: AssociationLevel) {
     var takenNames = Set((sources + next.sources).map(\.name.foldedName))
     for level in [self, next] { level.query.visit({ _ in }, { takenNames.insert($0.name.foldedName) }) }
@@ -165,11 +165,11 @@ extension SelectQuery {
 
 // MARK: - Resolving
 
-/// A step with the resolved and checked columns of both tables.
+/// A step with the resolved and checked columns of its two tables.
 package struct ResolvedStep {
   package let earlier: SelectQuery.Source
   package let next: SelectQuery.Source
-  /// The positions of the connected columns in both tables.
+  /// The positions of the connected columns in the two tables.
   fileprivate let pairs: [(earlier: Int, next: Int)]
 
   package var earlierColumns: [Column] { pairs.map { earlier.table.columns[$0.earlier] } }
@@ -179,7 +179,7 @@ package struct ResolvedStep {
   fileprivate var condition: SqlExpression { .equal(next.terms(nextColumns), earlier.terms(earlierColumns)) }
 }
 
-/// An association path with resolved and checked columns. All lists have the same order.
+/// An association path with resolved and checked columns. The lists about columns have the same order.
 package struct ResolvedPath {
   /// The positions, in a parent row, of the values that connect the row with its associated rows.
   package let parentPositions: [Int]
@@ -191,7 +191,8 @@ package struct ResolvedPath {
   let positions: [Int]?
   /// The collations with which SQLite compares `columns`.
   let collations: [Collate]
-  /// The other tables of the path, beginning at the associated rows, with the conditions that join them.
+  /// The tables between the associated rows and the parent rows, beginning at the associated rows, with the conditions
+  /// that join these tables.
   let joins: [(source: SelectQuery.Source, condition: SqlExpression)]
 
   /// The connecting columns as one term.
@@ -200,8 +201,9 @@ package struct ResolvedPath {
   fileprivate init(_ steps: [ResolvedStep]) throws {
     let first = steps[0]
     // If the operand of IN is a row value, SQLite 3.40 checks every index column against the first column's type and
-    // collation. If the first column is a number, SQLite therefore uses no index of texts. An index of another
-    // collation is not used either.
+    // collation. After a first column of numbers, SQLite therefore can't use an index that also contains texts; the
+    // same applies to different collations. So columns with the collation BINARY come first, and texts come before
+    // numbers.
     func rank(_ pair: (earlier: Int, next: Int)) -> Int {
       let column = first.next.table.columns[pair.next]
       let isText = column.type.storageClass == .text || column.type.storageClass == .blob
@@ -239,7 +241,8 @@ extension SqlExpression {
 }
 
 extension AssociationLevel {
-  /// Resolves the columns that connect rows with a parent table's. Throws if the declarations contradict the path.
+  /// Resolves the columns that connect the level's rows with the rows of a parent table. Throws if the declarations
+  /// contradict the path.
   func resolvedPath(under parentTable: TableInfo) throws -> ResolvedPath {
     try ResolvedPath(try resolvedSteps(under: parentTable))
   }

@@ -12,7 +12,7 @@ protocol GatheredLevel: AnyObject {
   /// Returns the values that connect this level's rows with a child level, row by row.
   func values(forLevel index: Int) -> [DatabaseValue]
 
-  /// Returns the query for the rows that match these parent values; nil if no row can match.
+  /// Returns the query for the rows that match the connecting values of the parent rows; nil if no row can match.
   func query(for values: [DatabaseValue]) -> LevelQuery?
 
   func take(_ row: ReadRow) throws
@@ -138,7 +138,7 @@ final class GatheredValues<Value: SqlValue>: GatheredLevel {
   private let level: AssociationLevel
   private let path: ResolvedPath
   private var values: [GroupKey: Value] = [:]
-  /// The column type that a value is decoded from.
+  /// The type of the result column that contains the aggregate.
   private var type = Value.columnType
 
   init(_ level: AssociationLevel, under parentTable: TableInfo) throws {
@@ -231,7 +231,8 @@ private struct GroupedIndexes {
   }
 }
 
-/// A key for grouping rows, equal if SQLite considers the values equal. Swift's equality of strings differs.
+/// A key for grouping rows. Two keys are equal if SQLite considers the values equal. Swift's equality of strings
+/// differs.
 private enum GroupKey: Hashable {
   case null
   case integer(Int64)

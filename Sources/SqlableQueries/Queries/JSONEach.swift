@@ -8,7 +8,7 @@ import SqlableCore
 /// // SELECT "car"."name", "tag"."value" FROM "car" JOIN json_each("car"."tags") AS "tag"
 /// ```
 ///
-/// NULL has no elements. Text that is not valid JSON throws when SQLite evaluates it.
+/// NULL has no elements. Running the statement throws if SQLite evaluates text that is not valid JSON.
 public struct JSONEach: Sendable, Hashable {
   public let name: String
   let source: SelectQuery.Source

@@ -10,8 +10,8 @@ import SqlableCore
 /// // SELECT … FROM "pragma_table_info"(?) AS "column" WHERE "column"."notnull"
 /// ```
 ///
-/// `of` returns an ``Alias``, for joins, subqueries and groups. The rows leave out generated columns. A statement that
-/// reads a schema table can't be encoded as data.
+/// `of` returns an ``Alias``, for joins, subqueries and groups. Generated columns have no row. A statement that reads a
+/// schema table can't be encoded as data.
 public struct SchemaColumn: Sqlable, Hashable {
   public let position: Int
   public let name: String
@@ -20,7 +20,7 @@ public struct SchemaColumn: Sqlable, Hashable {
   public let isNotNull: Bool
   /// The default, in SQL.
   public let defaultValue: String?
-  /// The position in the primary key, from 1; 0 for other columns.
+  /// The position in the primary key, from 1; 0 for a column outside the primary key.
   public let keyPosition: Int
 
   public static let tableName = "pragma_table_info"
@@ -121,13 +121,13 @@ public struct SchemaIndexPart: Sqlable, Hashable {
   ) -> Alias<SchemaIndexPart> { Alias(name, calling: index.expression, database) }
 }
 
-/// A column that refers to another table, as a row of `pragma_foreign_key_list`.
+/// A column of a foreign key, as a row of `pragma_foreign_key_list`.
 public struct SchemaReference: Sqlable, Hashable {
   /// The number of the foreign key. All columns of a foreign key have the same number.
   public let id: Int
   public let table: String
   public let from: String
-  /// The column of the other table; nil for its primary key.
+  /// The referenced column; nil for the primary key of the referenced table.
   public let to: String?
   public let onUpdate: String
   public let onDelete: String

@@ -48,9 +48,9 @@ extension TypedTerm where Value: SqlDate {
   /// The day as text like `2026-11-21`: `date("a", 'unixepoch')`. NULL outside the years -4713 to 9999.
   public func date() -> TypedExpression<String?> { TypedExpression(expression: .special(.day, expression)) }
 
-  /// The date shifted by an interval, in the format of the column: `("a" + ?)`. Months and years follow the calendar,
-  /// with a precision of milliseconds. A day beyond the end of a month moves to the next month: one month after 31
-  /// January is 2 or 3 March.
+  /// The date shifted by an interval, in the format of the column: `("a" + ?)`. Shifts by months and years follow the
+  /// calendar, with a precision of milliseconds. A day beyond the end of a month moves to the next month: one month
+  /// after 31 January is 2 or 3 March.
   ///
   /// ```swift
   /// Car.update(Car.soldAt.set(to: Car.soldAt.adding(1, .day)))
@@ -63,7 +63,8 @@ extension TypedTerm where Value: SqlDate {
   }
 
   /// The date shifted by `count` units, where `count` is a term: `("a" + "b" * 86400)`. The result has the format of
-  /// the column. NULL if the date or `count` is NULL, or if the result is outside the years of SQLite's calendar.
+  /// the column. NULL if the date or `count` is NULL, or if SQLite's calendar computes the result and the result is
+  /// outside the years -4713 to 9999.
   public func adding(_ count: some TypedTerm<Int>, _ unit: DateUnit) -> TypedExpression<Date?> {
     TypedExpression(expression: .special(.shiftedBy(unit), expression, count.expression))
   }

@@ -18,8 +18,8 @@ extension TypedTerm where Value: SqlDecimal {
 }
 
 extension TypedTerm where Value == Decimal {
-  /// The decimal as a number of smallest units: `CAST("price" AS INTEGER)`. In a column with two digits, 12.34 has 1234
-  /// units. Use units in functions that are not exact for decimals.
+  /// The decimal as an integer number of its smallest unit: `CAST("price" AS INTEGER)`. In a column with two decimal
+  /// places, 12.34 is 1234. Use this integer in functions that are not exact for decimals.
   ///
   /// ```swift
   /// Item.select(Item.price.units.average())     // SELECT avg(CAST("price" AS INTEGER)) FROM "item"
@@ -36,12 +36,13 @@ extension TypedTerm where Value == Decimal? {
     TypedExpression(expression: expression.combined(.times, with: factor.expression))
   }
 
-  /// The decimal as a number of smallest units: `CAST("price" AS INTEGER)`. NULL stays NULL.
+  /// The decimal as an integer number of its smallest unit: `CAST("price" AS INTEGER)`. NULL stays NULL.
   public var units: TypedExpression<Int?> { TypedExpression(expression: expression.decimalUnits) }
 }
 
 extension SqlTerm {
-  /// The decimal as a number of smallest units: `CAST("price" AS INTEGER)`. Any other term throws `.invalidStatement`.
+  /// The decimal as an integer number of its smallest unit: `CAST("price" AS INTEGER)`. Running the statement throws
+  /// `.invalidStatement` if the term is not a decimal column.
   public var units: SqlExpression { expression.decimalUnits }
 }
 

@@ -1,4 +1,5 @@
-// JSON functions. Text that is not valid JSON throws when the statement runs.
+// JSON functions. Running a statement throws if a function other than `json_valid` receives text that is not valid
+// JSON.
 
 import FoundationEssentials
 import SqlableCore
@@ -77,14 +78,15 @@ extension AnyTerm {
 }
 
 extension AnyTerm {
-  /// The term as a part of other JSON. If a typed term is stored as JSON, its value becomes nested JSON, not a string.
+  /// The term for use inside a JSON array or object. If a typed term is stored as JSON, its value becomes nested JSON,
+  /// not a string.
   fileprivate var part: SqlExpression { (self as? any TypedTerm)?.jsonPart ?? expression }
 }
 
 extension TypedTerm {
   fileprivate var holdsBytes: Bool { Value.self == Data.self || Value.self == Data?.self }
 
-  /// The term as a part of other JSON. A value that is stored as JSON becomes nested JSON, not a string.
+  /// The term for use inside a JSON array or object. A value that is stored as JSON becomes nested JSON, not a string.
   fileprivate var jsonPart: SqlExpression { isStoredAsJSON(Value.self) ? jsonText.call(.json) : jsonText }
 }
 
@@ -175,7 +177,8 @@ extension SqlTerm {
 }
 
 extension SqlExpression {
-  /// Creates a value's term as a part of other JSON. A value stored as JSON becomes nested JSON, not a string.
+  /// Creates the term of a value for use inside a JSON array or object. A value that is stored as JSON becomes nested
+  /// JSON, not a string.
   fileprivate init(within value: any SqlValue) {
     if let truth = value as? Bool {
       self = SqlExpression(truth ? "true" : "false").call(.json)
@@ -240,7 +243,7 @@ extension TypedTerm {
     stored(jsonText.calling(.jsonRemove, [first] + steps))
   }
 
-  /// The JSON merged with another object, in which null removes a member (RFC 7396): `json_patch("a", ?)`.
+  /// The JSON merged with the object `patch`, in which null removes a member (RFC 7396): `json_patch("a", ?)`.
   public func jsonPatch(_ patch: String) -> TypedExpression<Value> {
     stored(jsonText.call(.jsonPatch, SqlExpression(patch)))
   }
@@ -299,7 +302,7 @@ extension SqlTerm {
     expression.calling(.jsonRemove, [first] + steps)
   }
 
-  /// The JSON merged with another object, in which null removes a member (RFC 7396): `json_patch("a", ?)`.
+  /// The JSON merged with the object `patch`, in which null removes a member (RFC 7396): `json_patch("a", ?)`.
   public func jsonPatch(_ patch: String) -> SqlExpression { expression.call(.jsonPatch, SqlExpression(patch)) }
 
   /// The JSON merged with the object of a term: `json_patch("a", "b")`.

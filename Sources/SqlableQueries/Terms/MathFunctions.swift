@@ -1,6 +1,6 @@
 // Mathematical functions. These functions need SQLite 3.35 or later, built with SQLITE_ENABLE_MATH_FUNCTIONS. Otherwise
-// running the statement throws an error that names this requirement. A function returns NULL for NULL and outside its
-// domain.
+// running the statement throws an error that names this requirement. A function returns NULL for NULL and for numbers
+// outside its domain.
 
 import SqlableCore
 
@@ -99,7 +99,7 @@ extension TypedTerm where Value: SqlNumber {
     TypedExpression(expression: expression.call(.mod, divisor.expression))
   }
 
-  /// The logarithm to a base: `log(?, "a")`. NULL for 0 and less.
+  /// The logarithm to a base: `log(?, "a")`. NULL for a number of 0 or less.
   public func log(base: Double) -> TypedExpression<Double?> {
     TypedExpression(expression: SqlExpression(base).call(.log, expression))
   }
@@ -193,7 +193,7 @@ extension SqlTerm {
   /// The floating-point remainder of a division by a term: `mod("a", "b")`. NULL for a division by 0.
   public func mod(_ divisor: some SqlTerm) -> SqlExpression { expression.call(.mod, divisor.expression) }
 
-  /// The logarithm to a base: `log(?, "a")`. NULL for 0 and less.
+  /// The logarithm to a base: `log(?, "a")`. NULL for a number of 0 or less.
   public func log(base: Double) -> SqlExpression { SqlExpression(base).call(.log, expression) }
 
   /// The angle, in radians, of the point with the coordinates `x` and this number: `atan2("a", "x")`.

@@ -13,7 +13,8 @@ extension SqlExpression {
   /// Clamps a number for a 32-bit parameter: SQLite would use only the lower 32 bits.
   static func short(_ number: Int) -> SqlExpression { SqlExpression(Int32(clamping: number)) }
 
-  // No LIKE, because a term's value can't be escaped in a pattern. lower() folds A to Z, as LIKE does.
+  // These conditions don't use LIKE, because a term's value can't be escaped in a pattern. lower() folds A to Z, as
+  // LIKE does.
 
   func begins(with text: SqlExpression) -> SqlExpression {
     SqlExpression(.binary(.equal, position(of: text), .short(1)))
@@ -131,8 +132,8 @@ extension TypedTerm where Value: SqlText {
     TypedExpression(expression: expression.call(.substr, .short(start), length.expression))
   }
 
-  /// The substring of `length` characters from character `start`, where both are terms: `substr("a", "b", "c")`. NULL
-  /// if `start` or `length` is NULL.
+  /// The substring of `length` characters from character `start`, where `start` and `length` are terms: `substr("a",
+  /// "b", "c")`. NULL if `start` or `length` is NULL.
   public func substr<Start: TypedTerm, Length: TypedTerm>(
     _ start: Start, _ length: Length
   ) -> TypedExpression<Value> where Start.Value == Value.Count, Length.Value == Value.Count {
@@ -159,7 +160,8 @@ extension TypedTerm where Value: SqlText {
     TypedExpression(expression: expression.call(.replace, SqlExpression(text), SqlExpression(other)))
   }
 
-  /// The text with every occurrence of one text replaced by another: `replace("a", "b", "c")`. NULL if any is NULL.
+  /// The text with every occurrence of one text replaced by another: `replace("a", "b", "c")`. NULL if the text or a
+  /// term is NULL.
   public func replace<Text: TypedTerm, Other: TypedTerm>(
     _ text: Text, with other: Other
   ) -> TypedExpression<Value> where Text.Value: SqlText, Other.Value: SqlText {
@@ -251,7 +253,8 @@ extension SqlTerm {
   /// The substring from character `start`, where `start` is a term: `substr("a", "b")`.
   public func substr(_ start: some SqlTerm) -> SqlExpression { expression.call(.substr, start.expression) }
 
-  /// The substring of `length` characters from character `start`, where both are terms: `substr("a", "b", "c")`.
+  /// The substring of `length` characters from character `start`, where `start` and `length` are terms: `substr("a",
+  /// "b", "c")`.
   public func substr(_ start: some SqlTerm, _ length: some SqlTerm) -> SqlExpression {
     expression.call(.substr, start.expression, length.expression)
   }
@@ -319,8 +322,8 @@ extension SqlTerm {
   public func contains(_ text: some SqlTerm) -> SqlExpression { expression.contains(text.expression) }
 }
 
-// Unavailable overloads for terms that are not text. Otherwise, if the model has a property of the column's name, the
-// compiler's error is about that property.
+// Unavailable overloads for terms that are not text. Without them, the compiler's error is about the model's property
+// of the same name as the column.
 extension TypedTerm {
   @available(
     *, unavailable,

@@ -17,8 +17,8 @@ extension SqlExpression {
 // Partitions are parameter packs, because an element of a named query's columns can't be converted to `any AnyTerm`.
 
 extension TypedExpression {
-  /// Computes a value for each row from the rows of the frame. By default, the frame is the partition up to the current
-  /// row and the rows that compare as equal to it.
+  /// Computes a value for each row from the rows of the frame. By default, the frame begins with the first row of the
+  /// partition, and ends with the last row that compares as equal to the current row.
   ///
   /// ```swift
   /// rank().over(partitionBy: Flight.carrier, orderBy: Flight.delay.desc)
@@ -93,8 +93,8 @@ public struct Window: Sendable, Hashable {
 }
 
 extension SqlExpression {
-  /// Computes a value for each row from the rows of the frame. By default, the frame is the partition up to the current
-  /// row and the rows that compare as equal to it.
+  /// Computes a value for each row from the rows of the frame. By default, the frame begins with the first row of the
+  /// partition, and ends with the last row that compares as equal to the current row.
   public func over<each Term: AnyTerm, each Item: OrderingTerm>(
     partitionBy partition: repeat each Term, orderBy item: repeat each Item, frame: WindowFrame? = nil
   ) -> SqlExpression {
@@ -110,8 +110,8 @@ extension SqlExpression {
 /// The number of the row in its partition, from 1: `row_number()`.
 public func rowNumber() -> TypedExpression<Int> { TypedExpression(expression: .call(.rowNumber, [])) }
 
-/// The rank of the row in its partition, from 1: `rank()`. Rows that compare as equal share a rank, and the ranks after
-/// them have a gap.
+/// The rank of the row in its partition, from 1: `rank()`. Rows that compare as equal share a rank, which leaves a gap
+/// before the next rank.
 public func rank() -> TypedExpression<Int> { TypedExpression(expression: .call(.rank, [])) }
 
 /// The rank of the row in its partition, without gaps: `dense_rank()`.
@@ -120,7 +120,7 @@ public func denseRank() -> TypedExpression<Int> { TypedExpression(expression: .c
 /// The rank as a number from 0 to 1: `percent_rank()`.
 public func percentRank() -> TypedExpression<Double> { TypedExpression(expression: .call(.percentRank, [])) }
 
-/// The fraction of rows up to this one: `cume_dist()`.
+/// The fraction of the partition's rows up to the current row and the rows that compare as equal to it: `cume_dist()`.
 public func cumulativeDistribution() -> TypedExpression<Double> { TypedExpression(expression: .call(.cumeDist, [])) }
 
 /// The number of the row's group, from 1, after the partition was divided into `count` groups: `ntile(?)`.

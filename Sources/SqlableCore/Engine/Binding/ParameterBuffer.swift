@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// Memory for a row's values. The row writers of one connection reuse the memory.
+/// Memory for the values of a row. The row writers of one connection reuse this memory.
 package final class ParameterSlots {
   let memory: UnsafeMutableBufferPointer<BoundValue>
   /// True if the writer was used after `write(to:)` returned, or if another statement ran inside `write(to:)`.
@@ -31,12 +31,13 @@ package final class ParameterSlots {
 
 /// The bytes of texts and blobs to bind. Their addresses remain valid until the statement is finished.
 ///
-/// The struct's memory is recycled but never freed. A value that is kept too long therefore reads valid memory with a
-/// different scope. Such a value can check the scope on any thread, while another connection owns the memory. So the
-/// scope is atomic, and is checked before any other access.
+/// The struct's memory is recycled but never freed. A row writer that is kept after its row therefore reads valid
+/// memory with a different scope. Such a writer can check the scope on any thread, while another connection owns the
+/// memory. So the scope is atomic, and is checked before any other access.
 @usableFromInline
 struct ParameterBytes: ~Copyable {
-  /// The innermost scope; numbers are never reused. A value is removed when its scope's statement is finished.
+  /// The number of the innermost scope. Numbers are never reused. The values of a scope are removed when its statement
+  /// is finished.
   @usableFromInline let scope = Atomic<UInt64>(0)
   fileprivate var scopes: UInt64 = 0
   fileprivate var next: UnsafeMutablePointer<UInt8>?
@@ -91,7 +92,7 @@ struct ParameterBytes: ~Copyable {
     return next.unsafelyUnwrapped
   }
 
-  /// Continues at an offset of the last chunk.
+  /// Makes the next bytes go to an offset of the last chunk.
   fileprivate mutating func fill(from used: Int) {
     let chunk = chunks[chunks.count - 1]
     next = chunk.baseAddress.unsafelyUnwrapped + used

@@ -4,7 +4,7 @@ package struct Placeholder: Sendable {
   /// The definition of the column that the value is compared with or stored in; nil without a column.
   let column: (any AnyObject & Sendable)?
   let isStored: Bool
-  /// The side to which a comparison with the column rounds the value; nil if the value is not compared.
+  /// The direction in which a comparison with the column rounds the value; nil if the value is not compared.
   let side: RoundingSide?
 
   init(name: String, comparedWith column: (any AnyObject & Sendable)? = nil, _ side: RoundingSide? = nil) {

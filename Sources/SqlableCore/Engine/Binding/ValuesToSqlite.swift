@@ -47,7 +47,8 @@ struct ResultTarget: ValueTarget {
 }
 
 extension BoundValue {
-  /// Passes the value to SQLite and returns SQLite's result code. Bytes that are not copied must outlive their use.
+  /// Passes the value to SQLite and returns SQLite's result code. Unless `copied`, the bytes of a text or blob must
+  /// remain valid while SQLite uses them.
   @inline(__always)
   func give(to target: some ValueTarget, copied: Bool = false) -> Int32 {
     // The destructor -1 is SQLITE_TRANSIENT, which Swift can't import; nil is SQLITE_STATIC.

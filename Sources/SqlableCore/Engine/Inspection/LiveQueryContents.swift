@@ -4,7 +4,8 @@ import CSqlableSQLite
 package struct LiveQueryContents: Equatable {
 
   private var bytes: [UInt8] = []
-  /// The value of a closure, whose rows are not recorded; nil for a statement.
+  /// The value that a live query's closure returned; nil for a live query of a statement. The rows that a closure reads
+  /// are not recorded.
   private var value: (any Equatable & Sendable)?
 
   package init() {}
