@@ -16,8 +16,8 @@
 /// Never take its name from untrusted input.
 public struct ModelTable<Model: Sqlable, Database: Sendable>: Sendable {
   /// The database in which statements run on the table.
-  public let database: Database
-  public let name: String
+  let database: Database
+  package let name: String
 
   fileprivate init(_ name: String, in database: Database) { (self.name, self.database) = (name, database) }
 

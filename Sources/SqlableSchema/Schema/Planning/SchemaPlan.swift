@@ -76,17 +76,17 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
 
   /// A change of a table.
   public struct Change: Sendable, Hashable, Codable {
-    public let kind: Kind
+    package let kind: Kind
     /// The column, index, trigger or constraint; nil if the change affects the table itself.
-    public let name: String?
+    package let name: String?
     /// The name before a rename; nil without a rename.
-    public let oldName: String?
+    package let oldName: String?
 
     init(_ kind: Kind, _ name: String? = nil, from oldName: String? = nil) {
       (self.kind, self.name, self.oldName) = (kind, name, oldName)
     }
 
-    public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+    package enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
       case addTable, renameTable
       case addColumn, renameColumn, dropColumn
       case changeType, changeNotNull, changeDefault, changeCollation, changeGenerated

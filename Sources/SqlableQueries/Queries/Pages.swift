@@ -1,5 +1,7 @@
 // Pages of rows that start after a given row. SQLite can find the start by an index, but reads all rows of an offset.
 
+import SqlableCore
+
 extension Statement where Output == [Model] {
   /// Returns the first page of rows; `page(after:limit:)` returns the next pages. The rows are in the statement's
   /// order, then in the order of the primary key.
