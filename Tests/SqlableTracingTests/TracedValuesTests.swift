@@ -1,5 +1,6 @@
 import Foundation
 import SqlableCore
+import SqlableQueries
 import SqlableSchema
 import SqlableTracing
 import Testing

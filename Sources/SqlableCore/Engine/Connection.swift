@@ -15,7 +15,7 @@ package final class Connection {
   let authorizedCaches = AuthorizedCaches()
   package let plans = PlanCache()
   /// The buffer in which the SQL of the next statement is built.
-  let sql = SqlBuffer()
+  package let sql = SqlBuffer()
   /// The values to be bound to the statement in `sql`.
   @usableFromInline let parameters = ParameterBuffer()
   package let userCode = UserCode()
@@ -148,7 +148,7 @@ package final class Connection {
   ///
   /// Without `write`, the key is the SQL text. With a shorter key, the text is needed only if the statement must be
   /// compiled: then `write` replaces the key in `sql` with the text.
-  func prepareBuffered(orElse write: () throws -> Void = {}) throws -> PreparedStatement {
+  package func prepareBuffered(orElse write: () throws -> Void = {}) throws -> PreparedStatement {
     try checkInterruption()
     let hash = sql.hash
     if let statement = cache.take(sql, hash: hash) { return statement }
@@ -252,7 +252,7 @@ package final class Connection {
 
   /// Ends a run: resets the statement, releases its values, and makes the statement available to the next run.
   @usableFromInline
-  func finish(_ statement: PreparedStatement) {
+  package func finish(_ statement: PreparedStatement) {
     statement.reset()
     if let mark = statement.mark {
       if parameters.hasLists(since: mark) { statement.clearBindings() }

@@ -40,7 +40,7 @@ package final class SqlBuffer {
     set { state.qualifiesColumns = newValue }
   }
 
-  func begin() {
+  package func begin() {
     state.count = 0
     state.isKey = false
   }

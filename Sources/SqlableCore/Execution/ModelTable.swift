@@ -17,8 +17,8 @@
 /// Never take the table's name from untrusted input.
 public struct ModelTable<Model: Sqlable, Database: Sendable>: Sendable {
   /// The database that runs the statements.
-  public let database: Database
-  public let name: String
+  let database: Database
+  package let name: String
 
   fileprivate init(_ name: String, in database: Database) { (self.name, self.database) = (name, database) }
 

@@ -44,7 +44,7 @@ extension Statement {
     }
   }
 
-  var layout: ResultLayout {
+  package var layout: ResultLayout {
     get throws { ResultLayout(try tree.table.columns.map { ResultColumn($0) }) }
   }
 

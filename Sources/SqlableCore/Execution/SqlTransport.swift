@@ -40,7 +40,7 @@ package protocol CheckingTransport: SqlTransport {
 extension SqlTransport {
   /// Runs the requests of a change, and passes the answers to `check`. An error of `check` undoes the change if
   /// possible.
-  func answers(
+  package func answers(
     to requests: [SqlRequest], of change: some Runnable, check: @escaping @Sendable ([SqlAnswer]) throws -> Void
   ) async throws -> [SqlAnswer] {
     guard !change.isReadOnly, let transport = self as? any CheckingTransport else {

@@ -40,7 +40,7 @@ public struct AggregateFunction<Output: SqlValue, each Argument: SqlValue>: Send
   }
 
   /// The function's name in SQL.
-  public var name: String { function.name }
+  package var name: String { function.name }
 }
 
 private struct TypedAggregate<State, Output: SqlValue, each Argument: SqlValue>: AggregateBody {

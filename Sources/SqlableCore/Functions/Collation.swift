@@ -19,5 +19,5 @@ public struct Collation: Sendable {
   }
 
   /// The collation's name in SQL.
-  public var name: String { collation.name }
+  package var name: String { collation.name }
 }

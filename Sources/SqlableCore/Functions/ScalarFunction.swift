@@ -37,7 +37,7 @@ public struct ScalarFunction<Output: SqlValue, each Argument: SqlValue>: Sendabl
   }
 
   /// The function's name in SQL.
-  public var name: String { function.name }
+  package var name: String { function.name }
 }
 
 private struct TypedScalar<Output: SqlValue, each Argument: SqlValue>: ScalarBody {

@@ -53,7 +53,7 @@ package final class ColumnDefinition: Sendable {
   init(name: String, type: ColumnType, options: [any ColumnOption], file: StaticString, line: UInt) {
     self.name = name
     self.type = type
-    self.options = options.reduce(into: ColumnOptions()) { $1.apply(to: &$0) }
+    self.options = options.reduce(into: ColumnOptions()) { ($1 as? any AppliedOption)?.apply(to: &$0) }
     self.file = file
     self.line = line
     quotedName = name.quotedBytes()

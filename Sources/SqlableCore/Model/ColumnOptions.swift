@@ -1,11 +1,14 @@
 /// An option of a column: ``PrimaryKey``, ``RowId``, ``NotNull``, ``Default``, ``Unique``, ``Check``, ``Collate``,
 /// ``Collation``, ``Generated``, ``ForeignKey``, ``Unindexed`` or ``DeclaredType``.
-public protocol ColumnOption: Sendable {
+public protocol ColumnOption: Sendable {}
+
+/// The part of an option that only the library uses. Every option of the library conforms.
+package protocol AppliedOption: ColumnOption {
   func apply(to options: inout ColumnOptions)
 }
 
 /// The combined options of a column.
-public struct ColumnOptions: Sendable {
+package struct ColumnOptions: Sendable {
   package var primaryKey: PrimaryKey?
   /// True if the column is SQLite's hidden rowid.
   package var isRowId = false
@@ -52,7 +55,7 @@ public struct ColumnOptions: Sendable {
 /// Any other key is NOT NULL, even if the column's type is optional. An insert that leaves out this key throws
 /// `.constraint(.notNull)` unless the column has a default. If the existing table's key column lacks NOT NULL, such an
 /// insert throws `.misuse`.
-public struct PrimaryKey: ColumnOption, Hashable {
+public struct PrimaryKey: ColumnOption, AppliedOption, Hashable {
   package let autoincrement: Bool
   package let isDescending: Bool
   package let clauses: ConstraintClauses
@@ -72,7 +75,7 @@ public struct PrimaryKey: ColumnOption, Hashable {
     clauses = ConstraintClauses(name: name, onConflict: onConflict)
   }
 
-  public func apply(to options: inout ColumnOptions) { options.set(\.primaryKey, to: self, "PrimaryKey") }
+  package func apply(to options: inout ColumnOptions) { options.set(\.primaryKey, to: self, "PrimaryKey") }
 }
 
 /// Makes the column SQLite's hidden rowid, as the key of a table that declares no key.
@@ -85,10 +88,10 @@ public struct PrimaryKey: ColumnOption, Hashable {
 /// The column is named `rowid`, or `_rowid_` or `oid` if the table has another column named `rowid`. CREATE TABLE does
 /// not contain the column. `VACUUM` can change the rowids of such a table, so don't store the rowids elsewhere. For
 /// tables that your program creates, use ``PrimaryKey`` instead.
-public struct RowId: ColumnOption, Hashable {
+public struct RowId: ColumnOption, AppliedOption, Hashable {
   public init() {}
 
-  public func apply(to options: inout ColumnOptions) {
+  package func apply(to options: inout ColumnOptions) {
     options.set(\.primaryKey, to: PrimaryKey(), "PrimaryKey")
     options.isRowId = true
   }
@@ -104,14 +107,14 @@ public struct RowId: ColumnOption, Hashable {
 /// With `.replace`, SQLite stores the column's default instead of NULL, if the column has a default. With `.ignore`,
 /// SQLite skips the row. In all other cases the statement throws `.constraint(.notNull)`. A statement's own policy
 /// takes precedence. Outside the primary key, a nullable column can't have this option.
-public struct NotNull: ColumnOption, Hashable {
+public struct NotNull: ColumnOption, AppliedOption, Hashable {
   private let clauses: ConstraintClauses
 
   public init(onConflict: ConflictPolicy? = nil, name: String? = nil) {
     clauses = ConstraintClauses(name: name, onConflict: onConflict)
   }
 
-  public func apply(to options: inout ColumnOptions) { options.set(\.notNull, to: clauses, "NotNull") }
+  package func apply(to options: inout ColumnOptions) { options.set(\.notNull, to: clauses, "NotNull") }
 }
 
 /// The value that SQLite stores when an insert leaves out the column: a constant, the time of the insert, or the value
@@ -127,7 +130,7 @@ public struct NotNull: ColumnOption, Hashable {
 /// A constant is converted to the column's type. Every statement of the model throws `.encoding` if the column's type
 /// can't store the constant, or if a column with the default `.now` is not a date column. A stored NULL is not replaced
 /// by the default.
-public struct Default: ColumnOption {
+public struct Default: ColumnOption, AppliedOption {
   private enum Source {
     /// The constant as each column type stores it. The original value is not kept, because its type is not always
     /// `Sendable`.
@@ -206,11 +209,11 @@ public struct Default: ColumnOption {
     return error
   }
 
-  public func apply(to options: inout ColumnOptions) { options.set(\.defaultValue, to: self, "Default") }
+  package func apply(to options: inout ColumnOptions) { options.set(\.defaultValue, to: self, "Default") }
 }
 
 /// The collation that compares and orders text in the column, unless a statement names another collation.
-public enum Collate: ColumnOption, Hashable {
+public enum Collate: ColumnOption, AppliedOption, Hashable {
   /// Compares byte by byte: SQLite's default.
   case binary
   /// Ignores the case of the letters A to Z.
@@ -220,7 +223,7 @@ public enum Collate: ColumnOption, Hashable {
   /// The name of a ``Collation`` that is registered on the handle.
   case named(String)
 
-  public func apply(to options: inout ColumnOptions) { options.set(\.collation, to: self, "Collate") }
+  package func apply(to options: inout ColumnOptions) { options.set(\.collation, to: self, "Collate") }
 }
 
 extension Collate {
@@ -256,8 +259,8 @@ extension Collate: RawRepresentable {
 }
 
 /// Sets the column's collation. Register the collation on every handle that uses the column.
-extension Collation: ColumnOption {
-  public func apply(to options: inout ColumnOptions) { options.set(\.collation, to: .named(name), "Collate") }
+extension Collation: ColumnOption, AppliedOption {
+  package func apply(to options: inout ColumnOptions) { options.set(\.collation, to: .named(name), "Collate") }
 }
 
 /// A condition that every row must satisfy: an option of a column or a constraint of the table.
@@ -269,7 +272,7 @@ extension Collation: ColumnOption {
 ///
 /// If the condition is false for a written row, the statement throws `.constraint(.check)`, or with `.ignore` skips the
 /// row. If the condition is NULL, the row is stored. A column or table can have several checks.
-public struct Check: ColumnOption, TableConstraint, Hashable {
+public struct Check: ColumnOption, AppliedOption, TableConstraint, AppliedConstraint, Hashable {
   package let expression: DeclaredExpression
   package let clauses: ConstraintClauses
 
@@ -286,8 +289,8 @@ public struct Check: ColumnOption, TableConstraint, Hashable {
     clauses = ConstraintClauses(name: name)
   }
 
-  public func apply(to options: inout ColumnOptions) { options.checks.append(self) }
-  public func write(to table: inout TableConstraints) { table.checks.append(self) }
+  package func apply(to options: inout ColumnOptions) { options.checks.append(self) }
+  package func write(to table: inout TableConstraints) { table.checks.append(self) }
 }
 
 /// Makes SQLite compute the column from other columns. Statements can read and filter a generated column, but never
@@ -297,7 +300,7 @@ public struct Check: ColumnOption, TableConstraint, Hashable {
 /// Column("total", .real, Generated("price * amount", stored: true))
 /// // … GENERATED ALWAYS AS (price * amount) STORED
 /// ```
-public struct Generated: ColumnOption, Hashable {
+public struct Generated: ColumnOption, AppliedOption, Hashable {
   package let expression: DeclaredExpression
   package let isStored: Bool
 
@@ -310,7 +313,7 @@ public struct Generated: ColumnOption, Hashable {
     self.isStored = isStored
   }
 
-  public func apply(to options: inout ColumnOptions) { options.set(\.generated, to: self, "Generated") }
+  package func apply(to options: inout ColumnOptions) { options.set(\.generated, to: self, "Generated") }
 }
 
 /// The action on referencing rows when the referenced row is deleted or its key changes.
@@ -332,7 +335,7 @@ public enum ForeignKeyAction: String, Sendable, Hashable, Codable {
 /// Without a column, the option references the other table's primary key. A violation throws
 /// `.constraint(.foreignKey)`. The referenced column must be the other model's key or a unique column. With any other
 /// column, every statement of this model throws `.misuse`. A column can have several foreign keys.
-public struct ForeignKey<Target: Sqlable>: ColumnOption {
+public struct ForeignKey<Target: Sqlable>: ColumnOption, AppliedOption {
   private let reference: ForeignKeyReference
 
   /// References the primary key. `name` is the constraint's name: `CONSTRAINT "name" REFERENCES …`.
@@ -357,7 +360,7 @@ public struct ForeignKey<Target: Sqlable>: ColumnOption {
       isDeferred: deferred, name: name)
   }
 
-  public func apply(to options: inout ColumnOptions) { options.foreignKeys.append(reference) }
+  package func apply(to options: inout ColumnOptions) { options.foreignKeys.append(reference) }
 }
 
 /// A reference to another model, read on first use. Otherwise two models that reference each other would deadlock.

@@ -87,7 +87,9 @@ extension Sqlable {
   /// The model's constraints, from the list that the model declares.
   static var declaredConstraints: TableConstraints {
     var constraints = TableConstraints()
-    for constraint in tableConstraints as [TableConstraint] { constraint.write(to: &constraints) }
+    for constraint in tableConstraints as [TableConstraint] {
+      (constraint as? any AppliedConstraint)?.write(to: &constraints)
+    }
     for constraint in tableConstraints as [Unique] { constraint.write(to: &constraints) }
     for constraint in tableConstraints as [PrimaryKeys] { constraint.write(to: &constraints) }
     for constraint in tableConstraints as [Check] { constraint.write(to: &constraints) }

@@ -13,12 +13,12 @@
 ///
 /// The text consists of words, with up to two numbers in parentheses. An empty text declares no type. Every statement
 /// of the model throws `.misuse` for any other text, and for a declared type in a view.
-public struct DeclaredType: ColumnOption, Hashable {
+public struct DeclaredType: ColumnOption, AppliedOption, Hashable {
   package let sql: String
 
   public init(_ sql: String) { self.sql = sql }
 
-  public func apply(to options: inout ColumnOptions) { options.set(\.declaredType, to: self, "DeclaredType") }
+  package func apply(to options: inout ColumnOptions) { options.set(\.declaredType, to: self, "DeclaredType") }
 
   /// True if a text is a type, without other parts of a column's declaration.
   package static func isType(_ text: String) -> Bool {

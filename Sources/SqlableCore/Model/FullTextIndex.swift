@@ -14,10 +14,10 @@ public enum FullTextContent: Sendable, Hashable {
 /// ```swift
 /// Column("url", .text, Unindexed())     // "url" UNINDEXED
 /// ```
-public struct Unindexed: ColumnOption, Hashable {
+public struct Unindexed: ColumnOption, AppliedOption, Hashable {
   public init() {}
 
-  public func apply(to options: inout ColumnOptions) { options.isUnindexed = true }
+  package func apply(to options: inout ColumnOptions) { options.isUnindexed = true }
 }
 
 /// A full-text index of some of a table's columns. Triggers update the index.

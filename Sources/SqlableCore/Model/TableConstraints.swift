@@ -1,10 +1,13 @@
 /// A constraint of a table: ``Unique``, ``PrimaryKeys``, ``Check`` or ``ForeignKeys``.
-public protocol TableConstraint: Sendable {
+public protocol TableConstraint: Sendable {}
+
+/// The part of a constraint that only the library uses. Every constraint of the library conforms.
+package protocol AppliedConstraint: TableConstraint {
   func write(to table: inout TableConstraints)
 }
 
 /// The combined constraints of a table.
-public struct TableConstraints: Sendable {
+package struct TableConstraints: Sendable {
   /// The primary keys. A table with more than one primary key is an error.
   package var primaryKeys: [KeyConstraint] = []
   package var uniques: [KeyConstraint] = []
@@ -36,7 +39,7 @@ package struct KeyConstraint: Sendable, Hashable {
 /// Column("email", .text, Unique())                                                    // "email" TEXT NOT NULL UNIQUE
 /// static let tableConstraints = [Unique(Bicycle.name, Bicycle.color)]                      // UNIQUE ("name", "color")
 /// ```
-public struct Unique: ColumnOption, TableConstraint {
+public struct Unique: ColumnOption, AppliedOption, TableConstraint, AppliedConstraint {
   private let columns: [IndexColumn]
   private let clauses: ConstraintClauses
 
@@ -59,7 +62,7 @@ public struct Unique: ColumnOption, TableConstraint {
     clauses = ConstraintClauses(name: name, onConflict: onConflict)
   }
 
-  public func apply(to options: inout ColumnOptions) {
+  package func apply(to options: inout ColumnOptions) {
     options.set(\.unique, to: clauses, "Unique")
     if !columns.isEmpty { options.defect = "a Unique with columns; use tableConstraints" }
   }
@@ -67,7 +70,7 @@ public struct Unique: ColumnOption, TableConstraint {
   /// True for a constraint of the table; false for an option of a column.
   var hasColumns: Bool { !columns.isEmpty }
 
-  public func write(to table: inout TableConstraints) {
+  package func write(to table: inout TableConstraints) {
     table.uniques.append(KeyConstraint(columns: columns, clauses: clauses))
   }
 }
@@ -78,7 +81,7 @@ public struct Unique: ColumnOption, TableConstraint {
 /// static let tableConstraints = [PrimaryKeys(Seat.row, Seat.number.desc)]
 /// // PRIMARY KEY ("row", "number" DESC)
 /// ```
-public struct PrimaryKeys: TableConstraint {
+public struct PrimaryKeys: TableConstraint, AppliedConstraint {
   private let key: KeyConstraint
 
   /// - Parameters:
@@ -95,7 +98,7 @@ public struct PrimaryKeys: TableConstraint {
       columns: columns.map(\.indexColumn), clauses: ConstraintClauses(name: name, onConflict: onConflict))
   }
 
-  public func write(to table: inout TableConstraints) { table.primaryKeys.append(key) }
+  package func write(to table: inout TableConstraints) { table.primaryKeys.append(key) }
 }
 
 /// A foreign key of several columns.
@@ -104,7 +107,7 @@ public struct PrimaryKeys: TableConstraint {
 /// ForeignKeys([a, b], to: Seat.self, [Seat.row, Seat.number])
 /// // FOREIGN KEY ("a", "b") REFERENCES "seat" ("row", "number")
 /// ```
-public struct ForeignKeys: TableConstraint {
+public struct ForeignKeys: TableConstraint, AppliedConstraint {
   private let columns: [String]
   private let reference: ForeignKeyReference
 
@@ -120,7 +123,7 @@ public struct ForeignKeys: TableConstraint {
       isDeferred: deferred, name: name)
   }
 
-  public func write(to table: inout TableConstraints) { table.foreignKeys.append((columns, reference)) }
+  package func write(to table: inout TableConstraints) { table.foreignKeys.append((columns, reference)) }
 }
 
 /// A column of an index or key, or a term of an index, with the sort direction.

@@ -18,7 +18,7 @@ extension SelectQuery {
     package var number: Int? { if case .number(let number) = self { number } else { nil } }
     package var term: SqlExpression? { if case .term(let term) = self { term } else { nil } }
 
-    func map(_ term: (SqlExpression) throws -> SqlExpression) rethrows -> RowCount {
+    package func map(_ term: (SqlExpression) throws -> SqlExpression) rethrows -> RowCount {
       guard case .term(let original) = self else { return self }
       let mapped = try term(original)
       return .term(mapped)

@@ -121,7 +121,7 @@ extension SelectQuery.Clauses {
   }
 
   /// True if a join can leave one of its tables without a row.
-  var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsJoined } }
+  package var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsJoined } }
 
   /// Resolves the result's models whose tables are now joined.
   mutating func findResults() {
@@ -144,13 +144,13 @@ extension SelectQuery.Clauses {
     sources[0].table = first.table.named(first.table.name, in: database)
   }
 
-  mutating func hint(_ hint: IndexHint) {
+  package mutating func hint(_ hint: IndexHint) {
     guard !sources.isEmpty else { return note(.invalidStatement("literal rows can't use an index")) }
     sources[0].indexHint = hint
   }
 
   /// Sets the index that SQLite must use for the table whose model declares the index.
-  mutating func hint(_ index: Index) {
+  package mutating func hint(_ index: Index) {
     let matches = sources.indices.filter { sources[$0].table.indexes.contains(index) }
     guard let match = matches.first else {
       return note(.invalidStatement("no model of the query declares the index; pass the name of the index"))

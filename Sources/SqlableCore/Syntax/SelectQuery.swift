@@ -1,6 +1,7 @@
-/// The structure of a `SELECT`, independent of the type of its rows. The type has no public members.
-public struct SelectQuery: Sendable, Hashable {
-  /// The kind of result: the rows, the number of rows, or the existence of a row.
+/// The structure of a `SELECT`, independent of the type of its rows.
+@usableFromInline
+package struct SelectQuery: Sendable, Hashable {
+  /// The form of the result: the rows, their number, or their existence.
   @usableFromInline
   package enum Form: Sendable, Hashable {
     case rows
@@ -113,13 +114,15 @@ public struct SelectQuery: Sendable, Hashable {
     init(_ clauses: Clauses) { self.clauses = clauses }
   }
 
-  public static func == (left: SelectQuery, right: SelectQuery) -> Bool {
+  @usableFromInline
+  package static func == (left: SelectQuery, right: SelectQuery) -> Bool {
     guard left.form == right.form else { return false }
     if let leftBox = left.box, let rightBox = right.box, leftBox === rightBox { return true }
     return left.clauses == right.clauses
   }
 
-  public func hash(into hasher: inout Hasher) {
+  @usableFromInline
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(form)
     hasher.combine(clauses)
   }
@@ -224,7 +227,7 @@ extension SelectQuery {
     package enum Materialization: String, Sendable, Hashable {
       case materialized, notMaterialized
 
-      init(_ isMaterialized: Bool) { self = isMaterialized ? .materialized : .notMaterialized }
+      package init(_ isMaterialized: Bool) { self = isMaterialized ? .materialized : .notMaterialized }
 
       var sql: StaticString {
         switch self {
@@ -269,7 +272,7 @@ extension SelectQuery {
     /// The name that a WITH clause defines for the query.
     package var definedName: String? { queryName ?? alias }
 
-    func alias(_ name: String) -> Source {
+    package func alias(_ name: String) -> Source {
       var source = self
       switch kind {
       case .table, .call: break
@@ -356,7 +359,7 @@ extension SelectQuery {
 
 extension SelectQuery {
   /// Records an error if the query is combined, because the modifier would apply only to the first part.
-  mutating func refuseIfCombined(_ modifier: String) {
+  package mutating func refuseIfCombined(_ modifier: String) {
     if !isPlain, !clauses.compounds.isEmpty { clauses.refuse(modifier) }
   }
 

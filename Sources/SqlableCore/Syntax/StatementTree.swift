@@ -60,7 +60,7 @@ extension StatementTree {
   @usableFromInline package var returnsRows: Bool { returned != nil }
 
   /// The first error recorded while the statement was built; nil if there is none. A run throws the error.
-  var defect: SqlError? {
+  package var defect: SqlError? {
     switch self {
     case .select(let query): query.defect
     case .insert(let query): query.rest.value.defect
@@ -88,7 +88,7 @@ extension StatementTree {
 
 extension StatementTree {
   /// Records an error for a modifier that the statement does not support.
-  mutating func refuse(_ modifier: String) {
+  package mutating func refuse(_ modifier: String) {
     guard defect == nil else { return }
     let error = SqlError.invalidStatement("\(name) can't have \(modifier)").at(table: tableInfo.name)
     switch consume self {
@@ -217,7 +217,7 @@ extension StatementTree {
     }
   }
 
-  mutating func onConflict(_ upsert: Upsert) {
+  package mutating func onConflict(_ upsert: Upsert) {
     switch consume self {
     case .insert(var query):
       query.rest.value.upserts.append(upsert)
@@ -234,7 +234,7 @@ extension StatementTree {
   }
 
   /// Joins another table whose values an update uses.
-  mutating func join(_ source: SelectQuery.Source, on condition: SqlExpression) {
+  package mutating func join(_ source: SelectQuery.Source, on condition: SqlExpression) {
     switch consume self {
     case .update(var query) where !query.isRowLevel:
       var source = source
@@ -248,7 +248,7 @@ extension StatementTree {
   }
 
   /// Sets the index that SQLite must use, or forbids all indexes.
-  mutating func hint(_ hint: IndexHint) {
+  package mutating func hint(_ hint: IndexHint) {
     switch consume self {
     case .select(var query):
       query.clauses.hint(hint)

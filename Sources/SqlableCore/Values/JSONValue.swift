@@ -58,60 +58,16 @@ extension SqlJSON {
 }
 
 /// Stored as a JSON array.
-extension Array: SqlValue where Element: SqlValue & Codable {
-  public static var columnType: ColumnType { .text }
-
-  public var databaseValue: DatabaseValue {
-    get throws { try JSONText.encode(self) }
-  }
-
-  public func databaseValue(in type: ColumnType) throws -> DatabaseValue {
-    JSONText.storage(try JSONText.text(of: self), in: type)
-  }
-
-  public static func read(from cell: ReadCell) throws -> Self { try Self(databaseValue: JSONText.read(cell)) }
-
-  public init(databaseValue: DatabaseValue) throws {
-    self = try JSONText.decode(Self.self, from: databaseValue)
-  }
-}
+extension Array: SqlValue, SqlJSON where Element: SqlValue & Codable {}
 
 /// Stored as a JSON array. The elements are sorted by their JSON, so equal sets have equal text.
-extension Set: SqlValue where Element: SqlValue & Codable {
-  public static var columnType: ColumnType { .text }
-
-  public var databaseValue: DatabaseValue {
-    get throws { try JSONText.encode(self) }
-  }
-
-  public func databaseValue(in type: ColumnType) throws -> DatabaseValue {
-    JSONText.storage(try JSONText.text(of: self), in: type)
-  }
-
-  public static func read(from cell: ReadCell) throws -> Self { try Self(databaseValue: JSONText.read(cell)) }
-
-  public init(databaseValue: DatabaseValue) throws {
-    self = try JSONText.decode(Self.self, from: databaseValue)
-  }
-}
+extension Set: SqlValue, SqlJSON where Element: SqlValue & Codable {}
 
 /// Stored as a JSON object if the keys are strings, integers or `CodingKeyRepresentable`, otherwise as an array of
 /// alternating keys and values. Entries are sorted by key, so equal dictionaries have equal text.
 ///
 /// Reading throws `.decoding` for text with two equal keys, such as `{"1": …, "01": …}` read as `[Int: String]`.
-extension Dictionary: SqlValue where Key: SqlValue & Codable, Value: SqlValue & Codable {
-  public static var columnType: ColumnType { .text }
-
-  public var databaseValue: DatabaseValue {
-    get throws { try JSONText.encode(self) }
-  }
-
-  public func databaseValue(in type: ColumnType) throws -> DatabaseValue {
-    JSONText.storage(try JSONText.text(of: self), in: type)
-  }
-
-  public static func read(from cell: ReadCell) throws -> Self { try Self(databaseValue: JSONText.read(cell)) }
-
+extension Dictionary: SqlValue, SqlJSON where Key: SqlValue & Codable, Value: SqlValue & Codable {
   public init(databaseValue: DatabaseValue) throws {
     self = try JSONText.decode(JSONEntries.self, from: databaseValue, as: Self.self).dictionary
   }

@@ -94,8 +94,6 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
     fileprivate let loop: ChangeLoop<Row>?
 
     /// Returns the next row; nil if the task is cancelled or the pool closes.
-    public mutating func next() async -> ChangeEvent<Row>? { await next(isolation: #isolation) }
-
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ChangeEvent<Row>? {
       await loop?.nextRow(isolation: actor)
     }
@@ -115,8 +113,6 @@ public struct Commits<Row: Sendable>: AsyncSequence, Sendable {
     fileprivate let loop: ChangeLoop<Row>?
 
     /// Returns the rows of the next commit; nil if the task is cancelled or the pool closes.
-    public mutating func next() async -> [ChangeEvent<Row>]? { await next(isolation: #isolation) }
-
     public mutating func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<Row>]? {
       await loop?.nextCommit(isolation: actor)
     }

@@ -32,8 +32,6 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
     /// pool was closed.
     ///
     /// Throws read errors and `CancellationError`, after which the sequence ends.
-    public mutating func next() async throws -> Value? { try await next(isolation: #isolation) }
-
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Value? {
       guard !isEnded else { return nil }
       do {

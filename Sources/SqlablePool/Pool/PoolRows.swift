@@ -54,8 +54,6 @@ public struct PoolRows<Row: Sendable>: AsyncSequence, Sendable {
     fileprivate init(rows: PoolRows) { self.rows = rows }
 
     /// Returns the next row; nil after the last row, and after an error.
-    public mutating func next() async throws -> Row? { try await next(isolation: #isolation) }
-
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Row? {
       guard !isEnded else { return nil }
       do {

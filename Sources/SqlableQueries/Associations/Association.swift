@@ -17,16 +17,11 @@ import SqlableCore
 /// `Output` is the type of the associated value that a read returns with each row of `Origin`. An association is
 /// immutable, `Sendable` and `Hashable`: every modifier returns a new association. If model declarations contradict the
 /// association, running the read throws `.misuse`.
-public struct Association<Origin: Sqlable, Target: Sqlable, Output: Sendable>: Sendable {
+public struct Association<Origin: Sqlable, Target: Sqlable, Output: Sendable>: Sendable, Hashable {
   var part: AssociatedPart<Output>
 }
 
-extension Association: Hashable {
-  public static func == (left: Association, right: Association) -> Bool { left.part == right.part }
-  public func hash(into hasher: inout Hasher) { hasher.combine(part) }
-}
-
-/// The contents of an ``Association``, in a type that does not name the connected models.
+/// An association without the models that it connects.
 package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
   package var level: AssociationLevel
   /// Creates the row buffer of a level under a parent table. `==` ignores this closure, because the level and the types

@@ -10,7 +10,7 @@ import SqlableCore
 ///
 /// NULL has no elements. Running the statement throws if SQLite evaluates text that is not valid JSON.
 public struct JSONEach: Sendable, Hashable {
-  public let name: String
+  let name: String
   let source: SelectQuery.Source
 
   /// Creates a table, named `name` in the query, of the elements at a path. Without steps, the path is the root.

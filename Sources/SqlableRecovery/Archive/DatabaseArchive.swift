@@ -15,7 +15,7 @@ import SqlableSchema
 /// A restore only reads the archive. A pool can write to the archive at the same time: `SqlitePool.archive(to:)`.
 public struct DatabaseArchive: Sendable, Hashable {
   /// The directory of the archive.
-  public let path: String
+  let path: String
 
   public init(at path: String) { self.path = path }
 

@@ -14,8 +14,8 @@ import SqlableSchema
 ///
 /// SQLite stores no page checksums, so a value that was overwritten with another valid value can't be detected.
 public struct Salvage: Sendable {
-  public let damaged: String
-  public let backup: String?
+  let damaged: String
+  let backup: String?
   let schema: Schema?
   let functions: FunctionRegistry?
   private let isEncrypted: Bool

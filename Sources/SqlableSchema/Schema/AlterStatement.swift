@@ -16,14 +16,14 @@ import SqlableCore
 /// make, such as another type, use a ``SchemaPlan``. `Bicycle.addColumn(_:)` adds a column.
 public struct AlterStatement: Sendable, Hashable, Codable {
   /// A change of a table.
-  public enum Change: Sendable, Hashable, Codable {
+  enum Change: Sendable, Hashable, Codable {
     case renameTable(to: String)
     case renameColumn(String, to: String)
     case dropColumn(String)
   }
 
-  public let table: String
-  public let change: Change
+  let table: String
+  let change: Change
 
   public static func renameTable(_ table: String, to name: String) -> AlterStatement {
     AlterStatement(table: table, change: .renameTable(to: name))

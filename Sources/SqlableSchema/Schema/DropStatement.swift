@@ -17,14 +17,14 @@ import SqlableCore
 /// notified of the rows that are deleted with a table. A rollback of the transaction restores the table.
 public struct DropStatement: Sendable, Hashable, Codable {
   /// The kinds of objects that can be dropped.
-  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+  package enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
     case table, index, view, trigger
   }
 
-  public let kind: Kind
-  public let name: String
+  package let kind: Kind
+  package let name: String
   /// True if the statement ignores a missing object.
-  public private(set) var isLenient = false
+  private var isLenient = false
   /// The full-text index to drop together with the table; nil for a table without a full-text index.
   private var fullText: String?
 

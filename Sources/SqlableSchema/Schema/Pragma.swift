@@ -13,9 +13,9 @@ import SqlableCore
 /// reopens the writer afterwards: a setting of the connection ends with the call. For a setting of all handles, use
 /// ``Configuration``. A cluster accepts only pragmas of the whole database.
 public struct Pragma<Value: SqlValue>: Sendable, Hashable, Codable {
-  public let name: String
+  let name: String
   /// The name of the attached database; nil for the database's own file.
-  public let database: String?
+  let database: String?
 
   /// - Parameters:
   ///   - name: The pragma's name, which is quoted.
@@ -63,7 +63,7 @@ extension Pragma: Runnable {
 ///
 /// Running the statement returns the value that SQLite reports; nil if SQLite reports none, as for most pragmas.
 public struct PragmaSetting<Value: SqlValue>: Sendable, Hashable, Codable {
-  public let pragma: Pragma<Value>
+  let pragma: Pragma<Value>
   /// The value; nil if SQLite can't store it.
   fileprivate let value: DatabaseValue?
 

@@ -95,7 +95,7 @@ public struct Trigger: Sendable, Hashable {
     self.table = table.map(model.named) ?? model
   }
 
-  public var name: String { givenName ?? "" }
+  package var name: String { givenName ?? "" }
 
   /// Returns the statement with IF NOT EXISTS, which does nothing if any trigger with this name exists, even a
   /// different trigger.

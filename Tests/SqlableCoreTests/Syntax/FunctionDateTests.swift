@@ -1,5 +1,6 @@
 import Foundation
 import SqlableCore
+import SqlableQueries
 import Testing
 
 @testable import SqlableTestSupport

@@ -1,6 +1,7 @@
 import Foundation
 import SqlableCore
 import SqlableDocuments
+import SqlableQueries
 import Testing
 
 @testable import SqlableTestSupport

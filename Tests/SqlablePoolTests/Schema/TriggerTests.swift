@@ -1,6 +1,7 @@
 import Foundation
 import SqlableCore
 import SqlablePool
+import SqlableQueries
 import SqlableSchema
 import Testing
 

@@ -6,13 +6,13 @@
 /// // SELECT … FROM "person" JOIN "person" AS "boss" ON "person"."boss_id" = "boss"."id"
 /// ```
 public struct Alias<Model: Sqlable>: Sendable, Hashable {
-  public let name: String
+  package let name: String
   @usableFromInline package let source: SelectQuery.Source
 
   /// Returns the same table or query under a further name: `"team" AS "other"`.
   public func alias(_ name: String) -> Alias { Alias(name, source.alias(name)) }
 
-  func hinted(_ hint: IndexHint) -> Alias {
+  package func hinted(_ hint: IndexHint) -> Alias {
     var source = source
     source.indexHint = hint
     return Alias(name, source)

@@ -146,10 +146,6 @@ public func scalar(_ query: some SelectStatement) -> TypedExpression<Null> {
   TypedExpression(Null())
 }
 
-@_disfavoredOverload
-@available(*, unavailable, message: "the rows have different types, or contain something that is not a value")
-public func values(_ rows: [Any]) -> Select<DynamicRow> { Select(SelectQuery(rows: [])) }
-
 extension SelectStatement {
   @available(*, unavailable, message: "the other query has different types or a different number of columns")
   public consuming func union(_ other: some SelectStatement) -> Select<Row> { asSelect() }
@@ -205,9 +201,7 @@ extension PrimaryKey {
 }
 
 @available(*, unavailable, message: "use PrimaryKeys(_:)")
-extension PrimaryKey: TableConstraint {
-  public func write(to table: inout TableConstraints) {}
-}
+extension PrimaryKey: TableConstraint {}
 
 extension JSON {
   @available(*, unavailable, renamed: "init(text:)")

@@ -83,22 +83,6 @@ extension Statement {
     Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression])
   }
 
-  /// Returns five typed columns and terms of the changed rows.
-  @inlinable
-  public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm>(
-    _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
-  ) -> Returning<Model, (A.Value, B.Value, C.Value, D.Value, E.Value)> {
-    Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression, e.expression])
-  }
-
-  /// Returns six typed columns and terms of the changed rows.
-  @inlinable
-  public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm, F: TypedTerm>(
-    _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
-  ) -> Returning<Model, (A.Value, B.Value, C.Value, D.Value, E.Value, F.Value)> {
-    Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression, e.expression, f.expression])
-  }
-
   /// Returns any number of typed columns and terms of the changed rows.
   @_disfavoredOverload
   @inlinable

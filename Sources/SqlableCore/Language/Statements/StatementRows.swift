@@ -77,7 +77,7 @@ extension Statement {
 
 extension StoredRow {
   /// Returns the values that structs write, for the columns that the statement uses.
-  static func rows<Model: Sqlable>(
+  package static func rows<Model: Sqlable>(
     of models: [Model], in table: TableInfo, written: WrittenColumns = .all
   ) throws -> [StoredRow] {
     let buffer = ParameterBuffer()

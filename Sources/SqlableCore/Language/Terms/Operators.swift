@@ -3,6 +3,14 @@
 
 infix operator ∈ : ComparisonPrecedence
 
+extension AnyTerm {
+  /// `"a" IS NULL`
+  public var isNull: SqlExpression { SqlExpression(.isNull(expression)) }
+
+  /// `"a" IS NOT NULL`
+  public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
+}
+
 extension SqlTerm {
   /// `"a" = ?`, or `"a" IS NULL` for nil.
   public static func == (left: Self, right: (any SqlValue)?) -> SqlExpression {
@@ -148,12 +156,6 @@ extension SqlTerm {
   public func between(_ low: some SqlTerm, and high: some SqlTerm) -> SqlExpression {
     expression.isBetween(low.expression, high.expression)
   }
-
-  /// `"a" IS NULL`
-  public var isNull: SqlExpression { SqlExpression(.isNull(expression)) }
-
-  /// `"a" IS NOT NULL`
-  public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
 
   /// True if the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
   public func `is`(_ value: any SqlValue) -> SqlExpression { expression.compared(.isSame, with: value) }

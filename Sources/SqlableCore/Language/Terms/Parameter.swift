@@ -9,7 +9,7 @@
 /// throws `.misuse`, unless the statement was prepared or `binding(_:)` set the value. Parameters with the same name
 /// have the same value. Each parameter converts the value to the type of the compared column.
 public struct Parameter<Value: SqlValue>: Sendable, Hashable {
-  public let name: String
+  package let name: String
 
   public init(_ name: String) { self.name = name }
 }

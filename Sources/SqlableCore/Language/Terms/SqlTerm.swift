@@ -98,7 +98,7 @@ extension SqlExpression {
   /// Compares the column with a value as the column stores it. `=` and `<>` with NULL become `IS NULL` and
   /// `IS NOT NULL`.
   @usableFromInline
-  consuming func compared(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
+  package consuming func compared(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if case .null = storage, comparison == .equal { return SqlExpression(.isNull(self)) }
     if case .null = storage, comparison == .notEqual { return SqlExpression(.isNotNull(self)) }
     return combined(comparison, in: storage)

@@ -100,12 +100,6 @@ extension TypedTerm {
     expression.isBetween(expression.value(low, .above), high.expression)
   }
 
-  /// `"a" IS NULL`
-  public var isNull: SqlExpression { SqlExpression(.isNull(expression)) }
-
-  /// `"a" IS NOT NULL`
-  public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
-
   /// True if the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
   @inlinable
   public func `is`(_ value: Value) -> SqlExpression { expression.compared(.isSame, with: value) }

@@ -77,7 +77,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
   /// A change of a table.
   public struct Change: Sendable, Hashable, Codable {
     public let kind: Kind
-    /// The name of the column, index, trigger or constraint; nil if the change affects the table itself.
+    /// The column, index, trigger or constraint; nil if the change affects the table itself.
     public let name: String?
     /// The name before a rename; nil without a rename.
     public let oldName: String?

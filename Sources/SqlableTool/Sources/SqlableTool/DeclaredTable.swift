@@ -81,12 +81,14 @@ struct DeclaredTable {
 }
 
 /// Several options of a column, combined into one option.
-private struct ColumnOptionList: ColumnOption {
+private struct ColumnOptionList: AppliedOption {
   private var options: [any ColumnOption] = []
 
   mutating func add(_ option: some ColumnOption) { options.append(option) }
 
-  func apply(to options: inout ColumnOptions) { for option in self.options { option.apply(to: &options) } }
+  func apply(to options: inout ColumnOptions) {
+    for option in self.options { (option as? any AppliedOption)?.apply(to: &options) }
+  }
 }
 
 extension String {

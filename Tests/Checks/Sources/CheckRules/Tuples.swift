@@ -12,14 +12,14 @@ public enum Tuples {
     [
       "TupleStarts.swift": starts, "Tuples.swift": selects,
       "TupleJoins.swift": header("Joins of queries of tuples. Each makes the tuple one element longer.")
-        + joins("SelectOutput", ["join", "leftJoin", "crossJoin"]),
+        + joins("SelectOutput", ["join", "leftJoin", "crossJoin"], [2, 3, nil]),
       "TupleOuterJoins.swift": header("Joins of queries of tuples whose elements become optionals.")
-        + joins("JoinedOutput", ["rightJoin", "fullJoin"]),
+        + joins("JoinedOutput", ["rightJoin", "fullJoin"], [2, nil]),
     ]
   }
 
-  private static let letters = ["A", "B", "C", "D", "E", "F", "G", "H"]
-  private static let numbers = ["", "", "two", "three", "four", "five", "six", "seven", "eight"]
+  private static let letters = ["A", "B", "C", "D", "E", "F"]
+  private static let numbers = ["", "", "two", "three", "four", "five", "six"]
 
   /// The first lines of a file; those that extend another module's queries import it.
   private static func header(_ what: String, imports module: String? = "SqlableCore") -> String {
@@ -27,7 +27,7 @@ public enum Tuples {
   }
 
   private static let reason = """
-    Selects of a %@ with two to eight items. More items use an overload with a parameter pack. The compiler can't
+    Selects of a %@ with two to six items. More items use an overload with a parameter pack. The compiler can't
     // access an element of that overload's tuple by number in the expression that creates the tuple.
     """
 
@@ -73,12 +73,11 @@ public enum Tuples {
       """
   }
 
-  /// For each item whether it is a model: all mixes of up to three items, one or two leading models of up to six, no
-  /// model of up to eight.
+  /// For each item whether it is a model: all mixes of two items, leading models of three, no model of up to six.
   private static var mixes: [[Bool]] {
-    (2...8).flatMap { count in
+    (2...6).flatMap { count in
       (0..<1 << count).filter { mask in
-        count <= 3 || mask == 0 || count <= 6 && (mask == 1 << (count - 1) || mask == 3 << (count - 2))
+        count == 2 || mask == 0 || count == 3 && [0b100, 0b110, 0b111].contains(mask)
       }.map { mask in (0..<count).map { mask >> (count - 1 - $0) & 1 == 1 } }
     }
   }
@@ -113,10 +112,10 @@ public enum Tuples {
       """
   }
 
-  /// The joins of these names, of queries whose tuples have two to five elements that conform to a protocol, or, by a
-  /// pack, any number of them: nil.
-  private static func joins(_ output: String, _ names: [String]) -> String {
-    [2, 3, 4, 5, nil].map { count in
+  /// The joins of these names, of queries whose tuples have these numbers of elements that conform to a protocol, or,
+  /// by a pack, any number of them: nil.
+  private static func joins(_ output: String, _ names: [String], _ counts: [Int?]) -> String {
+    counts.map { count in
       """
 
       // MARK: \(count.map { numbers[$0].capitalized + " elements" } ?? "Any number of elements") and one more

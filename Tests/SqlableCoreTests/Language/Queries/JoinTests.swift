@@ -34,7 +34,8 @@ import Testing
           JOIN "worker" AS "e" ON "e"."id" = "worker"."id" \#
           JOIN "worker" AS "f" ON "f"."id" = "worker"."id" + ?
           """#)
-      let ids = try six.run(db).map { [$0.0.id, $0.1.id, $0.2.id, $0.3.id, $0.4.id, $0.5.id] }
+      let rows = try six.run(db)
+      let ids = rows.map { [$0.0.id, $0.1.id, $0.2.id, $0.3.id, $0.4.id, $0.5.id] }
       #expect(ids == [[1, 1, 1, 1, 1, 2], [2, 2, 2, 2, 2, 3], [3, 3, 3, 3, 3, 4]])
     }
   }
@@ -72,23 +73,33 @@ import Testing
       let (four, five) = (three.crossJoin(e), three.crossJoin(e).crossJoin(f))
       let same2 = try one.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.1 }.count
       let same3 = try two.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.2 }.count
-      let same4 = try three.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.3 }.count
-      let same5 = try four.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.4 }.count
-      let same6 = try five.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.5 }.count
-      let same = [same2, same3, same4, same5, same6]
+      let rows4 = try three.join(Worker.self, on: isSame).run(db)
+      let rows5 = try four.join(Worker.self, on: isSame).run(db)
+      let rows6 = try five.join(Worker.self, on: isSame).run(db)
+      let joined = [
+        rows4.filter { $0.0 == $0.3 }.count, rows5.filter { $0.0 == $0.4 }.count, rows6.filter { $0.0 == $0.5 }.count,
+      ]
+      let same = [same2, same3] + joined
       let isFar = Worker.id == b[Worker.id] + 3
       let absent2 = try one.leftJoin(Worker.self, on: isFar).run(db).filter { $0.1 == nil }.count
       let absent3 = try two.leftJoin(Worker.self, on: isFar).run(db).filter { $0.2 == nil }.count
-      let absent4 = try three.leftJoin(Worker.self, on: isFar).run(db).filter { $0.3 == nil }.count
-      let absent5 = try four.leftJoin(Worker.self, on: isFar).run(db).filter { $0.4 == nil }.count
-      let absent6 = try five.leftJoin(Worker.self, on: isFar).run(db).filter { $0.5 == nil }.count
-      let absent = [absent2, absent3, absent4, absent5, absent6]
+      let left4 = try three.leftJoin(Worker.self, on: isFar).run(db)
+      let left5 = try four.leftJoin(Worker.self, on: isFar).run(db)
+      let left6 = try five.leftJoin(Worker.self, on: isFar).run(db)
+      let unmatched = [
+        left4.filter { $0.3 == nil }.count, left5.filter { $0.4 == nil }.count, left6.filter { $0.5 == nil }.count,
+      ]
+      let absent = [absent2, absent3] + unmatched
       let crossed2 = try one.crossJoin(Worker.self).run(db).filter { $0.0 == $0.1 }.count
       let crossed3 = try two.crossJoin(Worker.self).run(db).filter { $0.0 == $0.2 }.count
-      let crossed4 = try three.crossJoin(Worker.self).run(db).filter { $0.0 == $0.3 }.count
-      let crossed5 = try four.crossJoin(Worker.self).run(db).filter { $0.0 == $0.4 }.count
-      let crossed6 = try five.crossJoin(Worker.self).run(db).filter { $0.0 == $0.5 }.count
-      let crossed = [crossed2, crossed3, crossed4, crossed5, crossed6]
+      let pairs4 = try three.crossJoin(Worker.self).run(db)
+      let pairs5 = try four.crossJoin(Worker.self).run(db)
+      let pairs6 = try five.crossJoin(Worker.self).run(db)
+      let equal = [
+        pairs4.filter { $0.0 == $0.3 }.count, pairs5.filter { $0.0 == $0.4 }.count,
+        pairs6.filter { $0.0 == $0.5 }.count,
+      ]
+      let crossed = [crossed2, crossed3] + equal
       #expect(same == [4, 16, 64, 256, 1024])
       #expect(crossed == same)
       #expect(absent == [3, 12, 48, 192, 768])

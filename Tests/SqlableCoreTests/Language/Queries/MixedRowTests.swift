@@ -53,7 +53,7 @@ private struct Named: Sqlable {
       #expect(middle.map(\.0) == [2, 3, 4])
       #expect(middle.map(\.1.id) == [1, 1, 2])
       #expect(middle.map(\.2) == ["BEN", "CLEO", "DAN"])
-      let two = try query.select(boss, Worker.id * 10, Worker.self).run(db)
+      let two = try query.select(boss, Worker.id * 10, ModelRow(Worker.self)).run(db)
       #expect(two.map(\.0.id) == [1, 1, 2])
       #expect(two.map(\.1) == [20, 30, 40])
       #expect(two.map(\.2.id) == [2, 3, 4])

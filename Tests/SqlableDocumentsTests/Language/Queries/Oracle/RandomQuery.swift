@@ -1,4 +1,5 @@
 import SqlableCore
+import SqlableQueries
 
 @testable import SqlableTestSupport
 

@@ -1,5 +1,7 @@
 // Row values: lists of terms that SQL compares as one value.
 
+import SqlableCore
+
 /// A list of terms that SQL compares as one value: `("a", "b")`. The first terms that differ determine the result.
 ///
 /// ```swift

@@ -1,3 +1,5 @@
+import SqlableCore
+
 /// A named query: a common table expression without a model. Other queries use the columns as terms.
 ///
 /// ```swift
@@ -13,7 +15,7 @@
 public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
   fileprivate let table: NamedTable
 
-  public var name: String { table.name }
+  package var name: String { table.name }
 
   var source: SelectQuery.Source { table.source }
 
@@ -59,7 +61,7 @@ public struct NamedColumn<Output: SqlValue>: Sendable, Hashable {
 
   private init(_ table: NamedTable) { self.table = table }
 
-  public var name: String { table.name }
+  package var name: String { table.name }
 
   var source: SelectQuery.Source { table.source }
 

@@ -1,3 +1,5 @@
+import SqlableCore
+
 extension SqlExpression {
   /// Returns the term with its direct subterms and direct queries replaced.
   package func mapped(

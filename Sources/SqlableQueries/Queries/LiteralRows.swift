@@ -1,5 +1,7 @@
 // Queries of literal rows, and reads of models that replace a column with a term.
 
+import SqlableCore
+
 /// A query of literal rows: `VALUES (?, ?), (?, ?)`.
 ///
 /// ```swift
@@ -156,3 +158,7 @@ extension Column {
     return SqlExpression(DatabaseValue.null)
   }
 }
+
+@_disfavoredOverload
+@available(*, unavailable, message: "the rows have different types, or contain something that is not a value")
+public func values(_ rows: [Any]) -> Select<DynamicRow> { Select(SelectQuery(rows: [])) }

@@ -1,3 +1,5 @@
+import SqlableCore
+
 /// An insert that returns the new row, or the existing row with the same values in unique columns; see
 /// ``Statement/orFind(by:_:where:)``.
 public struct InsertOrFind<Model: Sqlable>: Sendable, Hashable {

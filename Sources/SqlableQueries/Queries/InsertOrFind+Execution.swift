@@ -1,5 +1,7 @@
 // Running an insert that returns the existing row, if any.
 
+import SqlableCore
+
 extension InsertOrFind: Runnable {
   /// The SQL of the insert.
   public var sql: String { insert.sql }

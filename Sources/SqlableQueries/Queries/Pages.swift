@@ -1,6 +1,8 @@
 // Pages of rows that start after a given row. SQLite can find the start of such a page by an index. To skip the rows of
 // an offset, SQLite reads all of these rows.
 
+import SqlableCore
+
 extension Statement where Output == [Model] {
   /// Returns the first page of rows; `page(after:limit:)` returns the next pages. The rows are in the statement's
   /// order, then in the order of the primary key.

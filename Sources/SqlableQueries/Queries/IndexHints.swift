@@ -1,5 +1,7 @@
 // Hints that make SQLite use an index for a table: INDEXED BY and NOT INDEXED.
 
+import SqlableCore
+
 extension Select {
   /// Makes SQLite use this index for the table of its model: `… FROM "bicycle" INDEXED BY "bicycle_color"`.
   ///

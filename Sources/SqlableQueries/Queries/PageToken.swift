@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SqlableCore
 
 /// A row's position in an ordered list, as text for a URL or a JSON document.
 ///

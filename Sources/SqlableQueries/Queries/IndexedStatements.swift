@@ -1,5 +1,7 @@
 // Hints that make SQLite use an index for a statement's table: INDEXED BY and NOT INDEXED.
 
+import SqlableCore
+
 extension Statement {
   /// Makes SQLite find the rows by this index: `… FROM "bicycle" INDEXED BY "bicycle_color" WHERE "color" = ?`.
   ///

@@ -1,3 +1,5 @@
+import SqlableCore
+
 extension Statement where Output == Int {
   /// Reads values for the update from the rows of another table: `UPDATE "bicycle" SET … FROM "person" WHERE …`.
   ///
