@@ -31,6 +31,12 @@ struct DamagedDatabase {
     try file.close()
   }
 
+  func swap(_ one: Int, _ other: Int) throws {
+    let bytes = try bytes(ofPage: one)
+    try overwrite(page: one, with: self.bytes(ofPage: other))
+    try overwrite(page: other, with: bytes)
+  }
+
   func zero(page number: Int) throws {
     try overwrite(page: number, with: [UInt8](repeating: 0, count: pageSize))
   }

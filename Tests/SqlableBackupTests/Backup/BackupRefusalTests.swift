@@ -118,32 +118,23 @@ import Testing
     }
   }
 
-  @Test(.needsSQLiteProgram) func orphanedWALDoesNotEnterTheBackup() throws {
+  @Test(
+    .needsSQLiteProgram,
+    arguments: [
+      ("-wal", "PRAGMA journal_mode = WAL; DELETE FROM account; CREATE TABLE intruder (a);"),
+      ("-journal", "PRAGMA cache_size = 1; BEGIN; UPDATE account SET padding = randomblob(3000);"),
+    ])
+  func walOrHotJournalDoesNotEnterTheBackup(_ suffix: String, _ sql: String) throws {
     try withDatabase { db in
       try BackupTrial.prepare(db)
       let path = db.filepath + ".other"
       try db.backup(to: path)
       let process = try SQLiteProcess(path)
-      try process.run("PRAGMA journal_mode = WAL; DELETE FROM account; CREATE TABLE intruder (a);")
+      try process.run(sql)
       process.kill()
-      #expect(FileManager.default.fileExists(atPath: path + "-wal"))
+      #expect(FileManager.default.fileExists(atPath: path + suffix))
       try db.backup(to: path)
-      #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
-      #expect(try BackupTrial.contents(SqliteDatabase(filepath: path)) == BackupTrial.contents(db))
-    }
-  }
-
-  @Test(.needsSQLiteProgram) func hotJournalDoesNotEnterTheBackup() throws {
-    try withDatabase { db in
-      try BackupTrial.prepare(db)
-      let path = db.filepath + ".other"
-      try db.backup(to: path)
-      let process = try SQLiteProcess(path)
-      try process.run("PRAGMA cache_size = 1; BEGIN; UPDATE account SET padding = randomblob(3000);")
-      process.kill()
-      #expect(FileManager.default.fileExists(atPath: path + "-journal"))
-      try db.backup(to: path)
-      #expect(!FileManager.default.fileExists(atPath: path + "-journal"))
+      #expect(!FileManager.default.fileExists(atPath: path + suffix))
       #expect(try BackupTrial.contents(SqliteDatabase(filepath: path)) == BackupTrial.contents(db))
     }
   }

@@ -142,8 +142,7 @@ import Testing
   @Test func foreignKeysAreEnforcedUnlessSwitchedOff() throws {
     for isOn in [true, false] {
       try withDatabase(.init(foreignKeys: isOn)) { db in
-        try db.createTable(Person.self)
-        try db.createTable(Bicycle.self)
+        try db.createTables(Person.self, Bicycle.self)
         let error = sqlError { _ = try Bicycle(name: "Trek", color: "red", ownerId: 9).insert().run(db) }
         #expect(error?.kind == (isOn ? .constraint(.foreignKey) : nil))
       }

@@ -6,6 +6,33 @@ import Testing
 /// Queries with `*` after another connection has changed the table. A handle with a cached statement must return the
 /// rows and errors of a new handle.
 @Suite struct ChangedColumnsTests {
+  private struct Shifting: Sqlable, CustomStringConvertible {
+    static let tableName = "t"
+    static let a = column("a", Int?.self)
+    static let b = column("b", String?.self)
+    static let tableLayout = [a.column, b.column]
+    let a: Int?
+    let b: String?
+
+    init(row: ReadRow) throws { (a, b) = (try row.get(Self.a), try row.get(Self.b)) }
+    func write(to row: inout RowWriter) throws {}
+    var description: String { "(a: \(String(describing: a)), b: \(String(describing: b)))" }
+  }
+
+  /// A model that reads its columns in another order than the table's.
+  private struct Backwards: Sqlable, CustomStringConvertible {
+    static let tableName = "t"
+    static let a = column("a", Int?.self)
+    static let b = column("b", String?.self)
+    static let tableLayout = [a.column, b.column]
+    let a: Int?
+    let b: String?
+
+    init(row: ReadRow) throws { (b, a) = (try row.get(Self.b), try row.get(Self.a)) }
+    func write(to row: inout RowWriter) throws {}
+    var description: String { "(a: \(String(describing: a)), b: \(String(describing: b)))" }
+  }
+
   private static let changes: [SQL] = [
     "ALTER TABLE t ADD COLUMN c DEFAULT 5",
     "ALTER TABLE t ADD COLUMN d",
@@ -135,31 +162,4 @@ import Testing
       #expect(try db.query("SELECT * FROM t", as: Shifting.self).map(\.b) == ["back", "back"])
     }
   }
-}
-
-private struct Shifting: Sqlable, CustomStringConvertible {
-  static let tableName = "t"
-  static let a = column("a", Int?.self)
-  static let b = column("b", String?.self)
-  static let tableLayout = [a.column, b.column]
-  let a: Int?
-  let b: String?
-
-  init(row: ReadRow) throws { (a, b) = (try row.get(Self.a), try row.get(Self.b)) }
-  func write(to row: inout RowWriter) throws {}
-  var description: String { "(a: \(String(describing: a)), b: \(String(describing: b)))" }
-}
-
-/// A model that reads its columns in another order than the table's.
-private struct Backwards: Sqlable, CustomStringConvertible {
-  static let tableName = "t"
-  static let a = column("a", Int?.self)
-  static let b = column("b", String?.self)
-  static let tableLayout = [a.column, b.column]
-  let a: Int?
-  let b: String?
-
-  init(row: ReadRow) throws { (b, a) = (try row.get(Self.b), try row.get(Self.a)) }
-  func write(to row: inout RowWriter) throws {}
-  var description: String { "(a: \(String(describing: a)), b: \(String(describing: b)))" }
 }

@@ -69,26 +69,22 @@ import Testing
 
   /// The outer read uses the compiled statement, so the inner read compiles a copy.
   @Test func aReadByKeyRunsInsideAReadByKey() throws {
-    struct Pair: Sqlable {
-      static let id = Column("id", .integer, PrimaryKey())
-      static let next = Column("next", .integer)
-      static let tableLayout = [id, next]
-      nonisolated(unsafe) static var db: SqliteDatabase?
-      let ids: [Int]
-      init(row: ReadRow) throws {
-        let (id, next): (Int, Int) = (try row.get(Pair.id), try row.get(Pair.next))
-        let rest = try Pair.db.flatMap { try Pair.byId(next).run($0) }?.ids ?? []
-        // Read again after the inner read, which must not have moved this row.
-        ids = [try row.get(Pair.id)] + rest
-        #expect(ids[0] == id)
-      }
-    }
     try withDatabase { db in
-      try db.createTable(Pair.self)
-      try db.execute("INSERT INTO pair VALUES (1, 2), (2, 3), (3, 4)")
-      Pair.db = db
-      defer { Pair.db = nil }
-      for _ in 0..<3 { #expect(try Pair.byId(1).run(db)?.ids == [1, 2, 3]) }
+      try db.createTable(Person.self)
+      try Person.insert([Person(id: 1, name: "Ann"), Person(id: 2, name: "Bob"), Person(id: 3, name: "Cid")]).run(db)
+      let ids = Collected<Int>()
+      try HookedPerson.$whileRead.withValue({ row in
+        let id = try row.get(HookedPerson.id) as Int
+        _ = try HookedPerson.byId(id + 1).run(db)
+        // Read again after the inner read, which must not have moved this row.
+        ids.append(try row.get(HookedPerson.id))
+        #expect(try row.get(HookedPerson.id) == id)
+      }) { () throws -> Void in
+        for _ in 0..<3 {
+          #expect(try HookedPerson.byId(1).run(db)?.id == 1)
+          #expect(ids.take() == [3, 2, 1])
+        }
+      }
     }
   }
 

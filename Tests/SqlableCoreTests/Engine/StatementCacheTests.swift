@@ -71,8 +71,7 @@ import Testing
 
   @Test func fiveHundredStatementsFitTheDefaultCache() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       let shapes = shapes(500)
       let distinct = Set(shapes.map(\.sql)).count
       #expect(distinct == 500)

@@ -5,51 +5,51 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// A model with a constraint of every kind.
-private struct Ruled: Sqlable {
-  var id: Int?
-  var code: String
-  var note: String?
-  var amount: Int
-  var owner: Int?
+@Suite struct BatchTests {
+  /// A model with a constraint of every kind.
+  private struct Ruled: Sqlable {
+    var id: Int?
+    var code: String
+    var note: String?
+    var amount: Int
+    var owner: Int?
 
-  static let id = Column("id", .integer, PrimaryKey())
-  static let code = Column("code", .text, Unique())
-  static let note = Column("note", .text)
-  static let amount = Column("amount", .integer, Check("amount >= 0"))
-  static let owner = Column("owner", .nullable(.integer), ForeignKey<Person>())
-  static let tableLayout = [id, code, note, amount, owner]
-  static let tableOptions: [TableOption] = SQLiteLibrary.isAtLeast(37) ? [.strict] : []
+    static let id = Column("id", .integer, PrimaryKey())
+    static let code = Column("code", .text, Unique())
+    static let note = Column("note", .text)
+    static let amount = Column("amount", .integer, Check("amount >= 0"))
+    static let owner = Column("owner", .nullable(.integer), ForeignKey<Person>())
+    static let tableLayout = [id, code, note, amount, owner]
+    static let tableOptions: [TableOption] = SQLiteLibrary.isAtLeast(37) ? [.strict] : []
 
-  init(_ id: Int) {
-    self.id = id
-    code = "code \(id)"
-    note = "note"
-    amount = id
-    owner = nil
-  }
+    init(_ id: Int) {
+      self.id = id
+      code = "code \(id)"
+      note = "note"
+      amount = id
+      owner = nil
+    }
 
-  func valueForColumn(_ column: Column) -> SqlValue? {
-    switch column {
-    case Ruled.id: return id
-    case Ruled.code: return code
-    case Ruled.note: return note ?? Null()
-    case Ruled.amount: return amount
-    case Ruled.owner: return owner
-    case _: return nil
+    func valueForColumn(_ column: Column) -> SqlValue? {
+      switch column {
+      case Ruled.id: return id
+      case Ruled.code: return code
+      case Ruled.note: return note ?? Null()
+      case Ruled.amount: return amount
+      case Ruled.owner: return owner
+      case _: return nil
+      }
+    }
+
+    init(row: ReadRow) throws {
+      id = try row.get(Ruled.id)
+      code = try row.get(Ruled.code)
+      note = try row.get(Ruled.note)
+      amount = try row.get(Ruled.amount)
+      owner = try row.get(Ruled.owner)
     }
   }
 
-  init(row: ReadRow) throws {
-    id = try row.get(Ruled.id)
-    code = try row.get(Ruled.code)
-    note = try row.get(Ruled.note)
-    amount = try row.get(Ruled.amount)
-    owner = try row.get(Ruled.owner)
-  }
-}
-
-@Suite struct BatchTests {
   enum Breach: CaseIterable {
     case primaryKey, unique, notNull, check, foreignKey, trigger
 
@@ -80,8 +80,7 @@ private struct Ruled: Sqlable {
   }
 
   private func prepare(_ db: SqliteDatabase) throws {
-    try db.createTable(Person.self)
-    try db.createTable(Ruled.self)
+    try db.createTables(Person.self, Ruled.self)
     try db.execute(
       "CREATE TRIGGER tr BEFORE INSERT ON ruled WHEN new.code = 'poison' BEGIN SELECT RAISE(ABORT, 'no'); END")
   }
@@ -176,8 +175,7 @@ private struct Ruled: Sqlable {
   @Test(arguments: [false, true])
   func aBatchThatIgnoresConflictsSkipsInvalidRows(inTransaction: Bool) throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Ruled.self)
+      try db.createTables(Person.self, Ruled.self)
       try Ruled(5).insert().run(db)
       let log = EventLog()
       log.listen(to: db, on: Ruled.self)

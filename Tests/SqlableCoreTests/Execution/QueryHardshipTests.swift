@@ -316,8 +316,7 @@ import Testing
 
   @Test func includedRowsMatchKeysByBytesAndStorageClass() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Entry<Parent>.self)
-      try db.createTable(Entry<Child>.self)
+      try db.createTables(Entry<Parent>.self, Entry<Child>.self)
       for (id, key) in [(1, "e\u{301}"), (2, "é"), (3, ""), (4, "a"), (5, "A "), (6, "1")] {
         try db.execute("INSERT INTO parent VALUES (\(id), \(key))")
         try db.execute("INSERT INTO child VALUES (\(id * 10), \(String(id)), \(key)), (\(id * 10 + 1), NULL, NULL)")

@@ -5,31 +5,31 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// A model that counts its live instances.
-private struct Counted: Sqlable {
-  final class Life: Sendable {
-    init() {
-      Counted.lives.withLock { lives in
-        lives.now += 1
-        lives.most = max(lives.most, lives.now)
+@Suite struct StreamingTests {
+  /// A model that counts its live instances.
+  private struct Counted: Sqlable {
+    final class Life: Sendable {
+      init() {
+        Counted.lives.withLock { lives in
+          lives.now += 1
+          lives.most = max(lives.most, lives.now)
+        }
       }
+
+      deinit { Counted.lives.withLock { $0.now -= 1 } }
     }
 
-    deinit { Counted.lives.withLock { $0.now -= 1 } }
+    static let lives = Mutex<(now: Int, most: Int)>((0, 0))
+    static let id = column("id", Int.self, PrimaryKey())
+    static let tableLayout = [id.column]
+    let number: Int
+    let life = Life()
+
+    init(id: Int) { number = id }
+    init(row: ReadRow) throws { number = try row.get(Counted.id) }
+    func write(to row: inout RowWriter) throws { row.set(Counted.id, number) }
   }
 
-  static let lives = Mutex<(now: Int, most: Int)>((0, 0))
-  static let id = column("id", Int.self, PrimaryKey())
-  static let tableLayout = [id.column]
-  let number: Int
-  let life = Life()
-
-  init(id: Int) { number = id }
-  init(row: ReadRow) throws { number = try row.get(Counted.id) }
-  func write(to row: inout RowWriter) throws { row.set(Counted.id, number) }
-}
-
-@Suite struct StreamingTests {
   private struct Broken: Error {}
 
   private func withPeople(_ body: (SqliteDatabase) throws -> Void) throws {

@@ -149,8 +149,7 @@ import Testing
 
   @Test func modelsOfJoinedRowsAreChecked() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Tag.self)
+      try db.createTables(Person.self, Tag.self)
       try Person(id: 1, name: "Ann").insert().run(db)
       try Tag(id: 1).insert().run(db)
       let error = expectMisuse { _ = try Person.join(Tag.self, on: Tag.memoId == Person.id).run(db) }

@@ -5,31 +5,22 @@ import Testing
 
 @testable import SqlableTestSupport
 
-private protocol Numbered: Sqlable {}
+private protocol Numbered: Sqlable { init() }
 extension Numbered {
   static var tableName: String { "t" }
   static var tableLayout: [Column] { [Column("a", .integer), Column("b", .integer)] }
+  init(row: ReadRow) throws { self.init() }
   func valueForColumn(_ column: Column) -> SqlValue? { nil }
 }
 
 private let a = Column("a", .integer)
 private let b = Column("b", .integer)
 
-private struct Distinct: Numbered { init(row: ReadRow) throws {} }
-extension Distinct { static let tableConstraints = [Unique(a, b), Unique(b)] }
-
-private struct Keyed: Numbered { init(row: ReadRow) throws {} }
-extension Keyed { static let tableConstraints = [PrimaryKeys(a, b)] }
-
-private struct Checked: Numbered { init(row: ReadRow) throws {} }
-extension Checked { static let tableConstraints = [Check("a < b")] }
-
-private struct Referring: Numbered { init(row: ReadRow) throws {} }
-extension Referring { static let tableConstraints = [ForeignKeys([a, b], to: Keyed.self, [a, b])] }
-
-private struct Mixed: Numbered { init(row: ReadRow) throws {} }
-extension Mixed { static let tableConstraints: [TableConstraint] = [Unique(a), Check("a < b")] }
-
+private struct Distinct: Numbered { static let tableConstraints = [Unique(a, b), Unique(b)] }
+private struct Keyed: Numbered { static let tableConstraints = [PrimaryKeys(a, b)] }
+private struct Checked: Numbered { static let tableConstraints = [Check("a < b")] }
+private struct Referring: Numbered { static let tableConstraints = [ForeignKeys([a, b], to: Keyed.self, [a, b])] }
+private struct Mixed: Numbered { static let tableConstraints: [TableConstraint] = [Unique(a), Check("a < b")] }
 private struct Coded: SqlCodable {
   var a: Int
   static let a = column("a", Int.self)
@@ -68,50 +59,17 @@ private struct Coded: SqlCodable {
     #expect((Mixed.self as any Sqlable.Type).tableIndexes.isEmpty)
   }
 
-  private struct Indices: Numbered {
-    static let tableIndices = [Index(a)]
-    init(row: ReadRow) throws {}
-  }
-  private struct IndexList: Numbered {
-    static let tableIndex = [Index(a)]
-    init(row: ReadRow) throws {}
-  }
-  private struct SingleIndex: Numbered {
-    static let tableIndex = Index(a)
-    init(row: ReadRow) throws {}
-  }
-  private struct ConstraintList: Numbered {
-    static let tableConstraint = [Check("a < b")]
-    init(row: ReadRow) throws {}
-  }
-  private struct SingleConstraint: Numbered {
-    static let tableConstraint = Unique(a, b)
-    init(row: ReadRow) throws {}
-  }
-  private struct Option: Numbered {
-    static let tableOption: [TableOption] = [.strict]
-    init(row: ReadRow) throws {}
-  }
-  private struct Fulltext: Numbered {
-    static let tableFulltext = FullTextIndex(a)
-    init(row: ReadRow) throws {}
-  }
-  private struct IndexAmongConstraints: Numbered {
-    static let tableConstraints = [Index(a, unique: true)]
-    init(row: ReadRow) throws {}
-  }
-  private struct ConstraintAmongIndexes: Numbered {
-    static let tableIndexes = [Unique(a)]
-    init(row: ReadRow) throws {}
-  }
-  private struct OneConstraint: Numbered {
-    static let tableConstraints = Unique(a, b)
-    init(row: ReadRow) throws {}
-  }
-  private struct OneIndex: Numbered {
-    static let tableIndexes = Index(a)
-    init(row: ReadRow) throws {}
-  }
+  private struct Indices: Numbered { static let tableIndices = [Index(a)] }
+  private struct IndexList: Numbered { static let tableIndex = [Index(a)] }
+  private struct SingleIndex: Numbered { static let tableIndex = Index(a) }
+  private struct ConstraintList: Numbered { static let tableConstraint = [Check("a < b")] }
+  private struct SingleConstraint: Numbered { static let tableConstraint = Unique(a, b) }
+  private struct Option: Numbered { static let tableOption: [TableOption] = [.strict] }
+  private struct Fulltext: Numbered { static let tableFulltext = FullTextIndex(a) }
+  private struct IndexAmongConstraints: Numbered { static let tableConstraints = [Index(a, unique: true)] }
+  private struct ConstraintAmongIndexes: Numbered { static let tableIndexes = [Unique(a)] }
+  private struct OneConstraint: Numbered { static let tableConstraints = Unique(a, b) }
+  private struct OneIndex: Numbered { static let tableIndexes = Index(a) }
 
   @Test func misnamedListsAreRefusedAtTheFirstUse() throws {
     func refusal(_ model: any Sqlable.Type) throws -> String? {

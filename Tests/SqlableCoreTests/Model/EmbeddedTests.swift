@@ -6,6 +6,60 @@ import Testing
 @testable import SqlableTestSupport
 
 @Suite struct EmbeddedTests {
+  private struct Domicile: SqlEmbedded, Equatable {
+    var street: String
+    var city: String?
+    var since: Date
+    var usesUnlistedField = false
+    static let street = field("street", String.self)
+    static let city = field("city", String?.self)
+    static let since = field("since", Date.self, as: .date(.iso8601))
+    static let unlisted = field("unlisted", Int.self)
+    static let fields = [street.column, city.column, since.column]
+
+    init(street: String, city: String?, since: Date) { (self.street, self.city, self.since) = (street, city, since) }
+
+    init(row: EmbeddedRow) throws {
+      since = try row.get(Domicile.since)
+      street = try row.get(Domicile.street)
+      city = try row.get(Domicile.city)
+    }
+
+    func write(to row: inout EmbeddedWriter) throws {
+      row.set(Domicile.street, street)
+      row.set(Domicile.city, city)
+      row.set(Domicile.since, since)
+      if usesUnlistedField { row.set(Domicile.unlisted, 1) }
+    }
+  }
+
+  private struct Household: Sqlable, Equatable {
+    let id: Int
+    var home: Domicile
+    var work: Domicile?
+    static let id = column("id", Int.self, PrimaryKey())
+    static let home = embedded("home", Domicile.self)
+    static let work = embedded("work", Domicile?.self)
+    static let tableLayout = [id.column] + home.columns + work.columns
+
+    init(id: Int, home: Domicile, work: Domicile?, usesUnlistedField: Bool = false) {
+      (self.id, self.home, self.work) = (id, home, work)
+      self.home.usesUnlistedField = usesUnlistedField
+    }
+
+    init(row: ReadRow) throws {
+      id = try row.get(Household.id)
+      home = try row.get(Household.home)
+      work = try row.get(Household.work)
+    }
+
+    func write(to row: inout RowWriter) throws {
+      row.set(Household.id, id)
+      row.set(Household.home, home)
+      row.set(Household.work, work)
+    }
+  }
+
   private let oslo = Domicile(street: "Karl Johans gate 1", city: "Oslo", since: Date(timeIntervalSince1970: 86_400))
   private let nowhere = Domicile(street: "", city: nil, since: Date(timeIntervalSince1970: 0))
 
@@ -131,59 +185,5 @@ import Testing
         _ = try Household.read().filter(Household.home[Domicile.unlisted] == 1).run(db)
       }
     }
-  }
-}
-
-private struct Domicile: SqlEmbedded, Equatable {
-  var street: String
-  var city: String?
-  var since: Date
-  var usesUnlistedField = false
-  static let street = field("street", String.self)
-  static let city = field("city", String?.self)
-  static let since = field("since", Date.self, as: .date(.iso8601))
-  static let unlisted = field("unlisted", Int.self)
-  static let fields = [street.column, city.column, since.column]
-
-  init(street: String, city: String?, since: Date) { (self.street, self.city, self.since) = (street, city, since) }
-
-  init(row: EmbeddedRow) throws {
-    since = try row.get(Domicile.since)
-    street = try row.get(Domicile.street)
-    city = try row.get(Domicile.city)
-  }
-
-  func write(to row: inout EmbeddedWriter) throws {
-    row.set(Domicile.street, street)
-    row.set(Domicile.city, city)
-    row.set(Domicile.since, since)
-    if usesUnlistedField { row.set(Domicile.unlisted, 1) }
-  }
-}
-
-private struct Household: Sqlable, Equatable {
-  let id: Int
-  var home: Domicile
-  var work: Domicile?
-  static let id = column("id", Int.self, PrimaryKey())
-  static let home = embedded("home", Domicile.self)
-  static let work = embedded("work", Domicile?.self)
-  static let tableLayout = [id.column] + home.columns + work.columns
-
-  init(id: Int, home: Domicile, work: Domicile?, usesUnlistedField: Bool = false) {
-    (self.id, self.home, self.work) = (id, home, work)
-    self.home.usesUnlistedField = usesUnlistedField
-  }
-
-  init(row: ReadRow) throws {
-    id = try row.get(Household.id)
-    home = try row.get(Household.home)
-    work = try row.get(Household.work)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Household.id, id)
-    row.set(Household.home, home)
-    row.set(Household.work, work)
   }
 }

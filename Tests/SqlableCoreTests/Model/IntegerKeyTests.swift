@@ -45,8 +45,7 @@ import Testing
 
   @Test func anOptionalKeyPropertyWorksAsAnIntInStatements() throws {
     try withDatabase { db in
-      try db.createTable(Product.self)
-      try db.createTable(Order.self)
+      try db.createTables(Product.self, Order.self)
       #expect(Product(name: "a").insert().sql.hasPrefix(#"INSERT INTO "product" ("name", "stock") VALUES"#))
       let ids = try Product.insert(["a", "b", "c"].map { Product(name: $0) }).run(db)
       #expect(ids == [1, 2, 3])

@@ -4,57 +4,39 @@ import Testing
 
 @testable import SqlableTestSupport
 
-private protocol Unwritten: Sqlable {}
+private protocol Unwritten: Sqlable { init() }
 extension Unwritten {
+  init(row: ReadRow) throws { self.init() }
   func valueForColumn(_ column: Column) -> SqlValue? { nil }
 }
 
 private struct HTTPServer: Unwritten {
   static let tableLayout = [Column("id", .integer)]
-  init(row: ReadRow) throws {}
-}
-
-/// A model that takes its declaration from its parameter.
-private struct Declared<Declaration: Declaring>: Unwritten {
-  static var tableName: String { Declaration.name }
-  static var tableLayout: [Column] { Declaration.columns }
-  static var tableConstraints: [TableConstraint] { Declaration.constraints }
-  static var tableIndexes: [Index] { Declaration.indexes }
-  static var tableOptions: [TableOption] { Declaration.options }
-  init() {}
-  init(row: ReadRow) throws {}
 }
 
 @Suite struct ModelDeclarationTests {
   private struct Bicycle2Shop: Unwritten {
     static let tableLayout = [Column("id", .integer)]
-    init(row: ReadRow) throws {}
     struct InnerThing: Unwritten {
       static let tableLayout = [Column("id", .integer)]
-      init(row: ReadRow) throws {}
     }
   }
   private struct Shelf<Content>: Unwritten {
     static var tableLayout: [Column] { [Column("id", .integer)] }
-    init(row: ReadRow) throws {}
     struct BookEnd: Unwritten {
       static var tableLayout: [Column] { [Column("id", .integer)] }
-      init(row: ReadRow) throws {}
     }
   }
   private struct URLOfX: Unwritten {
     static let tableLayout = [Column("id", .integer)]
-    init(row: ReadRow) throws {}
   }
   private struct Größe: Unwritten {
     static let tableLayout = [Column("id", .integer)]
-    init(row: ReadRow) throws {}
   }
 
   @Test func tablesAreNamedAfterTheirTypes() {
     struct InsideFunction: Unwritten {
       static let tableLayout = [Column("id", .integer)]
-      init(row: ReadRow) throws {}
     }
     #expect(HTTPServer.tableName == "http_server")
     #expect(Bicycle2Shop.tableName == "bicycle2_shop")
@@ -71,9 +53,9 @@ private struct Declared<Declaration: Declaring>: Unwritten {
   ) throws {
     try withDatabase { db in
       let attempts: [() throws -> Void] = [
-        { try db.createTable(Declared<D>.self) }, { _ = try Declared<D>.read().run(db) },
-        { try Declared<D>().insert().run(db) }, { _ = try Declared<D>.byId(1).run(db) },
-        { _ = try db.query("SELECT 1", as: Declared<D>.self) },
+        { try db.createTable(Entry<D>.self) }, { _ = try Entry<D>.read().run(db) },
+        { try Entry<D>().insert().run(db) }, { _ = try Entry<D>.byId(1).run(db) },
+        { _ = try db.query("SELECT 1", as: Entry<D>.self) },
       ]
       for attempt in attempts {
         let error = expectMisuse(sourceLocation: sourceLocation, attempt)
@@ -122,9 +104,9 @@ private struct Declared<Declaration: Declaring>: Unwritten {
   }
 
   @Test func anErrorForAContradictionNamesTheModelAndTheColumn() {
-    let error = expectMisuse { _ = try Declared<TwoOfOneName>.read().run(.inMemory()) }
+    let error = expectMisuse { _ = try Entry<TwoOfOneName>.read().run(.inMemory()) }
     #expect(
-      error?.message == "the model Declared<TwoOfOneName> of table declared has two columns named a")
+      error?.message == "the model Entry<TwoOfOneName> of table declared has two columns named a")
     #expect(error?.column == "a")
   }
 
@@ -133,7 +115,7 @@ private struct Declared<Declaration: Declaring>: Unwritten {
     try expectContradiction(ToHalfAKey.self, "has a foreign key on id to chairs.row, which is neither")
     try expectContradiction(
       ToTooMany.self, "has a foreign key on id that can't reference 2 columns of chairs: row, number")
-    try expectContradiction(ToAnotherModelsColumn.self, "to chairs.name, but the model Declared<Chairs>")
+    try expectContradiction(ToAnotherModelsColumn.self, "to chairs.name, but the model Entry<Chairs>")
     try expectContradiction(ToKeyless.self, "has a foreign key on id to table keyless, which has no primary key")
     try expectContradiction(FromAnother.self, "has a foreign key on column other, which is not in its layout")
     try expectContradiction(ToItselfWrongly.self, "has a foreign key on id to declared.name, which is neither")
@@ -142,8 +124,8 @@ private struct Declared<Declaration: Declaring>: Unwritten {
 
   @Test func foreignKeysMayReferToKeysAndUniqueColumns() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTables(Declared<Chairs>.self, Declared<Sound>.self)
-      #expect(try Declared<Sound>.count().run(db) == 0)
+      try db.createTables(Entry<Chairs>.self, Entry<Sound>.self)
+      #expect(try Entry<Sound>.count().run(db) == 0)
     }
   }
 
@@ -157,19 +139,16 @@ private struct Declared<Declaration: Declaring>: Unwritten {
           Column("next", .integer, ForeignKey<Ring<[Number]?>>(column: Column("id", .integer))),
         ]
       }
-      init(row: ReadRow) throws {}
     }
     struct Left: Unwritten {
       static let id = Column("id", .integer, PrimaryKey())
       static let tableLayout = [id, Column("right", .integer, ForeignKey<Right>(column: Right.code))]
-      init(row: ReadRow) throws {}
     }
     struct Right: Unwritten {
       static let id = Column("id", .integer, PrimaryKey())
       static let code = Column("code", .integer, Unique())
       static let tableLayout = [id, code, Column("left", .integer, ForeignKey<Left>())]
       static let tableIndexes = [Index(code)]
-      init(row: ReadRow) throws {}
     }
     onThreads(8) { number in
       let error = sqlError {
@@ -203,20 +182,11 @@ private struct Declared<Declaration: Declaring>: Unwritten {
   }
 }
 
-private protocol Declaring: Sendable {
-  static var name: String { get }
-  static var columns: [Column] { get }
-  static var constraints: [TableConstraint] { get }
-  static var indexes: [Index] { get }
-  static var options: [TableOption] { get }
-}
-
+/// A declaration in which only the contradiction is stated.
+private protocol Declaring: TableDeclaration {}
 extension Declaring {
   static var name: String { "declared" }
   static var columns: [Column] { [Column("id", .integer), Column("name", .text)] }
-  static var constraints: [TableConstraint] { [] }
-  static var indexes: [Index] { [] }
-  static var options: [TableOption] { [] }
 }
 
 private enum NoColumns: Declaring { static var columns: [Column] { [] } }
@@ -317,11 +287,11 @@ private enum Chairs: Declaring {
 }
 private enum Keyless: Declaring { static var name: String { "keyless" } }
 
-private typealias ToChairs = ForeignKey<Declared<Chairs>>
+private typealias ToChairs = ForeignKey<Entry<Chairs>>
 private func chairs(
   _ columns: [Column], _ referred: @escaping @Sendable @autoclosure () -> [any ColumnConvertible]
 ) -> [TableConstraint] {
-  [ForeignKeys(columns, to: Declared<Chairs>.self, referred())]
+  [ForeignKeys(columns, to: Entry<Chairs>.self, referred())]
 }
 
 private enum ToNothingUnique: Declaring {
@@ -335,7 +305,7 @@ private enum ToAnotherModelsColumn: Declaring {
   static var columns: [Column] { [Column("id", .integer, ToChairs(column: Column("name", .text)))] }
 }
 private enum ToKeyless: Declaring {
-  static var columns: [Column] { [Column("id", .integer, ForeignKey<Declared<Keyless>>())] }
+  static var columns: [Column] { [Column("id", .integer, ForeignKey<Entry<Keyless>>())] }
 }
 private enum FromAnother: Declaring {
   static var constraints: [TableConstraint] { chairs([Column("other", .text)], [Chairs.code]) }
@@ -343,7 +313,7 @@ private enum FromAnother: Declaring {
 private enum ToItselfWrongly: Declaring {
   static var columns: [Column] {
     [
-      Column("id", .integer, ForeignKey<Declared<ToItselfWrongly>>(column: Column("name", .text))),
+      Column("id", .integer, ForeignKey<Entry<ToItselfWrongly>>(column: Column("name", .text))),
       Column("name", .text),
     ]
   }
@@ -360,7 +330,7 @@ private enum Sound: Declaring {
   static var columns: [Column] {
     [
       a, b, own, Column("code", .text, ToChairs(column: Chairs.code)),
-      Column("up", .integer, ForeignKey<Declared<Sound>>()),
+      Column("up", .integer, ForeignKey<Entry<Sound>>()),
     ]
   }
   static var constraints: [TableConstraint] {

@@ -183,8 +183,7 @@ import Testing
 
   @Test func anObserverOnTheQueueMayUseTheParentWhileChildrenWrite() throws {
     try withDatabase { root in
-      try root.createTable(Observed.Note.self)
-      try root.createTable(Observed.Slot.self)
+      try root.createTables(Observed.Note.self, Observed.Slot.self)
       root.observe(.insert, on: Observed.Note.self) { id in try root.execute("INSERT INTO slot (id) VALUES (\(id))") }
       let failures = EventLog()
       root.didFail = { failures.add("\($0)") }

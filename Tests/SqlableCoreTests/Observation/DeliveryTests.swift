@@ -9,8 +9,7 @@ import Testing
 @Suite struct DeliveryTests {
   @Test(.needsPreupdateHook) func observersFilterByChangeTableAndRow() throws {
     try withDatabase { db in
-      try db.createTable(Observed.Note.self)
-      try db.createTable(Observed.Country.self)
+      try db.createTables(Observed.Note.self, Observed.Country.self)
       let log = EventLog()
       log.listen(to: db, on: Observed.Note.self, as: "any: ")
       log.listen(to: db, .insert, on: Observed.Note.self, as: "inserts: ")
@@ -38,8 +37,7 @@ import Testing
     try withDatabase { db in
       let log = EventLog()
       log.listenToAll(of: db)
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try db.execute("CREATE TABLE plain (a, b)")
       try db.execute("ALTER TABLE plain ADD COLUMN c")
       #expect(log.take() == [])

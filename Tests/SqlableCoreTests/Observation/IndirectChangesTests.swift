@@ -8,9 +8,7 @@ import Testing
 @Suite struct IndirectChangesTests {
   private func withTables(_ body: (SqliteDatabase, EventLog) throws -> Void) throws {
     try withDatabase { db in
-      try db.createTable(Observed.Note.self)
-      try db.createTable(Observed.Country.self)
-      try db.createTable(Observed.Seat.self)
+      try db.createTables(Observed.Note.self, Observed.Country.self, Observed.Seat.self)
       try db.execute("INSERT INTO note VALUES (1, 'a'), (2, 'b'), (3, 'c')")
       try db.execute("INSERT INTO country VALUES ('de', 'Germany'), ('fr', 'France')")
       try db.execute("INSERT INTO seat VALUES ('Ada', 1, 'x'), ('Bob', 2, 'x')")
@@ -42,8 +40,7 @@ import Testing
 
   @Test(.needsPreupdateHook) func insertStatementsReportReplacedAndUpdatedRows() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Bicycle.insert([Bicycle(name: "a", color: "red"), Bicycle(name: "b", color: "red")]).run(db)
       let log = EventLog()
       log.listen(to: db, on: Bicycle.self)
@@ -219,8 +216,7 @@ import Testing
   func dropReportsReferringRowsButNotDroppedOnes(_ action: String) throws {
     try withDatabase { db in
       let log = EventLog()
-      try db.createTable(Observed.Note.self)
-      try db.createTable(Observed.Slot.self)
+      try db.createTables(Observed.Note.self, Observed.Slot.self)
       log.listen(to: db, on: Observed.Note.self)
       log.listen(to: db, on: Observed.Slot.self)
       log.listen(to: db, on: Observed.Country.self)

@@ -58,9 +58,7 @@ import Testing
 
   @Test(.needsPreupdateHook) func keysOfTablesWithoutRowidAreReported() throws {
     try withDatabase { db in
-      try db.createTable(Observed.Seat.self)
-      try db.createTable(Observed.Slot.self)
-      try db.createTable(Observed.Tag.self)
+      try db.createTables(Observed.Seat.self, Observed.Slot.self, Observed.Tag.self)
       let log = EventLog()
       log.listen(to: db, on: Observed.Seat.self)
       log.listen(to: db, on: Observed.Slot.self)
@@ -99,9 +97,7 @@ import Testing
 
   @Test(.needsPreupdateHook) func tablesWithoutRowidReportIntegerKeysAsIds() throws {
     try withDatabase { db in
-      try db.createTable(Observed.Seat.self)
-      try db.createTable(Observed.Slot.self)
-      try db.createTable(Observed.Tag.self)
+      try db.createTables(Observed.Seat.self, Observed.Slot.self, Observed.Tag.self)
       let log = EventLog()
       log.listenToAll(of: db)
       let write: SQL =
@@ -131,8 +127,7 @@ import Testing
 
   @Test(.needsPreupdateHook) func rowChangeHasOldAndNewIdsAndKeys() throws {
     try withDatabase { db in
-      try db.createTable(Observed.Slot.self)
-      try db.createTable(Observed.Country.self)
+      try db.createTables(Observed.Slot.self, Observed.Country.self)
       let log = EventLog()
       for change in Change.allCases {
         db.observe(change, on: Observed.Slot.self) { (row: RowChange) in

@@ -10,8 +10,7 @@ import Testing
 
   private func withTables(_ body: (SqliteDatabase, EventLog) throws -> Void) throws {
     try withDatabase { db in
-      try db.createTable(Observed.Note.self)
-      try db.createTable(Observed.Slot.self)
+      try db.createTables(Observed.Note.self, Observed.Slot.self)
       let log = EventLog()
       db.didFail = { error in log.add("failed: \((error as? SqlError).map { "\($0.kind)" } ?? "\(error)")") }
       try body(db, log)

@@ -121,8 +121,7 @@ import Testing
 
   @Test func failedBatchReportsNoRows() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       let log = EventLog()
       log.listen(to: db, on: Bicycle.self)
       var bikes = (1...1_000).map { Bicycle(name: "bike \($0)", color: "red") }

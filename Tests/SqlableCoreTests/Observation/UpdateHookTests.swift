@@ -8,9 +8,7 @@ import Testing
 @Suite struct UpdateHookTests {
   private func withTables(_ body: (SqliteDatabase, EventLog) throws -> Void) throws {
     try withDatabase(Configuration(usesPreupdateHook: false)) { db in
-      try db.createTable(Observed.Note.self)
-      try db.createTable(Observed.Country.self)
-      try db.createTable(Observed.Seat.self)
+      try db.createTables(Observed.Note.self, Observed.Country.self, Observed.Seat.self)
       try db.execute("INSERT INTO note VALUES (1, 'a'), (2, 'b'), (3, 'c')")
       let log = EventLog()
       log.listen(to: db, on: Observed.Note.self)

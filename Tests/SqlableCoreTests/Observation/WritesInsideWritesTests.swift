@@ -4,60 +4,34 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// A struct whose `write(to:)` uses the handle.
-private struct Busy: Sqlable {
-  static let tableName = "note"
-  static let id = Column("id", .integer, PrimaryKey())
-  static let text = Column("text", .nullable(.text), Unique())
-  static let tableLayout = [id, text]
-
-  let key: Int
-  var value: String?
-  var action: @Sendable () throws -> Void
-
-  init(_ key: Int, _ value: String? = nil, action: @escaping @Sendable () throws -> Void = {}) {
-    (self.key, self.value, self.action) = (key, value, action)
-  }
-
-  func valueForColumn(_ column: Column) -> SqlValue? {
-    switch column {
-    case Busy.id: return key
-    case Busy.text: return value
-    case _: return nil
-    }
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Busy.id, key)
-    try action()
-    row.set(Busy.text, value)
-  }
-
-  init(row: ReadRow) throws { self.init(try row.get(Busy.id), try row.get(Busy.text)) }
-}
-
 @Suite struct WritesInsideWritesTests {
-  private func withNotes(_ body: (SqliteDatabase, EventLog) throws -> Void) throws {
+  private func withPeople(_ body: (SqliteDatabase, EventLog) throws -> Void) throws {
     try withDatabase { db in
-      try db.createTable(Observed.Note.self)
-      try db.execute("INSERT INTO note (id, text) VALUES (1, 'taken')")
+      try db.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
+      try db.execute("INSERT INTO person VALUES (1, 'taken')")
       try body(db, EventLog())
     }
   }
 
+  /// A person whose `write(to:)` uses the handle.
+  private func person(
+    _ id: Int, _ name: String? = nil, _ whileWritten: @escaping @Sendable () throws -> Void = {}
+  ) -> HookedPerson {
+    HookedPerson(id: id, name: name ?? "\(id)") { _ in try whileWritten() }
+  }
+
   private func ids(_ db: SqliteDatabase) throws -> [Int] {
-    try db.query("SELECT id FROM note ORDER BY id", as: Int.self)
+    try db.query("SELECT id FROM person ORDER BY id", as: Int.self)
   }
 
   @Test func nestedWritesOfAFailedStatementAreReported() throws {
-    try withNotes { db, log in
-      log.listen(to: db, on: Observed.Note.self)
+    try withPeople { db, log in
+      log.listen(to: db, on: Person.self)
       for transaction in [true, false] {
-        for (number, statement) in [
-          { Busy(9, "taken", action: $0).insert() }, { Busy(9, "taken", action: $0).save() },
-        ].enumerated() as EnumeratedSequence<[(@escaping @Sendable () throws -> Void) -> Statement<Busy, Int>]> {
-          let id = 50 + number + (transaction ? 0 : 10)
-          let failing = statement { try db.execute("INSERT INTO note (id) VALUES (\(id))") }
+        for isSave in [false, true] {
+          let id = 50 + (isSave ? 1 : 0) + (transaction ? 0 : 10)
+          let row = person(9, "taken") { try db.execute("INSERT INTO person (id) VALUES (\(id))") }
+          let failing = isSave ? row.save() : row.insert()
           if transaction {
             try db.transaction { db in
               expectError(.constraint(.unique)) { try failing.run(db) }
@@ -66,29 +40,29 @@ private struct Busy: Sqlable {
           } else {
             expectError(.constraint(.unique)) { try failing.run(db) }
           }
-          #expect(log.take() == ["insert note \(id)"])
+          #expect(log.take() == ["insert person \(id)"])
         }
       }
       #expect(try ids(db) == [1, 50, 51, 60, 61])
       try db.transaction { db in
-        let update = Busy(50, "taken") { try db.execute("DELETE FROM note WHERE id = 51") }.update()
+        let update = person(50, "taken") { try db.execute("DELETE FROM person WHERE id = 51") }.update()
         expectError(.constraint(.unique)) { try update.run(db) }
-        let unfit = Busy(70) {
-          try db.execute("DELETE FROM note WHERE id = 60")
+        let unfit = person(70) {
+          try db.execute("DELETE FROM person WHERE id = 60")
           throw CancellationError()
         }
         #expect(throws: CancellationError.self) { try unfit.insert().run(db) }
       }
-      #expect(log.take() == ["delete note 51", "delete note 60"])
+      #expect(log.take() == ["delete person 51", "delete person 60"])
       #expect(try ids(db) == [1, 50, 61])
     }
   }
 
   @Test func failedBatchUndoesNestedWrites() throws {
-    try withNotes { db, log in
-      log.listen(to: db, on: Observed.Note.self)
-      let batch = Busy.insert([
-        Busy(2), Busy(3) { try db.execute("INSERT INTO note (id) VALUES (50)") }, Busy(4, "taken"),
+    try withPeople { db, log in
+      log.listen(to: db, on: Person.self)
+      let batch = HookedPerson.insert([
+        person(2), person(3) { try db.execute("INSERT INTO person (id) VALUES (50)") }, person(4, "taken"),
       ])
       expectError(.constraint(.unique)) { try batch.run(db) }
       try db.transaction { db in
@@ -102,30 +76,30 @@ private struct Busy: Sqlable {
   // MARK: Observers that are added later
 
   @Test func observerAddedWhileARowIsWrittenGetsThatRow() throws {
-    try withNotes { db, log in
-      try Busy(2) { log.listen(to: db, on: Observed.Note.self) }.insert().run(db)
-      #expect(log.take() == ["insert note 2"])
+    try withPeople { db, log in
+      try person(2) { log.listen(to: db, on: Person.self) }.insert().run(db)
+      #expect(log.take() == ["insert person 2"])
     }
-    try withNotes { db, log in
-      try Busy(2) {
-        log.listen(to: db, on: Observed.Note.self)
-        try db.execute("INSERT INTO note (id) VALUES (50)")
+    try withPeople { db, log in
+      try person(2) {
+        log.listen(to: db, on: Person.self)
+        try db.execute("INSERT INTO person (id) VALUES (50)")
       }.insert().run(db)
-      #expect(log.take() == ["insert note 50", "insert note 2"])
+      #expect(log.take() == ["insert person 50", "insert person 2"])
     }
-    try withNotes { db, log in
+    try withPeople { db, log in
       let token = Mutex<ObserverToken?>(nil)
-      try Busy(1, "free") { token.withLock { $0 = log.listen(to: db, on: Observed.Note.self) } }.update().run(db)
-      #expect(log.take() == ["update note 1"])
-      try Busy(2) { token.withLock { $0.map(db.removeObserver) } }.insert().run(db)
+      try person(1, "free") { token.withLock { $0 = log.listen(to: db, on: Person.self) } }.update().run(db)
+      #expect(log.take() == ["update person 1"])
+      try person(2) { token.withLock { $0.map(db.removeObserver) } }.insert().run(db)
       #expect(log.take() == [])
     }
   }
 
   @Test func observerAddedDuringABatchGetsLaterRows() throws {
-    try withNotes { db, log in
-      try Busy.insert([Busy(2), Busy(3) { log.listen(to: db, on: Observed.Note.self) }, Busy(4)]).run(db)
-      #expect(log.take() == ["insert note 3", "insert note 4"])
+    try withPeople { db, log in
+      try HookedPerson.insert([person(2), person(3) { log.listen(to: db, on: Person.self) }, person(4)]).run(db)
+      #expect(log.take() == ["insert person 3", "insert person 4"])
     }
   }
 }

@@ -129,26 +129,16 @@ extension Select: AnySelect {}
   }
 
   @Test func modelsWithComputedColumnsAreRead() throws {
-    try withCompany { db in
+    // The columns of `Stored` are new objects at each access; the address of one may be reused for another.
+    typealias Row = Stored<String, TextForm>
+    try withDatabase { db in
+      try db.createTable(Row.self)
+      try Row.insert([Row("Anna"), Row("Bo"), Row("Cid")]).run(db)
       for _ in 1...3 {
-        let rows = try Restless.select(Restless.name).filter(Restless.id > 1).orderBy(Restless.id).run(db)
+        let rows = try Row.select(Row.value).filter(Row.id > 1).orderBy(Row.id).run(db)
         #expect(rows.map(\.values) == [[.text("Bo")], [.text("Cid")]])
-        #expect(try Restless.read().filter(Restless.name == "Bo").run(db).map(\.id) == [2])
+        #expect(try Row.read().filter(Row.value == "Bo").run(db).map(\.id) == [2])
       }
     }
-  }
-}
-
-/// A model whose columns are new objects at each access; the address of one may be reused for another.
-private struct Restless: Sqlable {
-  static var tableName: String { "person" }
-  static var id: Column { Column("id", .integer, PrimaryKey()) }
-  static var name: Column { Column("name", .text) }
-  static var tableLayout: [Column] { [id, name] }
-  let id: Int
-
-  init(row: ReadRow) throws {
-    id = try row.get(Restless.id)
-    row.skip(Restless.name)
   }
 }

@@ -69,8 +69,7 @@ import Testing
 
   @Test func anErrorNamesTheTableOfTheColumn() throws {
     try withStay { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       let joined = Person.join(Stay.self, on: Stay.id == Person.id.typed(as: Int.self))
       for (condition, column) in [
         (Stay.real == Stay.milliseconds, "milliseconds"), (Stay.id.expression == "x", "id"),

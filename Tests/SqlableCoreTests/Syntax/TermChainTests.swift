@@ -61,8 +61,7 @@ import Testing
   @Test(arguments: [16, 17, 100, 101, 10_001])
   func sqliteCompilesAConditionOfManyTerms(_ count: Int) throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Bicycle(id: -1, name: "a", color: "red").insert().run(db)
       let all = conditions(count)
       let condition = all.dropFirst().reduce(all[0]) { $0 && $1 }

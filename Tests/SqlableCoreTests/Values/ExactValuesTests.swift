@@ -227,8 +227,7 @@ import Testing
   /// The texts are rows of a full-text table, and constants in the SQL of a function.
   @Test func textsComeBackFromFullTextAndFromLiterals() throws {
     try withDatabase { db throws in
-      try db.createTable(Memo.self)
-      try db.createTable(Stay.self)
+      try db.createTables(Memo.self, Stay.self)
       for (index, text) in Self.texts(200).enumerated() {
         try Memo(index + 1, text, text).insert().run(db)
         let memo = try Memo.byId(index + 1).run(db)

@@ -6,39 +6,39 @@ import Testing
 
 @testable import SqlableTestSupport
 
-private struct Event: Sqlable {
-  var id: Int
-  var at: Date
-  static let id = column("id", Int.self, PrimaryKey())
-  static let at = column("at", Date.self, as: .date(.iso8601))
-  static let tableLayout = [id.column, at.column]
-
-  init(row: ReadRow) throws { (id, at) = (try row.get(Event.id), try row.get(Event.at)) }
-  func write(to row: inout RowWriter) throws {
-    row.set(Event.id, id)
-    row.set(Event.at, at)
-  }
-}
-
-/// The same table, whose texts without a zone are in UTC.
-private struct UTCEvent: Sqlable, Equatable {
-  var id: Int
-  var at: Date?
-  static let tableName = "event"
-  static let id = column("id", Int.self, PrimaryKey())
-  static let at = column("at", Date?.self, as: .date(.iso8601AssumingUTC))
-  static let tableLayout = [id.column, at.column]
-
-  init(id: Int, at: Date?) { (self.id, self.at) = (id, at) }
-  init(row: ReadRow) throws { (id, at) = (try row.get(UTCEvent.id), try row.get(UTCEvent.at)) }
-  func write(to row: inout RowWriter) throws {
-    row.set(UTCEvent.id, id)
-    row.set(UTCEvent.at, at)
-  }
-}
-
 /// Dates in ISO 8601 that other programs wrote.
 @Suite struct ForeignDateTests {
+  /// The same table, whose texts without a zone are in UTC.
+  private struct UTCEvent: Sqlable, Equatable {
+    var id: Int
+    var at: Date?
+    static let tableName = "event"
+    static let id = column("id", Int.self, PrimaryKey())
+    static let at = column("at", Date?.self, as: .date(.iso8601AssumingUTC))
+    static let tableLayout = [id.column, at.column]
+
+    init(id: Int, at: Date?) { (self.id, self.at) = (id, at) }
+    init(row: ReadRow) throws { (id, at) = (try row.get(UTCEvent.id), try row.get(UTCEvent.at)) }
+    func write(to row: inout RowWriter) throws {
+      row.set(UTCEvent.id, id)
+      row.set(UTCEvent.at, at)
+    }
+  }
+
+  private struct Event: Sqlable {
+    var id: Int
+    var at: Date
+    static let id = column("id", Int.self, PrimaryKey())
+    static let at = column("at", Date.self, as: .date(.iso8601))
+    static let tableLayout = [id.column, at.column]
+
+    init(row: ReadRow) throws { (id, at) = (try row.get(Event.id), try row.get(Event.at)) }
+    func write(to row: inout RowWriter) throws {
+      row.set(Event.id, id)
+      row.set(Event.at, at)
+    }
+  }
+
   /// 2013-01-01 06:00 UTC
   private static let six = 1_357_020_000.0
   private static let midnight = 1_356_998_400.0

@@ -6,6 +6,32 @@ import Testing
 
 /// Values whose storage class differs from the column's type, as other programs write them.
 @Suite struct HeldValueTests {
+  private struct ForeignRow: Sqlable {
+    let id: Int
+    var number: HeldValue?
+    var note: HeldValue?
+    var price: HeldValue?
+
+    static let tableName = "foreign_row"
+    static let id = column("id", Int.self, PrimaryKey())
+    static let number = column("number", HeldValue?.self, as: .integer)
+    static let note = column("note", HeldValue?.self, as: .text)
+    static let price = column("price", HeldValue?.self, as: .real)
+    static let tableLayout = [id.column, number.column, note.column, price.column]
+
+    init(row: ReadRow) throws {
+      (id, number) = (try row.get(ForeignRow.id), try row.get(ForeignRow.number))
+      (note, price) = (try row.get(ForeignRow.note), try row.get(ForeignRow.price))
+    }
+
+    func write(to row: inout RowWriter) throws {
+      row.set(ForeignRow.id, id)
+      row.set(ForeignRow.number, number)
+      row.set(ForeignRow.note, note)
+      row.set(ForeignRow.price, price)
+    }
+  }
+
   @Test func aRowIsWrittenBackUnchanged() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE foreign_row (id INTEGER PRIMARY KEY, number INTEGER, note TEXT, price REAL)")
@@ -42,32 +68,6 @@ import Testing
       let error = sqlError { try row.update().run(db) }
       guard case .encoding = error?.kind else { throw try #require(error) }
     }
-  }
-}
-
-private struct ForeignRow: Sqlable {
-  let id: Int
-  var number: HeldValue?
-  var note: HeldValue?
-  var price: HeldValue?
-
-  static let tableName = "foreign_row"
-  static let id = column("id", Int.self, PrimaryKey())
-  static let number = column("number", HeldValue?.self, as: .integer)
-  static let note = column("note", HeldValue?.self, as: .text)
-  static let price = column("price", HeldValue?.self, as: .real)
-  static let tableLayout = [id.column, number.column, note.column, price.column]
-
-  init(row: ReadRow) throws {
-    (id, number) = (try row.get(ForeignRow.id), try row.get(ForeignRow.number))
-    (note, price) = (try row.get(ForeignRow.note), try row.get(ForeignRow.price))
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(ForeignRow.id, id)
-    row.set(ForeignRow.number, number)
-    row.set(ForeignRow.note, note)
-    row.set(ForeignRow.price, price)
   }
 }
 

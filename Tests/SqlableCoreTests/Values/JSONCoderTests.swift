@@ -42,38 +42,38 @@ private struct Plain: Codable, Hashable, SqlJSON {
   var at: Date
 }
 
-private struct Tour: Codable, Equatable, SqlCodable {
-  struct Plan: Codable, Equatable, SqlEmbedded {
-    var leg: Leg
-    static let leg = field("leg", Leg.self)
-    static let fields = [leg.column]
-
-    init(leg: Leg) { self.leg = leg }
-    init(row: EmbeddedRow) throws { leg = try row.get(Plan.leg) }
-    func write(to row: inout EmbeddedWriter) throws { row.set(Plan.leg, leg) }
-  }
-
-  var id: Int
-  var legs: [Leg]
-  var byDay: [String: Leg]
-  var distinct: Set<Leg>
-  var last: Leg?
-  var bytes: Leg
-  var plan: Plan
-
-  static let id = column("id", Int.self, PrimaryKey())
-  static let legs = column("legs", [Leg].self)
-  static let byDay = column("by_day", [String: Leg].self)
-  static let distinct = column("distinct", Set<Leg>.self)
-  static let last = column("last", Leg?.self)
-  static let bytes = column("bytes", Leg.self, as: .blob)
-  static let plan = embedded("plan", Plan.self)
-  static let tableLayout =
-    [id.column, legs.column, byDay.column, distinct.column, last.column, bytes.column] + plan.columns
-}
-
 /// `SqlJSON` types that configure Foundation's coders.
 @Suite struct JSONCoderTests {
+  private struct Tour: Codable, Equatable, SqlCodable {
+    struct Plan: Codable, Equatable, SqlEmbedded {
+      var leg: Leg
+      static let leg = field("leg", Leg.self)
+      static let fields = [leg.column]
+
+      init(leg: Leg) { self.leg = leg }
+      init(row: EmbeddedRow) throws { leg = try row.get(Plan.leg) }
+      func write(to row: inout EmbeddedWriter) throws { row.set(Plan.leg, leg) }
+    }
+
+    var id: Int
+    var legs: [Leg]
+    var byDay: [String: Leg]
+    var distinct: Set<Leg>
+    var last: Leg?
+    var bytes: Leg
+    var plan: Plan
+
+    static let id = column("id", Int.self, PrimaryKey())
+    static let legs = column("legs", [Leg].self)
+    static let byDay = column("by_day", [String: Leg].self)
+    static let distinct = column("distinct", Set<Leg>.self)
+    static let last = column("last", Leg?.self)
+    static let bytes = column("bytes", Leg.self, as: .blob)
+    static let plan = embedded("plan", Plan.self)
+    static let tableLayout =
+      [id.column, legs.column, byDay.column, distinct.column, last.column, bytes.column] + plan.columns
+  }
+
   private let six = Date(timeIntervalSince1970: 1_357_020_000.25)
   private var leg: Leg { Leg(start: six) }
   private let text = #"{"link":"a\/b","start":1357020000250}"#

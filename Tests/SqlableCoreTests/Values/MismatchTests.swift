@@ -59,8 +59,7 @@ import Testing
 
   @Test func writeErrorsDoNotQuoteTheValue() throws {
     try withDatabase { db in
-      try db.createTable(Bicycle.self)
-      try db.createTable(Person.self)
+      try db.createTables(Bicycle.self, Person.self)
       try Bicycle(id: 1, name: Self.marker, color: Self.marker).insert().run(db)
       let attempts: [() throws -> Void] = [
         { try Bicycle(name: Self.marker, color: Self.marker).insert().run(db) },

@@ -107,8 +107,7 @@ import Testing
   /// The test gives every document's body to every other kind, with and without `returning`.
   @Test func aDocumentRelabelledAsAReadChangesNothing() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Bicycle.insert((1...5).map { Bicycle(name: "b\($0)", color: "red") }).run(db)
       let before = try Bicycle.read().run(db)
       let kinds = ["read", "first", "count", "exists", "insert", "save", "update", "delete"]
@@ -136,8 +135,7 @@ import Testing
 
   @Test(.needs(35, "RETURNING")) func aChangeThatReturnsRowsDecodesAsReturningStatement() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try bike.insert().run(db)
       let change = Bicycle.delete(Bicycle.color == "red").returning()
       expectInvalidStatement { _ = try JSONEncoder().encode(change) }
@@ -203,8 +201,7 @@ import Testing
 
   @Test func anUpsertOfColumnsAndAssignmentsSetsBoth() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Bicycle(id: 3, name: "Norco", color: "red").insert().run(db)
       let insert = Bicycle(id: 3, name: "Kona", color: "blue").insert()
       let text = String(decoding: try insert.onConflict(Bicycle.id, update: Bicycle.name).json(), as: UTF8.self)

@@ -12,8 +12,7 @@ import Testing
 @Suite struct DecodedQueryTests {
   private func withAccounts(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
-      try db.createTable(Account.self)
-      try db.createTable(Payment.self)
+      try db.createTables(Account.self, Payment.self)
       try Account.insert([
         Account(id: 1, tenant: 1, name: "Anna", color: "red", owed: 1, note: nil),
         Account(id: 2, tenant: 1, name: "Bo", color: nil, owed: 2, note: nil),

@@ -25,8 +25,7 @@ import Testing
 
   @Test func anErasedStatementRunsAsItsOriginal() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       let bikes = [Bicycle(name: "Norco", color: "red"), Bicycle(name: "Trek", color: "blue")]
       #expect(try AnyStatement(Bicycle.insert(bikes)).run(db) == .ids([1, 2]))
       #expect(try AnyStatement(Bicycle(name: "Kona", color: "red").insert()).run(db) == .number(3))

@@ -145,8 +145,7 @@ import Testing
 
   @Test func decodedStatementsRunAsTheirOriginals() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       let batch = Bicycle.insert((1...50).map { Bicycle(name: "bike \($0)", color: $0 % 2 == 0 ? "red" : "blue") })
       let same = try JSONDecoder().decode(Statement<Bicycle, [Int]>.self, from: JSONEncoder().encode(batch))
       #expect(try same.run(db) == Array(1...50))
@@ -297,8 +296,7 @@ import Testing
   /// Only JSON can choose the columns of a batch. Every row then binds the same columns as the first row.
   @Test func aDecodedBatchWritesTheColumnsThatItNames() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       let rows = ["a", "b", "c"].map { Bicycle(name: "name \($0)", color: "color \($0)") }
       let text = try json(Bicycle.insert(rows))
       let chosen = text.replacing(#""into":"#, with: #""columns":["color","name"],"into":"#)

@@ -33,9 +33,7 @@ import Testing
 
   @Test func aStatementIsStoredReadAndRun() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
-      try db.createTable(Search.self)
+      try db.createTables(Person.self, Bicycle.self, Search.self)
       try Bicycle.insert(["red", "blue", "red"].enumerated().map { Bicycle(name: "b\($0.offset)", color: $0.element) })
         .run(db)
       let reds = Bicycle.read().filter(Bicycle.color == "red").orderBy(Bicycle.id)

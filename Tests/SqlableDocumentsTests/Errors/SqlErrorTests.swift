@@ -140,8 +140,7 @@ import Testing
   @Test(.needs(37, "a STRICT table"), .needsFullText) func noBoundValueEntersAnError() throws {
     let secret = "hunter2"
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try db.execute(
         """
         CREATE VIRTUAL TABLE ft USING fts5(body);

@@ -27,8 +27,7 @@ import Testing
 
   private func withAccounts(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
-      try db.createTable(Account.self)
-      try db.createTable(Payment.self)
+      try db.createTables(Account.self, Payment.self)
       try Account.insert([
         Account(id: 1, tenant: 1, name: "Anna", owed: 10), Account(id: 2, tenant: 1, name: "Bo", owed: 5),
         Account(id: 3, tenant: 2, name: "Cid", owed: 1),

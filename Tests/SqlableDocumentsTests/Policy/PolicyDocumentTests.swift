@@ -87,8 +87,7 @@ import Testing
       {"in":[{"column":"name"},["shared"]]}]}}}},"sqlable":1}
       """
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Person.insert([Person(id: 1, name: "Anna"), Person(id: 2, name: "Bo")]).run(db)
       try Bicycle.insert([
         Bicycle(name: "Norco", color: "red", ownerId: 1), Bicycle(name: "Trek", color: "red", ownerId: 2),

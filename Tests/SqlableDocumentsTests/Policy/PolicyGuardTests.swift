@@ -19,8 +19,7 @@ import Testing
 
   @Test func aHiddenRowOfAJoinCausesNoError() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Account.self)
-      try db.createTable(Payment.self)
+      try db.createTables(Account.self, Payment.self)
       try Account(id: 1, tenant: 1, name: "Anna", color: nil, owed: 0, note: nil).insert().run(db)
       try Account(id: 2, tenant: 2, name: "Cid", color: nil, owed: 0, note: nil).insert().run(db)
       try Payment(id: 1, account: 1, tenant: 1, amount: 1).insert().run(db)
@@ -77,8 +76,7 @@ import Testing
 
   @Test func theThirdTableOfAJoinCanBeFilteredByAPattern() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Account.self)
-      try db.createTable(Payment.self)
+      try db.createTables(Account.self, Payment.self)
       try Account(id: 1, tenant: 1, name: "Anna", color: nil, owed: 0, note: nil).insert().run(db)
       try Payment(id: 1, account: 1, tenant: 1, amount: 1).insert().run(db)
       let read =

@@ -70,8 +70,7 @@ import Testing
   /// Fills two databases that differ only in data hidden from the first tenant.
   private func fill(_ first: SqliteDatabase, _ second: SqliteDatabase, _ random: inout SeededGenerator) throws {
     for db in [first, second] {
-      try db.createTable(Account.self)
-      try db.createTable(Payment.self)
+      try db.createTables(Account.self, Payment.self)
     }
     let names = ["a", "b", "ab", "B", "%", "x_y"]
     for id in 1...12 {

@@ -151,25 +151,17 @@ import Testing
 
   // MARK: What can't be declared
 
-  private struct Refused<Declaration: Refusing>: Sqlable {
-    static var tableName: String { "refused" }
-    static var tableLayout: [Column] { Declaration.columns }
-    static var tableConstraints: [TableConstraint] { Declaration.constraints }
-    static var tableIndexes: [Index] { Declaration.indexes }
-    init(row: ReadRow) throws {}
-  }
-
   private func expectRefusal<D: Refusing>(
     _ declaration: D.Type, _ message: String, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     let db = try SqliteDatabase.inMemory()
     for attempt in [
-      { try db.createTable(Refused<D>.self) }, { _ = try Refused<D>.read().run(db) },
-      { try Schema(Refused<D>.self).verify(db) },
+      { try db.createTable(Entry<D>.self) }, { _ = try Entry<D>.read().run(db) },
+      { try Schema(Entry<D>.self).verify(db) },
     ] as [() throws -> Void] {
       let error = expectMisuse(sourceLocation: sourceLocation, attempt)
       #expect(error?.message.contains(message) == true, "\(error?.message ?? "")", sourceLocation: sourceLocation)
-      #expect(error?.message.hasPrefix("the model Refused<\(D.self)> of table refused has ") == true)
+      #expect(error?.message.hasPrefix("the model Entry<\(D.self)> of table refused has ") == true)
     }
   }
 
@@ -196,12 +188,12 @@ import Testing
       static let constraints: [TableConstraint] = [Check(id.isEven() == true)]
     }
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      expectSqlError { try db.createTable(Refused<Own>.self) }
+      expectSqlError { try db.createTable(Entry<Own>.self) }
       let isEven = ScalarFunction("is_even", isDeterministic: true, isAllowedInSchema: true) { (number: Int) in
         number.isMultiple(of: 2)
       }
       try db.register(isEven)
-      try db.createTable(Refused<Own>.self)
+      try db.createTable(Entry<Own>.self)
       #expect(
         try db.definition(of: "refused")
           == #"CREATE TABLE "refused" ("id" INTEGER PRIMARY KEY, CHECK ("is_even"("id") = 1))"#)
@@ -306,16 +298,10 @@ private enum Valued<Number: Numbered>: TableDeclaration {
   }
 }
 
-private protocol Refusing: Sendable {
-  static var columns: [Column] { get }
-  static var constraints: [TableConstraint] { get }
-  static var indexes: [Index] { get }
-}
-
+private protocol Refusing: TableDeclaration {}
 extension Refusing {
+  static var name: String { "refused" }
   static var columns: [Column] { [n] }
-  static var constraints: [TableConstraint] { [] }
-  static var indexes: [Index] { [] }
 }
 
 private let n = Column("id", .integer)

@@ -11,8 +11,7 @@ import Testing
 @Suite struct ValuesInErrorsTests {
   private func withTables<Result>(_ body: (SqliteDatabase) throws -> Result) throws -> Result {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try db.execute(
         """
         CREATE VIRTUAL TABLE ft USING fts5(title, body);

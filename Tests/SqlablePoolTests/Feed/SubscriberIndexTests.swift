@@ -69,8 +69,7 @@ struct SubscriberIndexTests {
     try await withDirectoryAsync { directory in
       let pool = try newPool(in: directory, .init(pollInterval: nil))
       try await pool.transaction { db in
-        try db.createTable(Member.self)
-        try db.createTable(Tag.self)
+        try db.createTables(Member.self, Tag.self)
       }
       var random = SeededGenerator(seed: seed)
       let members = SubscriberIndexTests.rows(pool.changes(on: Member.self, buffering: .max))

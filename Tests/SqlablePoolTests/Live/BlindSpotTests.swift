@@ -1,4 +1,5 @@
 import Foundation
+import SqlableCodable
 import SqlableCore
 import SqlablePool
 import Testing
@@ -8,21 +9,12 @@ import Testing
 
 /// Commits that change a live result indirectly.
 struct BlindSpotTests {
-  struct Note: Sqlable, Equatable {
+  struct Note: SqlCodable, Equatable {
     var name: String
     var state: String?
     static let name = column("name", String.self, PrimaryKey())
     static let state = column("state", String?.self)
     static let tableLayout = [name.column, state.column]
-
-    init(row: ReadRow) throws {
-      name = try row.get(Note.name)
-      state = try row.get(Note.state)
-    }
-    func write(to row: inout RowWriter) throws {
-      row.set(Note.name, name)
-      row.set(Note.state, state)
-    }
   }
 
   private func withSQL(_ sql: String, _ body: (SqlitePool) async throws -> Void) async throws {

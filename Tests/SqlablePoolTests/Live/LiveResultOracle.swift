@@ -1,4 +1,5 @@
 import Foundation
+import SqlableCodable
 import SqlableCore
 import SqlablePool
 import SqlableQueries
@@ -11,7 +12,7 @@ import Testing
 /// Live results compared with fresh reads, under random commits.
 struct LiveResultOracle {
   /// A table with a foreign key and a column that ignores case.
-  struct Player: Sqlable, Equatable {
+  struct Player: SqlCodable, Equatable {
     let id: Int
     let name: String
     let team: Int?
@@ -22,24 +23,6 @@ struct LiveResultOracle {
     static let team = column("team", Int?.self, ForeignKey<Member>(onDelete: .setNull))
     static let score = column("score", Double.self)
     static let tableLayout = [id.column, name.column, team.column, score.column]
-
-    init(id: Int, name: String, team: Int?, score: Double) {
-      (self.id, self.name, self.team, self.score) = (id, name, team, score)
-    }
-
-    init(row: ReadRow) throws {
-      id = try row.get(Player.id)
-      name = try row.get(Player.name)
-      team = try row.get(Player.team)
-      score = try row.get(Player.score)
-    }
-
-    func write(to row: inout RowWriter) throws {
-      row.set(Player.id, id)
-      row.set(Player.name, name)
-      row.set(Player.team, team)
-      row.set(Player.score, score)
-    }
   }
 
   /// A live result with its latest value and the rule that selects the relevant commits.

@@ -119,8 +119,7 @@ import Testing
   @Test func textIdMatchesOnlyTablesWithARowidKey() throws {
     for usesPreupdateHook in [true, false] {
       try withDatabase(Configuration(usesPreupdateHook: usesPreupdateHook)) { db in
-        try db.createTable(Observed.Note.self)
-        try db.createTable(Observed.Country.self)
+        try db.createTables(Observed.Note.self, Observed.Country.self)
         let log = EventLog()
         log.listen(to: db, on: Observed.Note.self, id: " 7", as: "note: ")
         log.listen(to: db, on: Observed.Country.self, id: "7", as: "country: ")

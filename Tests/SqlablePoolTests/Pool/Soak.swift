@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SqlableCodable
 import SqlableCore
 import SqlablePool
 import SqlableSchema
@@ -12,8 +13,8 @@ import SqlableSchema
 struct Soak: Sendable {
   static let counters = 16
 
-  struct Entry: Sqlable {
-    let id: Int?
+  struct Entry: SqlCodable {
+    var id: Int?
     let writer: Int
     let sequence: Int
     let counter: Int
@@ -24,27 +25,6 @@ struct Soak: Sendable {
     static let counter = column("counter", Int.self)
     static let value = column("value", Int.self)
     static let tableLayout = [id.column, writer.column, sequence.column, counter.column, value.column]
-
-    init(writer: Int, sequence: Int, counter: Int, value: Int) {
-      id = nil
-      (self.writer, self.sequence, self.counter, self.value) = (writer, sequence, counter, value)
-    }
-
-    init(row: ReadRow) throws {
-      id = try row.get(Entry.id)
-      writer = try row.get(Entry.writer)
-      sequence = try row.get(Entry.sequence)
-      counter = try row.get(Entry.counter)
-      value = try row.get(Entry.value)
-    }
-
-    func write(to row: inout RowWriter) throws {
-      row.set(Entry.id, id)
-      row.set(Entry.writer, writer)
-      row.set(Entry.sequence, sequence)
-      row.set(Entry.counter, counter)
-      row.set(Entry.value, value)
-    }
   }
 
   /// An event of a process.
@@ -99,8 +79,7 @@ struct Soak: Sendable {
 
   static func createTables(_ pool: SqlitePool) throws {
     try pool.transaction { db in
-      try db.createTable(Sample.self)
-      try db.createTable(Entry.self)
+      try db.createTables(Sample.self, Entry.self)
       for id in 0..<Soak.counters { try Sample(id: id).insert().run(db) }
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import SqlableCodable
 import SqlableCore
 import SqlablePool
 import SqlableQueries
@@ -7,36 +8,24 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// A row of the table that the triggers write.
-private struct Remark: Sqlable, Equatable {
-  var text: String
-  var bicycle: Int?
-  var weight: Double?
-
-  static let text = column("text", String.self)
-  static let bicycle = column("bicycle", Int?.self)
-  static let weight = column("weight", Double?.self)
-  static let tableLayout = [text.column, bicycle.column, weight.column]
-
-  init(_ text: String, _ bicycle: Int?, _ weight: Double? = nil) {
-    (self.text, self.bicycle, self.weight) = (text, bicycle, weight)
-  }
-
-  init(row: ReadRow) throws {
-    text = try row.get(Remark.text)
-    bicycle = try row.get(Remark.bicycle)
-    weight = try row.get(Remark.weight)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Remark.text, text)
-    row.set(Remark.bicycle, bicycle)
-    row.set(Remark.weight, weight)
-  }
-}
-
 /// Tests of triggers that are declared as typed statements.
 @Suite struct TriggerTests {
+  /// A row of the table that the triggers write.
+  private struct Remark: SqlCodable, Equatable {
+    var text: String
+    var bicycle: Int?
+    var weight: Double?
+
+    static let text = column("text", String.self)
+    static let bicycle = column("bicycle", Int?.self)
+    static let weight = column("weight", Double?.self)
+    static let tableLayout = [text.column, bicycle.column, weight.column]
+
+    init(_ text: String, _ bicycle: Int?, _ weight: Double? = nil) {
+      (self.text, self.bicycle, self.weight) = (text, bicycle, weight)
+    }
+  }
+
   private func withBicycles(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
       try db.createTables(Person.self, Bicycle.self, Remark.self)

@@ -6,29 +6,6 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// The bicycles of a color and their number.
-private struct ColorSum: Sqlable, Equatable {
-  var color: String
-  var count: Int
-
-  static let color = Column("color", .text, PrimaryKey())
-  static let count = Column("count", .integer)
-  static let tableLayout = [color, count]
-  static let tableOptions: [TableOption] = [
-    .view(
-      View(
-        Bicycle.select(Bicycle.color, Bicycle.id.count()).filter(Bicycle.name != "it's").groupBy(Bicycle.color)
-          .orderBy(Bicycle.color)))
-  ]
-
-  init(color: String, count: Int) { (self.color, self.count) = (color, count) }
-
-  init(row: ReadRow) throws {
-    color = try row.get(ColorSum.color)
-    count = try row.get(ColorSum.count)
-  }
-}
-
 private let text = #"""
   CREATE VIEW "color_sum" ("color", "count") AS SELECT "color", count("id") FROM "bicycle" WHERE "name" <> 'it''s' \#
   GROUP BY "color" ORDER BY "color"
@@ -88,6 +65,29 @@ private enum Named: TableDeclaration {
 
 /// Tests of models that are views and can only be read.
 @Suite struct ViewTests {
+  /// The bicycles of a color and their number.
+  private struct ColorSum: Sqlable, Equatable {
+    var color: String
+    var count: Int
+
+    static let color = Column("color", .text, PrimaryKey())
+    static let count = Column("count", .integer)
+    static let tableLayout = [color, count]
+    static let tableOptions: [TableOption] = [
+      .view(
+        View(
+          Bicycle.select(Bicycle.color, Bicycle.id.count()).filter(Bicycle.name != "it's").groupBy(Bicycle.color)
+            .orderBy(Bicycle.color)))
+    ]
+
+    init(color: String, count: Int) { (self.color, self.count) = (color, count) }
+
+    init(row: ReadRow) throws {
+      color = try row.get(ColorSum.color)
+      count = try row.get(ColorSum.count)
+    }
+  }
+
   private func withBicycles(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
       try db.createTables(ColorSum.self, Person.self, Bicycle.self)

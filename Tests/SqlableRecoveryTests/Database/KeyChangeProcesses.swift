@@ -102,7 +102,7 @@ struct KeyChangeProcesses {
 
   /// Outside WAL mode, an idle connection has no lock, so that `encrypt` does not see the connection.
   @Test(.enabled(if: SQLiteProcess.program != nil, "the sqlite3 program is not installed"))
-  func anIdleConnectionOfAnotherProcessCanNeitherReadNorDamageTheEncryptedFile() throws {
+  func anIdleProcessCanNeitherReadNorDamageTheEncryptedFile() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let db = try SqliteDatabase(

@@ -184,15 +184,20 @@ struct CorruptionTests {
     }
   }
 
+  /// Returns a database of bicycles with a wrong value of one key in the index `by_color`.
+  private func damagedIndex(in directory: String) throws -> DamagedDatabase {
+    let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 100) }
+    let root = try damaged.root(of: "by_color")
+    let leaf = try damaged.bytes(ofPage: root)[0] == 10 ? root : try damaged.pages(ofType: 10)[0]
+    let bytes = try damaged.bytes(ofPage: leaf)
+    let place = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("red".utf8)) })
+    try damaged.overwrite(page: leaf, at: place, with: Array("rod".utf8))
+    return damaged
+  }
+
   @Test func anIndexThatContradictsItsTableIsBuiltAgain() throws {
     try withDirectory { directory in
-      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 100) }
-      // Overwrites the value of one key in the index.
-      let root = try damaged.root(of: "by_color")
-      let leaf = try damaged.bytes(ofPage: root)[0] == 10 ? root : try damaged.pages(ofType: 10)[0]
-      let bytes = try damaged.bytes(ofPage: leaf)
-      let place = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("red".utf8)) })
-      try damaged.overwrite(page: leaf, at: place, with: Array("rod".utf8))
+      let damaged = try damagedIndex(in: directory)
       let db = try SqliteDatabase(filepath: damaged.path)
       let report = try db.checkForCorruption()
       #expect(report.isMendedByReindex)
@@ -206,12 +211,7 @@ struct CorruptionTests {
 
   @Test func aPoolRebuildsAnIndexInAsyncCode() async throws {
     try await withDirectoryAsync { directory in
-      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try DamagedDatabase.bicycles($0, 100) }
-      let root = try damaged.root(of: "by_color")
-      let leaf = try damaged.bytes(ofPage: root)[0] == 10 ? root : try damaged.pages(ofType: 10)[0]
-      let bytes = try damaged.bytes(ofPage: leaf)
-      let place = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("red".utf8)) })
-      try damaged.overwrite(page: leaf, at: place, with: Array("rod".utf8))
+      let damaged = try damagedIndex(in: directory)
       let pool = try SqlitePool(filepath: damaged.path)
       let report = try await pool.checkForCorruption()
       #expect(report.indexes == ["by_color"])

@@ -91,10 +91,7 @@ struct SalvageOverwriteTests {
         try db.execute(self.table("one", 40, "CREATE INDEX by_one ON one(word);"))
         try db.execute(self.table("other", 3, "CREATE INDEX by_other ON other(word);"))
       }
-      let (one, other) = (try damaged.root(of: "by_one"), try damaged.root(of: "by_other"))
-      let bytes = try damaged.bytes(ofPage: one)
-      try damaged.overwrite(page: one, with: damaged.bytes(ofPage: other))
-      try damaged.overwrite(page: other, with: bytes)
+      try damaged.swap(damaged.root(of: "by_one"), damaged.root(of: "by_other"))
       let report = try salvaged(damaged)
       #expect(report.share == 1, "\(report)")
       #expect(report.tables.allSatisfy { $0.estimatedRowsLost == 0 }, "\(report)")
@@ -109,11 +106,8 @@ struct SalvageOverwriteTests {
         try db.execute(self.table("small", 12))
       }
       let (leaves, root) = (try damaged.pages(ofType: 13), try damaged.root(of: "small"))
-      for (one, other) in [(leaves[3], leaves[40]), (leaves[7], root)] {
-        let bytes = try damaged.bytes(ofPage: one)
-        try damaged.overwrite(page: one, with: damaged.bytes(ofPage: other))
-        try damaged.overwrite(page: other, with: bytes)
-      }
+      try damaged.swap(leaves[3], leaves[40])
+      try damaged.swap(leaves[7], root)
       let report = try salvaged(damaged)
       let rows = report.tables.reduce(0) { $0 + $1.rowsFromPages } + report.rowsOfUnknownTables
       #expect(rows == 4_012, "\(report)")

@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func damageThatIsFoundWhileAHandleOpensIsSharedWithEarlierAndLaterHandles() throws {
+  @Test func damageFoundAtOpeningIsSharedWithAllHandles() throws {
     try withDirectory { directory in
       let path = try damagedFile(directory)
       let configuration = Configuration(stopsWritesWhenDamaged: true)

@@ -89,8 +89,8 @@ private enum Owned: TableDeclaration {
   @Test func tableOfANewerReleaseIsAccepted() throws {
     let newer: SQL = """
       CREATE TABLE t (id INTEGER PRIMARY KEY, color TEXT NOT NULL, size INTEGER,
-        serial TEXT UNIQUE CHECK (serial <> ''), weight REAL NOT NULL DEFAULT 1, ends INTEGER, maker INTEGER REFERENCES t (id), UNIQUE (color, size),
-        CHECK (size > 0), CHECK (ends > size));
+        serial TEXT UNIQUE CHECK (serial <> ''), weight REAL NOT NULL DEFAULT 1, ends INTEGER,
+        maker INTEGER REFERENCES t (id), UNIQUE (color, size), CHECK (size > 0), CHECK (ends > size));
       CREATE INDEX t_weight ON t (weight);
       CREATE UNIQUE INDEX t_ends ON t (ends, color);
       """

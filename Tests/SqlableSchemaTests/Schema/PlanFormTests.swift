@@ -5,48 +5,19 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// A form in which a column stores its values.
-private protocol Form: Sendable {
-  associatedtype Value: SqlValue & Sendable
-  static var type: ColumnType { get }
-}
+/// A form of a column with the Swift type of its values.
+private protocol Form: ColumnForm { associatedtype Value: SqlValue & Sendable }
 
-private enum Integers: Form {
-  typealias Value = Int
-  static let type = ColumnType.integer
-}
-private enum Reals: Form {
-  typealias Value = Double
-  static let type = ColumnType.real
-}
-private enum Texts: Form {
-  typealias Value = String
-  static let type = ColumnType.text
-}
-private enum Bytes: Form {
-  typealias Value = Data
-  static let type = ColumnType.blob
-}
-private enum Truths: Form {
-  typealias Value = Bool
-  static let type = ColumnType.boolean
-}
-private enum Dates: Form {
-  typealias Value = Date
-  static let type = ColumnType.date
-}
-private enum Seconds: Form {
-  typealias Value = Date
-  static let type = ColumnType.date(.unixSeconds)
-}
-private enum Milliseconds: Form {
-  typealias Value = Date
-  static let type = ColumnType.date(.unixMilliseconds)
-}
-private enum ISODates: Form {
-  typealias Value = Date
-  static let type = ColumnType.date(.iso8601)
-}
+extension IntegerForm: Form { fileprivate typealias Value = Int }
+extension RealForm: Form { fileprivate typealias Value = Double }
+extension TextForm: Form { fileprivate typealias Value = String }
+extension BlobForm: Form { fileprivate typealias Value = Data }
+extension BooleanForm: Form { fileprivate typealias Value = Bool }
+extension OwnForm: Form {}
+extension UnixSeconds: Form { fileprivate typealias Value = Date }
+extension UnixMilliseconds: Form { fileprivate typealias Value = Date }
+extension ISO8601: Form { fileprivate typealias Value = Date }
+
 private enum Units: Form {
   typealias Value = Decimal
   static let type = ColumnType.decimal(scale: 0)
@@ -56,26 +27,11 @@ private enum Cents: Form {
   static let type = ColumnType.decimal(scale: 2)
 }
 
-private struct FormRow<F: Form>: Sqlable {
-  var id: Int
-  var a: F.Value?
-
-  static var tableName: String { "t" }
-  static var idColumn: Column { Column("id", .integer, PrimaryKey()) }
-  static var aColumn: Column { Column("a", .nullable(F.type)) }
-  static var tableLayout: [Column] { [idColumn, aColumn] }
-
-  init(row: ReadRow) throws {
-    id = try row.get(FormRow.idColumn)
-    a = try row.get(FormRow.aColumn)
-  }
-}
-
 /// Tests that a plan converts every value to its new column's form, or refuses with the row's id.
 @Suite struct PlanFormTests {
   private static let forms: [any Form.Type] = [
-    Integers.self, Reals.self, Texts.self, Bytes.self, Truths.self, Dates.self, Seconds.self, Milliseconds.self,
-    ISODates.self, Units.self, Cents.self,
+    IntegerForm.self, RealForm.self, TextForm.self, BlobForm.self, BooleanForm.self, OwnForm<Date>.self,
+    UnixSeconds.self, UnixMilliseconds.self, ISO8601.self, Units.self, Cents.self,
   ]
 
   private static let values = [
@@ -96,23 +52,23 @@ private struct FormRow<F: Form>: Sqlable {
       try db.execute(
         SQL(
           verbatim: """
-            DROP TABLE IF EXISTS t; CREATE TABLE t (id INTEGER PRIMARY KEY, a \(type));
-            INSERT INTO t VALUES (4, NULL), (7, \(value))
+            DROP TABLE IF EXISTS stored; CREATE TABLE stored (id INTEGER PRIMARY KEY, value \(type));
+            INSERT INTO stored VALUES (4, NULL), (7, \(value))
             """))
-      let before = try db.query("SELECT a FROM t", as: DynamicRow.self).map(\.values)
-      let plan = try Schema(FormRow<F>.self).plan(db)
+      let before = try db.query("SELECT value FROM stored", as: DynamicRow.self).map(\.values)
+      let plan = try Schema(Stored<F.Value?, OrNull<F>>.self).plan(db)
       // The plan is empty if the schema does not show the change of form.
       guard !plan.isEmpty else { return }
       if let error = sqlError({ try plan.apply(db) }) {
         refused += 1
         #expect(error.rowId == 7, "\(type) \(value) as \(form): \(error.message)")
-        let after = try db.query("SELECT a FROM t", as: DynamicRow.self).map(\.values)
+        let after = try db.query("SELECT value FROM stored", as: DynamicRow.self).map(\.values)
         #expect(before == after)
         return
       }
       changed += 1
-      let rows = Result { try FormRow<F>.read().run(db) }
-      #expect((try? rows.get())?.map { $0.a == nil } == [true, false], "\(type) \(value) as \(form): \(rows)")
+      let rows = Result { try Stored<F.Value?, OrNull<F>>.read().run(db) }
+      #expect((try? rows.get())?.map { $0.value == nil } == [true, false], "\(type) \(value) as \(form): \(rows)")
     }
     for value in PlanFormTests.values {
       for form in PlanFormTests.forms { try check(form, value) }

@@ -75,8 +75,7 @@ private func text(_ query: FullTextQuery) -> String { query.rawValue }
 
   @Test func noInputIsASyntaxErrorOrReachesAnotherColumn() throws {
     try withDatabase { db in
-      try db.createTable(Story.self)
-      try db.createTable(Memo.self)
+      try db.createTables(Story.self, Memo.self)
       try Story(1, "swift", "the secret").insert().run(db)
       try Memo(1, "swift", "the secret").insert().run(db)
       let hostile = [
@@ -146,8 +145,7 @@ private func text(_ query: FullTextQuery) -> String { query.rawValue }
 
   @Test func aQueryOfAnotherColumnOrModelIsRefused() throws {
     try withDatabase { db in
-      try db.createTable(Story.self)
-      try db.createTable(Memo.self)
+      try db.createTables(Story.self, Memo.self)
       expectInvalidStatement { _ = try Story.search(.words("x", in: Memo.title)).run(db) }
       expectInvalidStatement { _ = try Story.search(.words("x", in: Story.slug)).run(db) }
       expectInvalidStatement { _ = try Memo.search(.words("x", in: Memo.stars)).run(db) }

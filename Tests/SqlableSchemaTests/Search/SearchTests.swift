@@ -7,8 +7,7 @@ import Testing
 
 private func withStories(_ body: (SqliteDatabase) throws -> Void) throws {
   try withDatabase { db in
-    try db.createTable(Story.self)
-    try db.createTable(Memo.self)
+    try db.createTables(Story.self, Memo.self)
     try Story.insert([
       Story(1, "Swift", "a language", year: 2014), Story(2, "Databases", "rows of swift structs", year: 2024),
       Story(3, "SQLite", "swift and swift again, a small fast database that is swift", year: 2000),

@@ -1,7 +1,8 @@
+import SqlableCodable
 import SqlableCore
 
 /// An account of a tenant. Documents may not use the tenant, the debt and the note.
-struct Account: Sqlable, Equatable {
+struct Account: SqlCodable, Equatable {
   static let id = column("id", Int.self, PrimaryKey())
   static let tenant = column("tenant", Int.self)
   static let name = column("name", String.self)
@@ -16,24 +17,4 @@ struct Account: Sqlable, Equatable {
   var color: String?
   var owed: Double
   var note: String?
-}
-
-extension Account {
-  init(row: ReadRow) throws {
-    id = try row.get(Account.id)
-    tenant = try row.get(Account.tenant)
-    name = try row.get(Account.name)
-    color = try row.get(Account.color)
-    owed = try row.get(Account.owed)
-    note = try row.get(Account.note)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Account.id, id)
-    row.set(Account.tenant, tenant)
-    row.set(Account.name, name)
-    row.set(Account.color, color)
-    row.set(Account.owed, owed)
-    row.set(Account.note, note)
-  }
 }

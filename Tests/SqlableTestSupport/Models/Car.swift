@@ -34,3 +34,11 @@ extension Car: Sqlable {
     soldAt = try row.get(Car.soldAt)
   }
 }
+
+extension Car {
+  static let all = [
+    Car(id: 1, name: "Zoe", price: 9_000, isElectric: true),
+    Car(id: 2, name: "Golf", price: 15_000, isElectric: false),
+    Car(id: 3, name: "Zoe", price: 30_000, isElectric: true),
+  ]
+}

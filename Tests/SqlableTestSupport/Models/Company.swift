@@ -10,9 +10,7 @@ func withCompany(_ body: (SqliteDatabase) throws -> Void) throws {
 }
 
 func fillCompany(_ db: SqliteDatabase) throws {
-  try db.createTable(Person.self)
-  try db.createTable(Bicycle.self)
-  try db.createTable(Worker.self)
+  try db.createTables(Person.self, Bicycle.self, Worker.self)
   try Person.insert([Person(id: 1, name: "Anna"), Person(id: 2, name: "Bo"), Person(id: 3, name: "Cid")]).run(db)
   try Bicycle.insert([
     Bicycle(name: "Norco", color: "red", ownerId: 1),
@@ -21,4 +19,15 @@ func fillCompany(_ db: SqliteDatabase) throws {
     Bicycle(name: "Kona", color: "green"),
   ]).run(db)
   try Worker.insert(Worker.all).run(db)
+}
+
+/// Calls `body` with a table of three bicycles without owners, and an empty table of people.
+func withBicycles(_ body: (SqliteDatabase) throws -> Void) throws {
+  try withDatabase { db in
+    try db.createTables(Person.self, Bicycle.self)
+    try Bicycle.insert([
+      Bicycle(name: "Norco", color: "red"), Bicycle(name: "Trek", color: "blue"), Bicycle(name: "Giant", color: "red"),
+    ]).run(db)
+    try body(db)
+  }
 }

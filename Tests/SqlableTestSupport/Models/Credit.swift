@@ -1,9 +1,10 @@
+import SqlableCodable
 import SqlableCore
 import SqlableQueries
 import SqlableSchema
 
 /// A row of the join table of films and artists, with a composite key and two values of its own.
-struct Credit: Sqlable, Equatable {
+struct Credit: SqlCodable, Equatable {
   let filmId: Int
   let artistId: Int
   var part: String
@@ -19,15 +20,5 @@ struct Credit: Sqlable, Equatable {
 
   init(_ filmId: Int, _ artistId: Int, _ part: String, _ fee: Double?) {
     (self.filmId, self.artistId, self.part, self.fee) = (filmId, artistId, part, fee)
-  }
-  init(row: ReadRow) throws {
-    self.init(
-      try row.get(Credit.filmId), try row.get(Credit.artistId), try row.get(Credit.part), try row.get(Credit.fee))
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(Credit.filmId, filmId)
-    row.set(Credit.artistId, artistId)
-    row.set(Credit.part, part)
-    row.set(Credit.fee, fee)
   }
 }

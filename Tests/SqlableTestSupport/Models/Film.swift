@@ -1,10 +1,11 @@
 import Foundation
+import SqlableCodable
 import SqlableCore
 import SqlableQueries
 import SqlableSchema
 
 /// A film with a column of most types, each with a default. The parent of credits and screenings.
-struct Film: Sqlable, Equatable {
+struct Film: SqlCodable, Equatable {
   let id: Int?
   var title: String
   var year: Int
@@ -33,29 +34,4 @@ struct Film: Sqlable, Equatable {
   static let artists = toMany(Artist.self, through: Credit.self, from: Credit.filmId, to: Credit.artistId)
   static let restored = read().filter(isRestored.isTrue)
   static let isOld = year < 1970
-}
-
-extension Film {
-  init(row: ReadRow) throws {
-    id = try row.get(Film.id)
-    title = try row.get(Film.title)
-    year = try row.get(Film.year)
-    minutes = try row.get(Film.minutes)
-    genre = try row.get(Film.genre)
-    isRestored = try row.get(Film.isRestored)
-    tags = try row.get(Film.tags)
-    premiere = try row.get(Film.premiere)
-    studioId = try row.get(Film.studioId)
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(Film.id, id)
-    row.set(Film.title, title)
-    row.set(Film.year, year)
-    row.set(Film.minutes, minutes)
-    row.set(Film.genre, genre)
-    row.set(Film.isRestored, isRestored)
-    row.set(Film.tags, tags)
-    row.set(Film.premiere, premiere)
-    row.set(Film.studioId, studioId)
-  }
 }

@@ -1,9 +1,10 @@
+import SqlableCodable
 import SqlableCore
 import SqlableQueries
 import SqlableSchema
 
 /// A view with the number of screenings of each film that has screenings.
-struct FilmScreenings: Sqlable, Equatable {
+struct FilmScreenings: SqlCodable, Equatable {
   let filmId: Int
   let count: Int
   static let filmId = column("film_id", Int.self, PrimaryKey())
@@ -12,8 +13,4 @@ struct FilmScreenings: Sqlable, Equatable {
   static let tableOptions: [TableOption] = [
     .view(View(Screening.select(Screening.filmId, countAll()).groupBy(Screening.filmId)))
   ]
-
-  init(row: ReadRow) throws {
-    (filmId, count) = (try row.get(FilmScreenings.filmId), try row.get(FilmScreenings.count))
-  }
 }

@@ -1,8 +1,9 @@
 import Foundation
+import SqlableCodable
 import SqlableCore
 
 /// A lot of an auction: a decimal price, an optional weight, and dates in two formats.
-struct Lot: Sqlable, Equatable {
+struct Lot: SqlCodable, Equatable {
   var id: Int
   var price: Decimal
   var weight: Double?
@@ -19,24 +20,4 @@ struct Lot: Sqlable, Equatable {
   static let tableLayout = [
     id.column, price.column, weight.column, soldAt.column, checkedAt.column, buyer.column,
   ]
-}
-
-extension Lot {
-  init(row: ReadRow) throws {
-    id = try row.get(Lot.id)
-    price = try row.get(Lot.price)
-    weight = try row.get(Lot.weight)
-    soldAt = try row.get(Lot.soldAt)
-    checkedAt = try row.get(Lot.checkedAt)
-    buyer = try row.get(Lot.buyer)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Lot.id, id)
-    row.set(Lot.price, price)
-    row.set(Lot.weight, weight)
-    row.set(Lot.soldAt, soldAt)
-    row.set(Lot.checkedAt, checkedAt)
-    row.set(Lot.buyer, buyer)
-  }
 }

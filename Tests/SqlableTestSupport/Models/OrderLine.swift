@@ -1,9 +1,10 @@
+import SqlableCodable
 import SqlableCore
 import SqlableQueries
 import SqlableSchema
 
 /// A line of an order, with a foreign key of two columns that may be NULL.
-struct OrderLine: Sqlable, Equatable {
+struct OrderLine: SqlCodable, Equatable {
   let id: Int
   let shop: String?
   let order: Int?
@@ -20,16 +21,5 @@ struct OrderLine: Sqlable, Equatable {
 
   init(_ id: Int, _ shop: String?, _ order: Int?, _ price: Int) {
     (self.id, self.shop, self.order, self.price) = (id, shop, order, price)
-  }
-  init(row: ReadRow) throws {
-    self.init(
-      try row.get(OrderLine.id), try row.get(OrderLine.shop), try row.get(OrderLine.order),
-      try row.get(OrderLine.price))
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(OrderLine.id, id)
-    row.set(OrderLine.shop, shop)
-    row.set(OrderLine.order, order)
-    row.set(OrderLine.price, price)
   }
 }

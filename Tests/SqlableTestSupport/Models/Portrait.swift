@@ -1,8 +1,9 @@
 import Foundation
+import SqlableCodable
 import SqlableCore
 
 /// A row with a blob, whose key is not the rowid.
-struct Portrait: Sqlable, Equatable {
+struct Portrait: SqlCodable, Equatable {
   let name: String
   var image: Data?
   var hash = Data([0])
@@ -13,13 +14,4 @@ struct Portrait: Sqlable, Equatable {
   static let tableIndexes = [Index(hash)]
 
   init(name: String, image: Data?) { (self.name, self.image) = (name, image) }
-  init(row: ReadRow) throws {
-    self.init(name: try row.get(Portrait.name), image: try row.get(Portrait.image))
-    hash = try row.get(Portrait.hash)
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(Portrait.name, name)
-    row.set(Portrait.image, image)
-    row.set(Portrait.hash, hash)
-  }
 }

@@ -1,9 +1,10 @@
+import SqlableCodable
 import SqlableCore
 import SqlableQueries
 import SqlableSchema
 
 /// A review of a film, for plain inserts and left joins.
-struct Review: Sqlable, Equatable {
+struct Review: SqlCodable, Equatable {
   let id: Int?
   let filmId: Int
   let text: String
@@ -13,12 +14,4 @@ struct Review: Sqlable, Equatable {
   static let tableLayout = [id.column, filmId.column, text.column]
 
   init(_ id: Int?, _ filmId: Int, _ text: String) { (self.id, self.filmId, self.text) = (id, filmId, text) }
-  init(row: ReadRow) throws {
-    self.init(try row.get(Review.id), try row.get(Review.filmId), try row.get(Review.text))
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(Review.id, id)
-    row.set(Review.filmId, filmId)
-    row.set(Review.text, text)
-  }
 }

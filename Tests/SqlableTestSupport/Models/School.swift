@@ -25,9 +25,7 @@ extension Worker {
 /// The company, with repairs, courses and enrolments.
 func withSchool(_ body: (SqliteDatabase) throws -> Void) throws {
   try withCompany { db in
-    try db.createTable(Repair.self)
-    try db.createTable(Course.self)
-    try db.createTable(Enrolment.self)
+    try db.createTables(Repair.self, Course.self, Enrolment.self)
     try Repair.insert([(1, 1, 40), (2, 1, 25), (3, 2, 90), (4, 3, 10)].map(Repair.init)).run(db)
     try Course.insert([(1, "Welding"), (2, "Accounts"), (3, "Welsh")].map(Course.init)).run(db)
     try Enrolment.insert([(1, 1), (1, 2), (2, 1), (3, 1)].map(Enrolment.init)).run(db)

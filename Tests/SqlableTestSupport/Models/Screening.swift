@@ -1,9 +1,10 @@
+import SqlableCodable
 import SqlableCore
 import SqlableQueries
 import SqlableSchema
 
 /// A screening of a film, for counts and sums of children.
-struct Screening: Sqlable, Equatable {
+struct Screening: SqlCodable, Equatable {
   let id: Int?
   let filmId: Int
   let hall: String
@@ -19,17 +20,5 @@ struct Screening: Sqlable, Equatable {
 
   init(_ id: Int?, _ filmId: Int, _ hall: String, _ seats: Int, _ sold: Int) {
     (self.id, self.filmId, self.hall, self.seats, self.sold) = (id, filmId, hall, seats, sold)
-  }
-  init(row: ReadRow) throws {
-    self.init(
-      try row.get(Screening.id), try row.get(Screening.filmId), try row.get(Screening.hall),
-      try row.get(Screening.seats), try row.get(Screening.sold))
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(Screening.id, id)
-    row.set(Screening.filmId, filmId)
-    row.set(Screening.hall, hall)
-    row.set(Screening.seats, seats)
-    row.set(Screening.sold, sold)
   }
 }

@@ -1,9 +1,10 @@
+import SqlableCodable
 import SqlableCore
 import SqlableQueries
 import SqlableSchema
 
 /// An order whose key has two columns.
-struct ShopOrder: Sqlable, Equatable {
+struct ShopOrder: SqlCodable, Equatable {
   let number: Int
   let shop: String
   static let number = column("number", Int.self)
@@ -15,11 +16,6 @@ struct ShopOrder: Sqlable, Equatable {
     OrderTag.self, through: TaggedOrder.self, from: [TaggedOrder.shop, TaggedOrder.order], to: [TaggedOrder.tag])
 
   init(_ shop: String, _ number: Int) { (self.shop, self.number) = (shop, number) }
-  init(row: ReadRow) throws { self.init(try row.get(ShopOrder.shop), try row.get(ShopOrder.number)) }
-  func write(to row: inout RowWriter) throws {
-    row.set(ShopOrder.number, number)
-    row.set(ShopOrder.shop, shop)
-  }
 }
 
 extension ShopOrder {

@@ -14,10 +14,7 @@ import SqlableSchema
 ///                    5   NULL  1      160
 /// ```
 func createOrders(_ db: SqliteDatabase) throws {
-  try db.createTable(ShopOrder.self)
-  try db.createTable(OrderLine.self)
-  try db.createTable(OrderTag.self)
-  try db.createTable(TaggedOrder.self)
+  try db.createTables(ShopOrder.self, OrderLine.self, OrderTag.self, TaggedOrder.self)
   try ShopOrder.insert([ShopOrder("north", 1), ShopOrder("north", 2), ShopOrder("south", 1)]).run(db)
   try OrderLine.insert([
     OrderLine(1, "north", 1, 10), OrderLine(2, "north", 1, 20), OrderLine(3, "south", 1, 40),

@@ -1,10 +1,13 @@
+import SqlableCodable
 import SqlableCore
 import SqlableQueries
 import SqlableSchema
 
 /// A row of the join table of orders and tags, without a key.
-struct TaggedOrder: Sqlable {
-  let (shop, order, tag): (String, Int, String)
+struct TaggedOrder: SqlCodable {
+  let shop: String
+  let order: Int
+  let tag: String
   static let shop = column("shop", String.self)
   static let order = column("order", Int.self)
   static let tag = column("tag", String.self, ForeignKey<OrderTag>())
@@ -14,12 +17,4 @@ struct TaggedOrder: Sqlable {
   ]
 
   init(_ shop: String, _ order: Int, _ tag: String) { (self.shop, self.order, self.tag) = (shop, order, tag) }
-  init(row: ReadRow) throws {
-    self.init(try row.get(TaggedOrder.shop), try row.get(TaggedOrder.order), try row.get(TaggedOrder.tag))
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(TaggedOrder.shop, shop)
-    row.set(TaggedOrder.order, order)
-    row.set(TaggedOrder.tag, tag)
-  }
 }

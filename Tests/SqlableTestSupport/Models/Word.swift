@@ -1,7 +1,8 @@
+import SqlableCodable
 import SqlableCore
 
 /// A contentless full-text table: it stores the index but not the texts.
-struct Word: Sqlable, Equatable {
+struct Word: SqlCodable, Equatable {
   var rowid: Int?
   var text: String?
 
@@ -11,14 +12,4 @@ struct Word: Sqlable, Equatable {
   static let tableOptions: [TableOption] = [.fullText(tokenizer: .trigram, content: .none)]
 
   init(_ rowid: Int?, _ text: String?) { (self.rowid, self.text) = (rowid, text) }
-
-  init(row: ReadRow) throws {
-    rowid = try row.get(Word.rowid)
-    text = try row.get(Word.text)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Word.rowid, rowid)
-    row.set(Word.text, text)
-  }
 }

@@ -14,7 +14,7 @@ import Testing
   ]
 
   /// A model with an integer key without `autoincrement`, so that the keys of deleted rows are reused.
-  private struct Note: Sqlable {
+  private struct Note: SqlCodable {
     static let tableName = "note"
     static let id = column("id", Int?.self, PrimaryKey())
     static let text = column("text", String.self)
@@ -23,11 +23,6 @@ import Testing
     var text: String
 
     init(_ text: String) { self.text = text }
-    init(row: ReadRow) throws { (id, text) = (try row.get(Note.id), try row.get(Note.text)) }
-    func write(to row: inout RowWriter) throws {
-      row.set(Note.id, id)
-      row.set(Note.text, text)
-    }
   }
 
   private struct Undone: Error {}

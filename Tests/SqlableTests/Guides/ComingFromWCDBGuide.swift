@@ -99,8 +99,7 @@ extension Message {
 
   @Test func equivalentsOfTablesWork() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try db.createTable(Bicycle.self, named: "archive")
       #expect(try db.tableExists("bicycle"))
       try Bicycle.dropTable(named: "archive").ifExists().run(db)

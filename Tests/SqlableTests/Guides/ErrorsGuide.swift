@@ -21,8 +21,7 @@ import Testing
 
   @Test func errorKindsAreMatchedInASwitch() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       #expect(try register(Bicycle(name: "Norco", color: "red"), db) == "stored as 1")
       #expect(try register(Bicycle(name: "Norco", color: "red"), db) == "there is one already")
       #expect(try register(Bicycle(name: "Trek", color: "red", ownerId: 9), db) == "its owner is unknown")
@@ -31,8 +30,7 @@ import Testing
 
   @Test func errorNamesItsKindPlaceAndTransactionState() throws {
     try withDatabase(Configuration(label: "main")) { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Bicycle(name: "Norco", color: "red").insert().run(db)
       let error = try #require(sqlError { _ = try Bicycle(name: "Norco", color: "red").insert().run(db) })
       #expect(error.kind == .constraint(.unique))

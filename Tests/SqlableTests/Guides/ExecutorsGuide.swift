@@ -9,8 +9,7 @@ import Testing
   private func withGarage(_ body: (SqlitePool) async throws -> Void) async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
-        try db.createTable(Person.self)
-        try db.createTable(Bicycle.self)
+        try db.createTables(Person.self, Bicycle.self)
         try Person(id: nil, name: "Ann").insert().run(db)
         try Bicycle(name: "Trek", color: "red").insert().run(db)
       }
@@ -95,8 +94,7 @@ import Testing
 
   @Test func anExecutorIsOneFunction() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       let counting = Counting(db)
       try Bicycle(name: "Trek", color: "red").insert().run(counting)
       let names = try counting.query("SELECT name FROM bicycle", as: String.self)

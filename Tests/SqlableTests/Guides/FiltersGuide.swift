@@ -67,6 +67,7 @@ import Testing
       (Bicycle.id > 1 && Bicycle.id < 9, #""id" > ? AND "id" < ?"#),
       (Bicycle.id < 1 || Bicycle.id > 9, #""id" < ? OR "id" > ?"#),
       (!(Bicycle.id == 1), #"NOT "id" = ?"#),
+      (!(Bicycle.id == 1 && Bicycle.id <= 2), #"NOT ("id" = ? AND "id" <= ?)"#),
       (Bicycle.id + 1 == 3, #""id" + ? = ?"#),
       (Bicycle.id % 2 == 0, #""id" % ? = ?"#),
       (-Bicycle.id < 0, #"-"id" < ?"#),
@@ -185,8 +186,7 @@ import Testing
 
   @Test func conditionsOfNullDropTheRow() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       let anna = try Person(id: nil, name: "Anna").insert().run(db)
       let bob = try Person(id: nil, name: "Bob").insert().run(db)
       try Bicycle.insert([

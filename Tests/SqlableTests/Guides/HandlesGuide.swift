@@ -9,8 +9,7 @@ import Testing
     try withDirectory { directory in
       let path = directory + "/not/yet/there/bikes.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(label: "main", busyTimeout: 10))
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try db.close()
       #expect(!db.isOpen)
       let error = sqlError { _ = try Bicycle.count().run(db) }

@@ -12,8 +12,7 @@ struct JobQueueProcesses {
     try withDirectory { directory in
       let path = directory + "/jobs.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 60))
-      try db.createTable(Person.self)
-      try db.createTable(Job.self)
+      try db.createTables(Person.self, Job.self)
       let queue = JobQueue(db: db, rules: JobWorker.rules)
       try db.transaction { _ in
         for number in 1...count { try queue.add(Person(id: nil, name: "\(number)").insert()) }

@@ -122,8 +122,7 @@ extension Contradiction: Sqlable {
 @Suite struct ModelsGuide {
   @Test func nilLeavesTheColumnOut() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       let owner = try Person(id: nil, name: "Anna").insert().run(db)
       try Bicycle(name: "Norco", color: "red", ownerId: owner).insert().run(db)
       let bike = Bicycle(id: 1, name: "Norco", color: "blue", ownerId: nil)
@@ -237,8 +236,7 @@ extension Contradiction: Sqlable {
 
   @Test func columnsOfAnotherTableAreRefused() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       let error = sqlError {
         _ = try Bicycle.read().filter(Person.name == "Anna").run(db)
       }

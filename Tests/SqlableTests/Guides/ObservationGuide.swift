@@ -39,9 +39,7 @@ private final class Log: Sendable {
 
   private func withTables(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
-      try db.createTable(Currency.self)
+      try db.createTables(Person.self, Bicycle.self, Currency.self)
       try body(db)
     }
   }

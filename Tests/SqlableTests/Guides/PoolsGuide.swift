@@ -98,8 +98,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let pool = try SqlitePool(filepath: directory + "/bikes.sqlite", readers: 4)
     try await pool.transaction { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
     }
     let color = "red"
     let loops: [Task<Void, any Error>] = [

@@ -6,19 +6,13 @@ import Testing
 @Suite struct QueriesGuide {
   private func withCars<Result>(_ body: (SqliteDatabase) throws -> Result) throws -> Result {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
-      try db.createTable(Car.self)
+      try db.createTables(Person.self, Bicycle.self, Car.self)
       try Person.insert([Person(id: 1, name: "Anna"), Person(id: 2, name: "Bo")]).run(db)
       try Bicycle.insert([
         Bicycle(name: "Norco", color: "red", ownerId: 1), Bicycle(name: "Trek", color: "blue"),
         Bicycle(name: "Giant", color: "red"),
       ]).run(db)
-      try Car.insert([
-        Car(id: 1, name: "Zoe", price: 9_000, isElectric: true),
-        Car(id: 2, name: "Golf", price: 15_000, isElectric: false),
-        Car(id: 3, name: "Zoe", price: 30_000, isElectric: true),
-      ]).run(db)
+      try Car.insert(Car.all).run(db)
       return try body(db)
     }
   }
@@ -60,6 +54,7 @@ import Testing
           == #"SELECT avg("price"), max("price") FILTER (WHERE "is_electric" = ?), count(DISTINCT "name") FROM "car""#)
       let (colors, row) = (try perColor.run(db), try figures.first(db))
       #expect(colors.map(\.0) == ["red"])
+      #expect(colors.map(\.1) == [2])
       #expect(row?.0 == 18_000)
       #expect(row?.1 == 30_000)
       #expect(row?.2 == 2)

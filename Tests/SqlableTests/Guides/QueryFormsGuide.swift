@@ -10,11 +10,7 @@ import Testing
     try withDatabase { db in
       try fillCompany(db)
       try db.createTable(Car.self)
-      try Car.insert([
-        Car(id: 1, name: "Zoe", price: 9_000, isElectric: true),
-        Car(id: 2, name: "Golf", price: 15_000, isElectric: false),
-        Car(id: 3, name: "Zoe", price: 30_000, isElectric: true),
-      ]).run(db)
+      try Car.insert(Car.all).run(db)
       return try body(db)
     }
   }

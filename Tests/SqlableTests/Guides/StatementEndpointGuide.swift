@@ -27,8 +27,7 @@ import Testing
   @Test func endpointSendsLiveAnswers() async throws {
     let pool = try SqlitePool.inMemory()
     try await pool.transaction { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Person.insert([Person(id: 1, name: "Anna"), Person(id: 2, name: "Bo")]).run(db)
       try Bicycle.insert([
         Bicycle(name: "Norco", color: "red", ownerId: 1), Bicycle(name: "Trek", color: "red", ownerId: 2),

@@ -40,8 +40,7 @@ private struct SavedSearch: Sqlable {
     #expect(reds == Bicycle.read().filter(Bicycle.color == "red"))
     #expect(Set([reds, reds, firstReds]).count == 2)
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Bicycle.insert((1...3).map { Bicycle(name: "\($0)", color: "red") }).run(db)
       let child = try db.createChild()
       let all = try reds.run(db)
@@ -89,8 +88,7 @@ private struct SavedSearch: Sqlable {
     let same = try Statement<Bicycle, [Int]>(json: insert.json())
     #expect(same == insert)
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       let ids = try same.run(db)
       #expect(ids == [1, 2])
     }
@@ -128,8 +126,7 @@ private struct SavedSearch: Sqlable {
 
   @Test(.needs(35, "RETURNING")) func changeThatReturnsRowsHasItsOwnType() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Bicycle(name: "Norco", color: "red").insert().run(db)
       let sale = ReturningStatement(Bicycle.delete(Bicycle.color == "red").returning())
       let same = try ReturningStatement<Bicycle, [Bicycle]>(json: sale.json())
@@ -142,8 +139,7 @@ private struct SavedSearch: Sqlable {
 
   @Test(.needs(35, "RETURNING")) func aChangeReturnsTermsAfterDecoding() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Bicycle(name: "Norco", color: "red").insert().run(db)
       let paint = Bicycle.updateAll(Bicycle.color.set(to: "blue"))
         .returning(Bicycle.id.typed(as: Int.self), Bicycle.name.typed(as: String.self))
@@ -156,9 +152,7 @@ private struct SavedSearch: Sqlable {
 
   @Test func statementIsDecodedWithoutItsType() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
-      try db.createTable(Car.self)
+      try db.createTables(Person.self, Bicycle.self, Car.self)
       let works = [try AnyStatement(Bicycle.delete(Bicycle.color == "red")), try AnyStatement(Car.select(Car.name))]
       for work in works {
         switch try AnyStatement(json: work.json(), rules: StatementRules(models: [Bicycle.self, Car.self])).run(db) {
@@ -175,9 +169,7 @@ private struct SavedSearch: Sqlable {
 
   @Test func statementIsStoredInAColumn() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
-      try db.createTable(SavedSearch.self)
+      try db.createTables(Person.self, Bicycle.self, SavedSearch.self)
       try Bicycle(name: "Norco", color: "red").insert().run(db)
       try SavedSearch(query: Bicycle.read().filter(Bicycle.color == "red")).insert().run(db)
       let saved = try SavedSearch.byId(1).run(db)

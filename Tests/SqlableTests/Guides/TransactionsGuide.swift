@@ -9,8 +9,7 @@ import Testing
 
   private func withTables(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try body(db)
     }
   }
@@ -71,8 +70,7 @@ import Testing
   @Test func aNestedTransactionDecides() async throws {
     let pool = try SqlitePool.inMemory()
     try await pool.transaction { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Bicycle.insert((1...20).map { Bicycle(name: "\($0)", color: "red") }).run(db)
     }
     let deleted = try await pool.transaction { db in

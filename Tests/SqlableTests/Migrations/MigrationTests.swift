@@ -50,8 +50,8 @@ import Testing
       let error = sqlError { try Migrations([tables, color]).apply(db) }
       #expect(
         error?.message == """
-          migration color: duplicate column name: color; if migration tables calls createTable or applies a plan, it used \
-          the models of this release: write it as SQL, or create new files with fresh:
+          migration color: duplicate column name: color; if migration tables calls createTable or applies a plan, \
+          it used the models of this release: write it as SQL, or create new files with fresh:
           """)
       let other = Migration("color", sql: "ALTER TABLE bicycle ADD COLUMN id TEXT")
       let plain = Migration("tables", sql: "CREATE TABLE bicycle (id INTEGER)")

@@ -7,6 +7,18 @@ import Testing
 
 /// Events of errors that SQLite does not report.
 @Suite struct ErrorEventTests {
+  /// A model of bicycles that accepts any name.
+  private struct Lenient: Sqlable {
+    let name: String
+
+    static let tableName = "bicycle"
+    static let name = column("name", String.self)
+    static let tableLayout = [name.column]
+
+    init(row: ReadRow) throws { name = (try? row.get(Lenient.name)) ?? "?" }
+    func write(to row: inout RowWriter) throws { row.set(Lenient.name, name) }
+  }
+
   @Test func aRowThatCannotBeReadFailsItsStatement() throws {
     try withTraced { db, log in
       try db.execute("INSERT INTO bicycle (name, color) VALUES (x'00', 'red'), ('secret', 'red')")
@@ -201,16 +213,4 @@ import Testing
       #expect(transactions.first?.description.hasSuffix("BEGIN IMMEDIATE … COMMIT") == true)
     }
   }
-}
-
-/// A model of bicycles that accepts any name.
-private struct Lenient: Sqlable {
-  let name: String
-
-  static let tableName = "bicycle"
-  static let name = column("name", String.self)
-  static let tableLayout = [name.column]
-
-  init(row: ReadRow) throws { name = (try? row.get(Lenient.name)) ?? "?" }
-  func write(to row: inout RowWriter) throws { row.set(Lenient.name, name) }
 }

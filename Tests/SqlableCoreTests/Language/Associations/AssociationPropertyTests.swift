@@ -9,11 +9,7 @@ import Testing
 /// Associations of random rows, compared with an evaluation in plain Swift.
 @Suite struct AssociationPropertyTests {
   private func createTables(_ db: SqliteDatabase) throws {
-    try db.createTable(Person.self)
-    try db.createTable(Bicycle.self)
-    try db.createTable(Repair.self)
-    try db.createTable(Course.self)
-    try db.createTable(Enrolment.self)
+    try db.createTables(Person.self, Bicycle.self, Repair.self, Course.self, Enrolment.self)
   }
 
   @Test(arguments: 1...times(30)) func randomRowsComeWithTheirAssociatedRows(seed: Int) throws {

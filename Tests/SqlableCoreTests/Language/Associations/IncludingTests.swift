@@ -1,4 +1,5 @@
 import Foundation
+import SqlableCodable
 import SqlableCore
 import SqlableQueries
 import SqlableSchema
@@ -7,6 +8,18 @@ import Testing
 @testable import SqlableTestSupport
 
 @Suite struct IncludingTests {
+  private struct Errand: SqlCodable {
+    static let id = column("id", Int.self, PrimaryKey())
+    static let workerId = column("worker_id", Int.self, ForeignKey<Worker>())
+    static let code = column("code", Int?.self, Unique())
+    static let before = column("before", Int?.self, ForeignKey<Errand>(column: Errand.code, deferred: true))
+    static let tableLayout = [id.column, workerId.column, code.column, before.column]
+    var id: Int
+    var workerId: Int
+    var code: Int?
+    var before: Int?
+  }
+
   @Test func parentsAreReturnedWithTheirChildren() throws {
     try withCompany { db in
       let owners = Person.read().orderBy(Person.id).including(
@@ -66,8 +79,7 @@ import Testing
 
   @Test func keysMatchAsSQLiteComparesThem() throws {
     try withDatabase { db in
-      try db.createTable(OrderTag.self)
-      try db.createTable(Label.self)
+      try db.createTables(OrderTag.self, Label.self)
       // Swift treats the precomposed and the decomposed é as equal. SQLite does not.
       try OrderTag.insert(["", "DK", "e\u{301}", "se", "\u{E9}"].map(OrderTag.init)).run(db)
       try Label.insert([
@@ -144,30 +156,5 @@ import Testing
       expectMisuse { _ = try Seat.read().including(bikes, by: Bicycle.ownerId).run(db) }
       #expect(try Person.read().filter(Person.id > 99).including(bikes, by: Bicycle.ownerId).run(db).isEmpty)
     }
-  }
-}
-
-private struct Errand: Sqlable {
-  static let id = column("id", Int.self, PrimaryKey())
-  static let workerId = column("worker_id", Int.self, ForeignKey<Worker>())
-  static let code = column("code", Int?.self, Unique())
-  static let before = column("before", Int?.self, ForeignKey<Errand>(column: Errand.code, deferred: true))
-  static let tableLayout = [id.column, workerId.column, code.column, before.column]
-  let (id, workerId): (Int, Int)
-  var (code, before): (Int?, Int?)
-
-  init(id: Int, workerId: Int, code: Int? = nil, before: Int? = nil) {
-    (self.id, self.workerId, self.code, self.before) = (id, workerId, code, before)
-  }
-  init(row: ReadRow) throws {
-    self.init(id: try row.get(Errand.id), workerId: try row.get(Errand.workerId))
-    row.skip(Errand.code)
-    row.skip(Errand.before)
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(Errand.id, id)
-    row.set(Errand.workerId, workerId)
-    row.set(Errand.code, code)
-    row.set(Errand.before, before)
   }
 }

@@ -5,24 +5,24 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// A worker that reads its columns by name.
-private struct Named: Sqlable {
-  let id: Int
-  let name: String
-  static let tableName = "worker"
-  static let id = column("id", Int.self, PrimaryKey())
-  static let name = column("name", String.self)
-  static let tableLayout = [id.column, name.column]
-
-  init(row: ReadRow) throws {
-    id = try row.get("id")
-    name = try row.get("name")
-    #expect(throws: SqlError.self) { try row.get("salary", as: Double.self) }
-  }
-}
-
 /// Rows that mix models, columns and terms.
 @Suite struct MixedRowTests {
+  /// A worker that reads its columns by name.
+  private struct Named: Sqlable {
+    let id: Int
+    let name: String
+    static let tableName = "worker"
+    static let id = column("id", Int.self, PrimaryKey())
+    static let name = column("name", String.self)
+    static let tableLayout = [id.column, name.column]
+
+    init(row: ReadRow) throws {
+      id = try row.get("id")
+      name = try row.get("name")
+      #expect(throws: SqlError.self) { try row.get("salary", as: Double.self) }
+    }
+  }
+
   private let boss = Alias(Worker.self, "boss")
 
   /// Bosses with the size of their team: Ada leads Ben and Cleo, Ben leads Dan.

@@ -8,8 +8,7 @@ import Testing
 @Suite struct ReadsAsQueriesTests {
   private func withGarage(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try db.createTable(Bicycle.self, named: "archive")
       try Person.insert(["Ann", "Bob"].map { Person(id: nil, name: $0) }).run(db)
       try Bicycle.insert([

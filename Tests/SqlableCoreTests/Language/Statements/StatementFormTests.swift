@@ -9,8 +9,7 @@ import Testing
 @Suite struct StatementFormTests {
   private func withBikes(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Person.insert([Person(id: 1, name: "Ann"), Person(id: 2, name: "Bob")]).run(db)
       try Bicycle.insert([
         Bicycle(name: "Norco", color: "red", ownerId: 1),
@@ -77,7 +76,6 @@ import Testing
   @Test func insertsReturnTheNewIds() throws {
     try withBikes { db throws in
       let bike = Bicycle(name: "Scott", color: "white")
-      #expect(bike.insert().sql == #"INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)"#)
       #expect(bike.insert().bindings == [.text("Scott"), .text("white")])
       #expect(try bike.insert().run(db) == 5)
       let withId = Bicycle(id: 40, name: "BMC", color: "white").insert()
@@ -144,7 +142,6 @@ import Testing
   @Test func updatesChangeTheSelectedRows() throws {
     try withBikes { db throws in
       let bike = Bicycle(id: 1, name: "Norco", color: "pink")
-      #expect(bike.update().sql == #"UPDATE "bicycle" SET "name" = ?, "color" = ? WHERE "id" = ?"#)
       #expect(bike.update().bindings == [.text("Norco"), .text("pink"), .integer(1)])
       #expect(try bike.update().run(db) == 1)
       #expect(try rows(db)[0] == "1 Norco pink 1")
@@ -177,7 +174,6 @@ import Testing
   @Test func deletesRemoveTheSelectedRows() throws {
     try withBikes { db throws in
       let bike = Bicycle(id: 2, name: "", color: "")
-      #expect(bike.delete().sql == #"DELETE FROM "bicycle" WHERE "id" = ?"#)
       #expect(bike.delete().bindings == [.integer(2)])
       #expect(try bike.delete().run(db) == 1)
       #expect(try bike.delete().run(db) == 0)
@@ -190,7 +186,6 @@ import Testing
       // The foreign key changes the owner's bicycles, which SQLite does not count.
       #expect(try Person.delete(Person.id == 1).run(db) == 1)
       #expect(try rows(db)[0] == "1 Norco red -")
-      #expect(Bicycle.deleteAll().sql == #"DELETE FROM "bicycle""#)
       #expect(try Bicycle.deleteAll().run(db) == 2)
     }
   }

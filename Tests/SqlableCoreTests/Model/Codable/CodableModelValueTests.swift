@@ -302,8 +302,7 @@ extension SeededGenerator {
   /// Both models must store the same values and read them back.
   @Test func randomModelsAreStoredAsByAHandwrittenModel() throws {
     try withDatabase { db in
-      try db.createTable(Ship.self)
-      try db.createTable(HandmadeShip.self)
+      try db.createTables(Ship.self, HandmadeShip.self)
       var random = SeededGenerator(seed: SeededGenerator.seed)
       let ships = (1...times(300)).map { random.ship($0) }
       try Ship.insert(ships).run(db)

@@ -115,8 +115,7 @@ import Testing
 
   @Test func rowsOfJoinsHaveSeveralModels() throws {
     try withDatabase { db in
-      try db.createTable(Word.self)
-      try db.createTable(Light.self)
+      try db.createTables(Word.self, Light.self)
       try Word.insert(CodableReuseTests.words).run(db)
       try Light.insert((1...8).map { Light(id: $0, color: "color \($0)") }).run(db)
       for _ in 1...2 {

@@ -31,8 +31,7 @@ private struct Busy: SqlValue {
 
   private func withBicycles(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Bicycle.insert(colors.enumerated().map { Bicycle(name: "bike \($0)", color: $1) }).run(db)
       try body(db)
     }

@@ -152,8 +152,7 @@ import Testing
   /// A table may be its own join table.
   @Test func theJoinTableMayBeTheParentTable() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Member.self)
-      try db.createTable(Entry<Part>.self)
+      try db.createTables(Member.self, Entry<Part>.self)
       try Member.insert([Member(id: 1, name: "a"), Member(id: 2, name: "b")]).run(db)
       try Entry<Part>.insert([Entry<Part>(1), Entry<Part>(2, 1, 1), Entry<Part>(3, 1, 2), Entry<Part>(4, 2, 2)])
         .run(db)
@@ -251,8 +250,7 @@ import Testing
     try withDatabase { db in
       let lots = Member.toMany(Lot.self, by: Lot.buyer, of: Member.id)
       let (spent, last) = (lots.aggregate(Lot.price.sum()), lots.aggregate(Lot.soldAt.max()))
-      try db.createTable(Member.self)
-      try db.createTable(Lot.self)
+      try db.createTables(Member.self, Lot.self)
       try Member.insert([Member(id: 1, name: "a"), Member(id: 2, name: "b")]).run(db)
       let day = Date(timeIntervalSince1970: 86_400)
       try Lot.insert([

@@ -74,8 +74,7 @@ import Testing
 
   private func withTwins(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Entry<LeftTwin>.self)
-      try db.createTable(Entry<RightTwin>.self)
+      try db.createTables(Entry<LeftTwin>.self, Entry<RightTwin>.self)
       try db.execute(
         "INSERT INTO left_twin VALUES (1, 'left 1'), (2, 'left 2'); INSERT INTO right_twin VALUES (1, 'right 1')")
       try body(db)

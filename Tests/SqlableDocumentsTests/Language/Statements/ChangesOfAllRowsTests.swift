@@ -10,8 +10,7 @@ import Testing
 @Suite struct ChangesOfAllRowsTests {
   private func withThree(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       try Bicycle.insert((1...3).map { Bicycle(name: "b\($0)", color: "red") }).run(db)
       try body(db)
     }

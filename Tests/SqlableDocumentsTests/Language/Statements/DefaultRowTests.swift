@@ -7,6 +7,27 @@ import Testing
 
 /// Inserts of rows with the default of every column.
 @Suite struct DefaultRowTests {
+  private struct Ticket: Sqlable, Equatable {
+    static let tableName = #"the "ticket""#
+    static let id = column("id", Int?.self, PrimaryKey())
+    static let state = column("state", String.self, Default("open"))
+    static let note = column(#"a "note""#, String?.self)
+    static let tableLayout = [id.column, state.column, note.column]
+    var id: Int?
+    var state: String
+    var note: String?
+
+    init(id: Int?, state: String, note: String?) { (self.id, self.state, self.note) = (id, state, note) }
+    init(row: ReadRow) throws {
+      self.init(id: try row.get(Self.id), state: try row.get(Self.state), note: try row.get(Self.note))
+    }
+    func write(to row: inout RowWriter) throws {
+      row.set(Self.id, id)
+      row.set(Self.state, state)
+      row.set(Self.note, note)
+    }
+  }
+
   @Test func everyColumnGetsItsDefault() throws {
     try withDatabase { db in
       try db.createTable(Ticket.self)
@@ -70,26 +91,5 @@ import Testing
       let upsert = expectInvalidStatement { _ = try Bicycle.insertDefaults().onConflict(Bicycle.name).run(db) }
       #expect(upsert?.message == "an insert without columns can't be an upsert")
     }
-  }
-}
-
-private struct Ticket: Sqlable, Equatable {
-  static let tableName = #"the "ticket""#
-  static let id = column("id", Int?.self, PrimaryKey())
-  static let state = column("state", String.self, Default("open"))
-  static let note = column(#"a "note""#, String?.self)
-  static let tableLayout = [id.column, state.column, note.column]
-  var id: Int?
-  var state: String
-  var note: String?
-
-  init(id: Int?, state: String, note: String?) { (self.id, self.state, self.note) = (id, state, note) }
-  init(row: ReadRow) throws {
-    self.init(id: try row.get(Self.id), state: try row.get(Self.state), note: try row.get(Self.note))
-  }
-  func write(to row: inout RowWriter) throws {
-    row.set(Self.id, id)
-    row.set(Self.state, state)
-    row.set(Self.note, note)
   }
 }

@@ -57,8 +57,7 @@ import Testing
 
   @Test func aKeyThatIsNotTheRowidIsNeverNull() throws {
     try withDatabase { db in
-      try db.createTable(Entry<Ticket>.self)
-      try db.createTable(Entry<Trip>.self)
+      try db.createTables(Entry<Ticket>.self, Entry<Trip>.self)
       #expect(
         try db.query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name", as: String.self) == [
           #"CREATE TABLE "ticket" ("code" TEXT PRIMARY KEY NOT NULL, "note" TEXT)"#,
@@ -116,8 +115,7 @@ import Testing
 
   @Test func hostileNamesAreQuotedInEveryStatement() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Hostile.self)
+      try db.createTables(Person.self, Hostile.self)
       try Person(id: 1, name: "stays").insert().run(db)
       #expect(try Hostile(text: "a", other: "b").insert().run(db) == 1)
       #expect(try Hostile(id: 1, text: "c", other: "b").save().run(db) == 1)
@@ -143,8 +141,7 @@ import Testing
 
   @Test func hostileValuesNeverChangeTheSQL() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Hostile.self)
+      try db.createTables(Person.self, Hostile.self)
       func statementTexts(_ text: String) -> [String] {
         let row = Hostile(id: 1, text: text, other: text)
         let filters = [

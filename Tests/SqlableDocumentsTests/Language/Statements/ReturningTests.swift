@@ -9,25 +9,10 @@ import Testing
 @Suite(.needs(35, "RETURNING")) struct ReturningTests {
   private struct Unreadable: Error {}
 
-  private func withBicycles(_ body: (SqliteDatabase) throws -> Void) throws {
-    try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
-      try Bicycle.insert([
-        Bicycle(name: "Norco", color: "red"),
-        Bicycle(name: "Trek", color: "blue"),
-        Bicycle(name: "Giant", color: "red"),
-      ]).run(db)
-      try body(db)
-    }
-  }
-
   @Test func changesReturnTheChangedRows() throws {
     try withBicycles { db in
-      let insert = Bicycle(name: "Kona", color: "").insert(Bicycle.name).returning()
-      #expect(insert.sql == #"INSERT INTO "bicycle" ("name") VALUES (?) RETURNING "id", "name", "color", "owner_id""#)
       // The returned row has the column's default.
-      let stored = try insert.run(db)
+      let stored = try Bicycle(name: "Kona", color: "").insert(Bicycle.name).returning().run(db)
       #expect(stored == [Bicycle(id: 4, name: "Kona", color: "black")])
       let one = try Bicycle(name: "Scott", color: "red").insert().returning().first().run(db)
       #expect(one?.id == 5)

@@ -1,4 +1,5 @@
 import Foundation
+import SqlableCodable
 import SqlableCore
 import SqlableDocuments
 import SqlableQueries
@@ -9,6 +10,19 @@ import Testing
 
 /// Changes of JSON, and JSON built from groups.
 @Suite struct JSONChangeTests {
+  private struct Folder: SqlCodable, Equatable {
+    var id: Int
+    var doc: String?
+    var tags: [String]
+    var bytes: [String]
+
+    static let id = column("id", Int.self, PrimaryKey())
+    static let doc = column("doc", String?.self)
+    static let tags = column("tags", [String].self)
+    static let bytes = column("bytes", [String].self, as: .blob)
+    static let tableLayout = [id.column, doc.column, tags.column, bytes.column]
+  }
+
   private func withDocket(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
       try db.createTable(Folder.self)
@@ -152,36 +166,5 @@ import Testing
     #expect(error("json_set", #"[{"column":"doc"},"$.a",1]"#) != nil)
     #expect(error("printf", #"["%s",{"column":"doc"}]"#) == nil)
     #expect(error("printf", #"[{"column":"doc"}]"#) != nil)
-  }
-}
-
-private struct Folder: Sqlable, Equatable {
-  var id: Int
-  var doc: String?
-  var tags: [String]
-  var bytes: [String]
-
-  static let id = column("id", Int.self, PrimaryKey())
-  static let doc = column("doc", String?.self)
-  static let tags = column("tags", [String].self)
-  static let bytes = column("bytes", [String].self, as: .blob)
-  static let tableLayout = [id.column, doc.column, tags.column, bytes.column]
-
-  init(id: Int, doc: String?, tags: [String], bytes: [String]) {
-    (self.id, self.doc, self.tags, self.bytes) = (id, doc, tags, bytes)
-  }
-
-  init(row: ReadRow) throws {
-    id = try row.get(Folder.id)
-    doc = try row.get(Folder.doc)
-    tags = try row.get(Folder.tags)
-    bytes = try row.get(Folder.bytes)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Folder.id, id)
-    row.set(Folder.doc, doc)
-    row.set(Folder.tags, tags)
-    row.set(Folder.bytes, bytes)
   }
 }

@@ -21,8 +21,7 @@ import Testing
   private func withTwins(_ body: (Distant, SqliteDatabase) async throws -> Void) async throws {
     let (pool, here) = (try SqlitePool.inMemory(), try SqliteDatabase.inMemory())
     @Sendable func fill(_ db: SqliteDatabase) throws {
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       for (number, color) in ["red", "blue", "red", "black"].enumerated() {
         try Bicycle(name: "\(number)", color: color).insert().run(db)
       }
@@ -57,8 +56,7 @@ import Testing
   @Test func aPoolRunsBoundStatements() async throws {
     let pool = try SqlitePool.inMemory()
     try await pool.transaction { db in
-      try db.createTable(Person.self)
-      try db.createTable(Bicycle.self)
+      try db.createTables(Person.self, Bicycle.self)
       for (number, color) in ["red", "blue", "red"].enumerated() {
         try Bicycle(name: "\(number)", color: color).insert().run(db)
       }

@@ -135,8 +135,7 @@ import Testing
   @Test func liveResultsCollectChangedRows() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
-        try db.createTable(Person.self)
-        try db.createTable(Bicycle.self)
+        try db.createTables(Person.self, Bicycle.self)
       }
       let byColor = Bicycle.select(Bicycle.color.typed(as: String.self), Bicycle.name.typed(as: String.self)).grouped()
       var seen: [[String: [String]]] = []

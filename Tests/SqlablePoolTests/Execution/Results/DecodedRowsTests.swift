@@ -28,18 +28,18 @@ private struct Measured: Decodable, Equatable {
   let tags: Set<String>?
 }
 
-private struct Frame: Sqlable {
-  static let id = column("id", Int.self, PrimaryKey())
-  static let sizes = Column("sizes", .text)
-  static let madeAt = Column("made_at", .date(.iso8601))
-  static let tags = Column("tags", .nullable(.text))
-  static let tableLayout = [id.column, sizes, madeAt, tags]
-
-  init(row: ReadRow) throws { throw SqlError(.other, message: "rows are decoded, not read") }
-}
-
 /// Rows decoded into types that are not models.
 @Suite struct DecodedRowsTests {
+  private struct Frame: Sqlable {
+    static let id = column("id", Int.self, PrimaryKey())
+    static let sizes = Column("sizes", .text)
+    static let madeAt = Column("made_at", .date(.iso8601))
+    static let tags = Column("tags", .nullable(.text))
+    static let tableLayout = [id.column, sizes, madeAt, tags]
+
+    init(row: ReadRow) throws { throw SqlError(.other, message: "rows are decoded, not read") }
+  }
+
   private static let stock = Bicycle.select(Bicycle.color, Bicycle.id.count(), Bicycle.id.max())
     .groupBy(Bicycle.color).orderBy(Bicycle.color)
 

@@ -48,14 +48,6 @@ import Testing
       try Bicycle.insert([Bicycle(name: "Brompton", color: "red", ownerId: 2)]).run(db)
       let first = Person.read().orderBy(Person.id).including(Person.bikes.orderBy(Bicycle.name).limit(1))
       #expect(try first.run(db).map { $0.1.map(\.name) } == [["Giant"], ["Brompton"], []])
-      let texts = try tracedReads(db) { _ = try first.run(db) }
-      #expect(
-        texts.last == """
-          WITH RECURSIVE "ranked" ("c1", "c2", "c3", "c4", "c5") AS (SELECT "id", "name", "color", "owner_id", \
-          row_number() OVER (PARTITION BY "owner_id" ORDER BY "name") FROM "bicycle" WHERE "owner_id" IN (?…)) \
-          SELECT "ranked"."c1", "ranked"."c2", "ranked"."c3", "ranked"."c4" FROM "ranked" WHERE "ranked"."c5" <= ? \
-          ORDER BY "ranked"."c5"
-          """)
       let second = Person.bikes.orderBy(Bicycle.name).limit(1, offset: 1)
       #expect(
         try Person.read().orderBy(Person.id).including(second).run(db).map { $0.1.map(\.name) }
@@ -76,8 +68,7 @@ import Testing
 
   @Test func aTableMayBeNamedLikeTheRankingQuery() throws {
     try withDatabase { db in
-      try db.createTable(Member.self)
-      try db.createTable(Entry<Ranked>.self)
+      try db.createTables(Member.self, Entry<Ranked>.self)
       try Member(id: 1, name: "a").insert().run(db)
       try Entry<Ranked>.insert([Entry<Ranked>(1, 1), Entry<Ranked>(2, 1), Entry<Ranked>(3, 1)]).run(db)
       let ranked = Member.toMany(Entry<Ranked>.self, by: Ranked.memberId)
@@ -170,14 +161,7 @@ import Testing
   @Test func parentsAreFilteredByTheirAssociatedRows() throws {
     try withSchool { db in
       let reds = Person.bikes.filter(Bicycle.color == "red")
-      let having = Person.read().whereAny(reds)
-      #expect(
-        having.sql == """
-          SELECT "id", "name" FROM "person" WHERE "id" IN (SELECT "bicycle"."owner_id" FROM "bicycle" \
-          WHERE "bicycle"."color" = ? AND "bicycle"."owner_id" IS NOT NULL)
-          """)
-      let names = try having.run(db).map(\.name)
-      #expect(names == ["Anna"])
+      #expect(try Person.read().whereAny(reds).run(db).map(\.name) == ["Anna"])
       // NOT IN a list with NULL would be true for no row.
       #expect(try Person.read().whereNone(reds).orderBy(Person.id).run(db).map(\.name) == ["Bo", "Cid"])
       #expect(try Person.read().whereNone(Person.bikes).run(db).map(\.name) == ["Cid"])
@@ -231,9 +215,7 @@ import Testing
   @Test func aLiveResultFollowsEveryLevel() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
-        try db.createTable(Person.self)
-        try db.createTable(Bicycle.self)
-        try db.createTable(Repair.self)
+        try db.createTables(Person.self, Bicycle.self, Repair.self)
         try Person(id: 1, name: "Anna").insert().run(db)
         try Bicycle(name: "Norco", color: "red", ownerId: 1).insert().run(db)
       }

@@ -38,8 +38,7 @@ import Testing
   }
 
   private static func createTables(_ db: SqliteDatabase) throws {
-    try db.createTable(Person.self)
-    try db.createTable(Bicycle.self)
+    try db.createTables(Person.self, Bicycle.self)
   }
 
   @Test func aGenericStoreWorksOnHandlesAndPools() throws {

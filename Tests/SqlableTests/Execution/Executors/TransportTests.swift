@@ -14,10 +14,7 @@ struct TransportTests {
       let paths = ["here", "there"].map { "\(directory)/\($0).sqlite" }
       for path in paths {
         let db = try SqliteDatabase(filepath: path)
-        try db.createTable(Person.self)
-        try db.createTable(Bicycle.self)
-        try db.createTable(Car.self)
-        try db.createTable(Seat.self)
+        try db.createTables(Person.self, Bicycle.self, Car.self, Seat.self)
         try db.close()
       }
       let transport = try PipeTransport(paths[1])

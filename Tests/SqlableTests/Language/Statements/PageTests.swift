@@ -94,11 +94,6 @@ import Testing
       try Bicycle.insert((1...200).map { Bicycle(id: $0, name: "\($0)", color: $0 % 3 == 0 ? "red" : "blue") }).run(db)
       let last = Bicycle(id: 7, name: "7", color: "blue")
       let page = Bicycle.read().orderBy(Bicycle.color, .desc).page(after: last, limit: 50)
-      #expect(
-        page.sql == """
-          SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
-          WHERE "color" <= ? AND ("color" < ? OR "id" < ?) ORDER BY "color" DESC, "id" DESC LIMIT ?
-          """)
       #expect(page.bindings == [.text("blue"), .text("blue"), .integer(7), .integer(50)])
       try db.execute("CREATE INDEX of_color ON bicycle(color)")
       let plan = try page.explain(db).description
@@ -244,7 +239,7 @@ import Testing
 }
 
 /// A row with NULLs and few distinct values, so that many rows tie.
-private struct PageEntry: Sqlable, Equatable {
+private struct PageEntry: SqlCodable, Equatable {
   var id: Int
   var number: Int?
   var real: Double?
@@ -259,11 +254,6 @@ private struct PageEntry: Sqlable, Equatable {
   static let isOpen = column("is_open", Bool.self)
   static let date = column("date", Date?.self)
   static let tableLayout = [id.column, number.column, real.column, name.column, isOpen.column, date.column]
-
-  init(id: Int, number: Int?, real: Double?, name: String?, isOpen: Bool, date: Date?) {
-    (self.id, self.number, self.real) = (id, number, real)
-    (self.name, self.isOpen, self.date) = (name, isOpen, date)
-  }
 
   static func random(id: Int, using random: inout SeededGenerator) -> PageEntry {
     PageEntry(
@@ -281,24 +271,6 @@ private struct PageEntry: Sqlable, Equatable {
       return PageOrder(
         place: place, ordering: random.pick([ordering, ordering, ordering.nullsFirst, ordering.nullsLast]))
     }
-  }
-
-  init(row: ReadRow) throws {
-    id = try row.get(PageEntry.id)
-    number = try row.get(PageEntry.number)
-    real = try row.get(PageEntry.real)
-    name = try row.get(PageEntry.name)
-    isOpen = try row.get(PageEntry.isOpen)
-    date = try row.get(PageEntry.date)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(PageEntry.id, id)
-    row.set(PageEntry.number, number)
-    row.set(PageEntry.real, real)
-    row.set(PageEntry.name, name)
-    row.set(PageEntry.isOpen, isOpen)
-    row.set(PageEntry.date, date)
   }
 }
 

@@ -7,6 +7,26 @@ import Testing
 
 /// SQL text as terms.
 @Suite struct SqlFragmentTests {
+  private struct Parcel: Sqlable {
+    let id: Int
+    let weight: Double
+    let label: String
+    static let id = column("id", Int.self, PrimaryKey())
+    static let weight: TypedColumn<Parcel, Double> = column(
+      "weight", Double.self,
+      Check(SqlExpression(sql: "\(Parcel.weight) = round(\(Parcel.weight)) AND \(Parcel.weight) < \(1000.0)")))
+    static let label: TypedColumn<Parcel, String> = column(
+      "label", String.self, Generated(TypedExpression<String>(sql: "(\(Parcel.weight) * \(1000.0)) || ' [?] g'")))
+    static let tableLayout = [id.column, weight.column, label.column]
+    static let tableIndexes = [Index(TypedExpression<Int>(sql: "CAST(\(Parcel.weight) AS INTEGER) & \(3)"))]
+
+    init(row: ReadRow) throws {
+      id = try row.get(Parcel.id)
+      weight = try row.get(Parcel.weight)
+      label = try row.get(Parcel.label)
+    }
+  }
+
   private func withCars(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
       try db.createTable(Car.self)
@@ -319,8 +339,7 @@ import Testing
     try await withDirectoryAsync { directory in
       let pool = try newPool(in: directory)
       try await pool.transaction { db in
-        try db.createTable(Car.self)
-        try db.createTable(Person.self)
+        try db.createTables(Car.self, Person.self)
         try Person(id: 1, name: "Anna").insert().run(db)
       }
       let count = Person.count().filter(SqlExpression(sql: "(SELECT count(*) FROM \(Car.self)) > 0"))
@@ -333,26 +352,6 @@ import Testing
       #expect(counts == [0, 1])
       try await pool.close()
     }
-  }
-}
-
-private struct Parcel: Sqlable {
-  let id: Int
-  let weight: Double
-  let label: String
-  static let id = column("id", Int.self, PrimaryKey())
-  static let weight: TypedColumn<Parcel, Double> = column(
-    "weight", Double.self,
-    Check(SqlExpression(sql: "\(Parcel.weight) = round(\(Parcel.weight)) AND \(Parcel.weight) < \(1000.0)")))
-  static let label: TypedColumn<Parcel, String> = column(
-    "label", String.self, Generated(TypedExpression<String>(sql: "(\(Parcel.weight) * \(1000.0)) || ' [?] g'")))
-  static let tableLayout = [id.column, weight.column, label.column]
-  static let tableIndexes = [Index(TypedExpression<Int>(sql: "CAST(\(Parcel.weight) AS INTEGER) & \(3)"))]
-
-  init(row: ReadRow) throws {
-    id = try row.get(Parcel.id)
-    weight = try row.get(Parcel.weight)
-    label = try row.get(Parcel.label)
   }
 }
 

@@ -48,8 +48,7 @@ import Testing
 
   @Test func modelsAreReadFromJoinsAndRawSQL() throws {
     try withDatabase { db in
-      try db.createTable(Person.self)
-      try db.createTable(Boat.self)
+      try db.createTables(Person.self, Boat.self)
       try Person(id: 3, name: "Anna").insert().run(db)
       try Boat(id: 1, name: "Fram", ownerID: 3).insert().run(db)
       try Boat(id: 2, name: "Maud").insert().run(db)
@@ -142,10 +141,7 @@ import Testing
 
   @Test func aModelsImplementationsTakePrecedenceOverCodable() throws {
     try withDatabase { db in
-      try db.createTable(Handmade.self)
-      try db.createTable(HandRead.self)
-      try db.createTable(HandWritten.self)
-      try db.createTable(Asked.self)
+      try db.createTables(Handmade.self, HandRead.self, HandWritten.self, Asked.self)
       try Handmade(text: "x").insert().run(db)
       #expect(try Handmade.read().run(db).map(\.text) == ["x written read"])
       try HandRead(text: "x").insert().run(db)
@@ -294,8 +290,7 @@ import Testing
 
   @Test func classesWithAndWithoutASuperclassAreModels() throws {
     try withDatabase { db in
-      try db.createTable(Buoy.self)
-      try db.createTable(Light.self)
+      try db.createTables(Buoy.self, Light.self)
       try Buoy(id: 1, color: "red").insert().run(db)
       #expect(try Buoy.read().run(db).map(\.color) == ["red"])
       try Light(id: 2, color: "green").insert().run(db)

@@ -1,7 +1,5 @@
 import SqlableCore
 
-@testable import SqlableTestSupport
-
 /// A row of numbers that are narrower than 64 bits, or have no sign.
 struct Crate: Sqlable {
   var count: UInt8

@@ -1,16 +1,15 @@
+import SqlableCodable
 import SqlableCore
 import SqlableSchema
 
-@testable import SqlableTestSupport
-
 /// A row of optional and required numbers and texts.
-struct Pair: Sqlable, Equatable {
+struct Pair: SqlCodable, Equatable {
   let id: Int
   var a: Int?
   var b: Int?
   var c: Int
   var s: String?
-  var t: String
+  var t = ""
   static let id = column("id", Int.self, PrimaryKey())
   static let a = column("a", Int?.self)
   static let b = column("b", Int?.self)
@@ -18,28 +17,6 @@ struct Pair: Sqlable, Equatable {
   static let s = column("s", String?.self)
   static let t = column("t", String.self)
   static let tableLayout = [id.column, a.column, b.column, c.column, s.column, t.column]
-
-  init(id: Int, a: Int?, b: Int?, c: Int, s: String? = nil, t: String = "") {
-    (self.id, self.a, self.b, self.c, self.s, self.t) = (id, a, b, c, s, t)
-  }
-
-  init(row: ReadRow) throws {
-    id = try row.get(Pair.id)
-    a = try row.get(Pair.a)
-    b = try row.get(Pair.b)
-    c = try row.get(Pair.c)
-    s = try row.get(Pair.s)
-    t = try row.get(Pair.t)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Pair.id, id)
-    row.set(Pair.a, a)
-    row.set(Pair.b, b)
-    row.set(Pair.c, c)
-    row.set(Pair.s, s)
-    row.set(Pair.t, t)
-  }
 
   /// Every combination of numbers and texts, including NULL.
   static let all: [Pair] = {
