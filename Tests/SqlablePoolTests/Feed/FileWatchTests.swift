@@ -11,10 +11,10 @@ struct FileWatchTests {
     try withDirectory { directory in
       let path = directory + "/log"
       let queue = DispatchQueue(label: "watch")
-      #expect(FileWatch(path, on: queue) {} == nil)
+      #expect(FileWatch(path, on: queue) { _ in } == nil)
       try Data("a".utf8).write(to: URL(fileURLWithPath: path))
       let heard = DispatchSemaphore(value: 0)
-      let watch = try #require(FileWatch(path, on: queue) { heard.signal() })
+      let watch = try #require(FileWatch(path, on: queue) { if $0 == .written { heard.signal() } })
       let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
       try file.write(contentsOf: Data("b".utf8))
       #expect(heard.wait(timeout: .now() + 60) == .success)
