@@ -16,6 +16,19 @@ static inline int sqlable_is_in_memory(const char *path) {
   return statfs(path, &info) == 0 && info.f_type == 0x01021994;
 }
 
+// Whether inotify reports all writes to a file: its file system is local, so that no other machine can write to it.
+// ext, XFS, Btrfs, tmpfs, ramfs, F2FS, overlayfs, ZFS, bcachefs, JFS, NILFS.
+static inline int sqlable_reports_all_writes(const char *path) {
+  struct statfs info;
+  if (statfs(path, &info) != 0) return 0;
+  switch ((unsigned)info.f_type) {
+  case 0xEF53: case 0x58465342: case 0x9123683E: case 0x01021994: case 0x858458F6: case 0xF2F52010: case 0x794C7630:
+  case 0x2FC12FC1: case 0xCA451A4E: case 0x3153464A: case 0x3434:
+    return 1;
+  }
+  return 0;
+}
+
 // Whether an open file is one of the kernel's own: in /proc (PROC_SUPER_MAGIC) or of a control group
 // (CGROUP2_SUPER_MAGIC).
 static inline int sqlable_is_of_kernel(int descriptor) {

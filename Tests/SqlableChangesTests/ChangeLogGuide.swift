@@ -170,13 +170,25 @@ import Testing
     }
   }
 
-  @Test func createAfterAChangeOfTheSchema() throws {
+  @Test func plansKeepTheLog() throws {
     try withDatabase { db in
       try createLog(db)
       try db.transaction { db in
-        try db.createTable(Bicycle.self)
-        try ChangeLog(Person.self, Bicycle.self).create(db)
+        try db.execute("ALTER TABLE bicycle RENAME COLUMN color TO colour")
+        try ChangeLog(Bicycle.self).create(db)
       }
+      try db.execute("INSERT INTO bicycle (name, colour) VALUES ('Rover', 'red')")
+      let plan = try Schema(Person.self, Bicycle.self).plan(db, renamed: ["colour": "color"])
+      print(plan)
+      try plan.apply(db)
+      let change = try LogReader().page(after: nil, in: db).changes[0]
+      #expect(try change.new?.get("color", as: String.self) == "red")
+      try db.transaction { db in
+        try db.execute("ALTER TABLE bicycle ADD COLUMN gears INTEGER")
+        try ChangeLog(Bicycle.self).create(db)
+      }
+      try db.execute("UPDATE bicycle SET gears = 3")
+      #expect(try LogReader().page(after: nil, in: db).changes[1].new?.get("gears", as: Int.self) == 3)
     }
   }
 

@@ -63,9 +63,9 @@ extension ChangeLog {
   /// }
   /// ```
   ///
-  /// The tables must exist, in the database's own file. Call `create` after each change of the schema, in the
-  /// transaction of that change: a trigger logs only the columns that the table had at the last `create`. A call that
-  /// finds everything up to date changes nothing.
+  /// The tables must exist, in the database's own file. Plans, migrations and `createTable` keep the log up to date.
+  /// After other changes of the schema, call `create` in their transaction: a trigger logs only the columns that the
+  /// table had at the last `create`. A call that finds everything up to date changes nothing.
   ///
   /// A trigger of the program that changes rows of its own table must be older than the log's triggers, or the log has
   /// the changes of a row in the wrong order. `create` therefore also replaces triggers that are older than others.
@@ -104,28 +104,27 @@ extension ChangeLog {
   private func createTriggers(_ db: SqliteDatabase) throws {
     for definition in ChangeTables.definitions { try db.execute(definition) }
     for table in tables {
-      let shape = try db.running { try table.loggedTable(on: $0) }
-      let images = shape.images(values)
-      for addition in try db.running({ try $0.missingValueColumns(images.count) }) { try db.execute(addition) }
-      let entry = try LogEntry.current(of: shape, values, in: db)
-      let triggers = ChangeTriggers(table: shape, entry: entry, kept: values).all
-      guard try db.running({ try !$0.hasNewest(triggers, on: shape.name) }) else { continue }
-      try db.dropChangeTriggers(of: shape.name)
-      for trigger in triggers { try db.execute(SQL(verbatim: trigger.sql)) }
+      let updates = try db.running { try table.loggedTable(on: $0).updates(values, on: $0) }
+      for update in updates { try db.execute(SQL(verbatim: update)) }
     }
   }
 
   private func dropTriggers(_ db: SqliteDatabase) throws {
     for table in tables {
       try table.checkDeclarations()
-      try db.dropChangeTriggers(of: table.name)
+      for trigger in try db.running({ try $0.triggers(of: table.name) }) where trigger.isOfLog {
+        try db.execute("DROP TRIGGER main.\(table: trigger.name)")
+      }
     }
-    let isUsed = try db.running { connection in
-      try connection.rows("SELECT name FROM main.sqlite_schema WHERE type = 'trigger'")
-        .contains { $0[0].foldedName.starts(with: ChangeTables.triggerPrefix.utf8) }
+    let triggers = try db.running { try $0.rows("SELECT name FROM main.sqlite_schema WHERE type = 'trigger'") }
+    guard triggers.contains(where: { $0[0].isChangeTrigger }) else {
+      for name in ChangeTables.all { try db.execute("DROP TABLE IF EXISTS main.\(table: name)") }
+      return
     }
-    guard !isUsed else { return }
-    for name in ChangeTables.all { try db.execute("DROP TABLE IF EXISTS main.\(table: name)") }
+    for table in tables {
+      try db.execute(
+        "UPDATE main.\"sqlable_change_tables\" SET \"isLogged\" = 0 WHERE \"name\" = \(table.name) COLLATE NOCASE")
+    }
   }
 }
 
@@ -152,33 +151,5 @@ extension TableInfo {
     let table = try LoggedTable(named: found[1], on: connection)
     guard table.isIdentifiable else { throw refused("its columns hide all names of the rowid") }
     return table
-  }
-}
-
-extension Connection {
-  /// True if the table has exactly these triggers of the log, in this order, and no newer trigger.
-  fileprivate func hasNewest(_ triggers: [(name: String, sql: String)], on table: String) throws -> Bool {
-    let found = try self.triggers(of: table)
-    guard
-      found.suffix(triggers.count).elementsEqual(
-        triggers, by: { $0.name.isExactly($1.name) && $0.sql.isExactly($1.sql) })
-    else { return false }
-    return !found.dropLast(triggers.count).contains { $0.isOfLog }
-  }
-
-  /// Returns the triggers of a table in the order of their creation.
-  func triggers(of table: String) throws -> [(name: String, sql: String, isOfLog: Bool)] {
-    try rows("SELECT name, sql, tbl_name FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY rowid")
-      .filter { $0[2].isSameName(as: table) }
-      .map { ($0[0], $0[1], $0[0].foldedName.starts(with: ChangeTables.triggerPrefix.utf8)) }
-  }
-}
-
-extension SqliteDatabase {
-  /// Drops the log's triggers on a table.
-  fileprivate func dropChangeTriggers(of table: String) throws {
-    for trigger in try running({ try $0.triggers(of: table) }) where trigger.isOfLog {
-      try execute("DROP TRIGGER main.\(table: trigger.name)")
-    }
   }
 }

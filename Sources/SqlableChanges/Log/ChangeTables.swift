@@ -40,10 +40,11 @@ enum ChangeTables {
     CREATE TABLE IF NOT EXISTS "sqlable_changes" (
       "seq" INTEGER PRIMARY KEY, "table" INTEGER, "kind" INTEGER, "at" INTEGER)
     """,
+    // `isLogged` is 0 after the log of the table was dropped.
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_tables" (
       "id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL, "kept" TEXT NOT NULL, "columns" TEXT NOT NULL,
-      "key" TEXT NOT NULL)
+      "key" TEXT NOT NULL, "isLogged" INTEGER NOT NULL DEFAULT 1)
     """,
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_candidates" ("table" INTEGER, "row" INTEGER)
@@ -86,8 +87,8 @@ enum LoggedKind: Int {
 
 extension Connection {
   /// Returns the statements that add columns for values to the log until it has `count` such columns.
-  func missingValueColumns(_ count: Int) throws -> [SQL] {
-    var statements: [SQL] = []
+  func missingValueColumns(_ count: Int) throws -> [String] {
+    var statements: [String] = []
     let values = (0..<count).map(ChangeTables.value)
     let all = values + (0..<count).map(ChangeTables.oldValue)
     for (table, columns) in [
@@ -95,7 +96,7 @@ extension Connection {
     ] {
       let names = Set(try rows("PRAGMA main.table_info(\(table.quotedName))").map { $0[1] })
       for column in columns where !names.contains(column) {
-        statements.append("ALTER TABLE main.\(table: table) ADD COLUMN \(column: column)")
+        statements.append("ALTER TABLE main.\(table.quotedName) ADD COLUMN \(column.quotedName)")
       }
     }
     return statements

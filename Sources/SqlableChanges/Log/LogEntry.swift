@@ -11,33 +11,58 @@ struct LogEntry: Sendable, Hashable {
   let columns: [String]
   /// The names of the columns that identify a row.
   let key: [String]
+  /// False if the log of the table was dropped.
+  let isLogged: Bool
 
   /// Returns the entries of all tables, oldest first.
-  static func all(in db: SqliteDatabase) throws -> [LogEntry] {
-    try db.query(
-      "SELECT \"id\", \"name\", \"kept\", \"columns\", \"key\" FROM main.\"sqlable_change_tables\" ORDER BY \"id\"",
-      as: Int.self, String.self, String.self, String.self, String.self
-    ).map { id, table, kept, columns, key in
-      guard let kept = ChangeLog.Values(rawValue: kept) else { throw unreadable(table) }
-      do {
-        return LogEntry(id: id, table: table, kept: kept, columns: try names(columns), key: try names(key))
-      } catch { throw unreadable(table) }
+  static func all(in db: SqliteDatabase) throws -> [LogEntry] { try db.running { try all(on: $0) } }
+
+  /// Returns the entries of all tables, oldest first.
+  static func all(on connection: Connection) throws -> [LogEntry] {
+    try connection.rows(
+      """
+      SELECT "id", "name", "kept", "columns", "key", "isLogged" FROM main."sqlable_change_tables" ORDER BY "id"
+      """
+    ).map { row in
+      guard let id = Int(row[0]), let kept = ChangeLog.Values(rawValue: row[2]), let columns = try? names(row[3]),
+        let key = try? names(row[4])
+      else { throw unreadable(row[1]) }
+      return LogEntry(id: id, table: row[1], kept: kept, columns: columns, key: key, isLogged: row[5] != "0")
     }
   }
 
-  /// Returns the id of the entry of a table, which is added if the table has none with these columns.
-  static func current(of table: LoggedTable, _ kept: ChangeLog.Values, in db: SqliteDatabase) throws -> Int {
-    let (columns, key) = (table.images(kept), table.identity)
-    let latest = try all(in: db).last { $0.table.isExactly(table.name) }
+  /// Returns the id of a table's entry, and the statements that add the entry if the table has none with these columns.
+  static func current(
+    of table: LoggedTable, _ kept: ChangeLog.Values, on connection: Connection
+  ) throws -> (id: Int, updates: [String]) {
+    let (columns, key, all) = (table.images(kept), table.identity, try all(on: connection))
+    let latest = all.last { $0.table.isExactly(table.name) }
     if let latest, latest.kept == kept, latest.columns.areExactly(columns), latest.key.areExactly(key) {
-      return latest.id
+      let log = "UPDATE main.\"sqlable_change_tables\" SET \"isLogged\" = 1 WHERE \"id\" = \(latest.id)"
+      return (latest.id, latest.isLogged ? [] : [log])
     }
-    try db.execute(
-      """
-      INSERT INTO "sqlable_change_tables" ("name", "kept", "columns", "key")
-      VALUES (\(table.name), \(kept.rawValue), \(try text(columns)), \(try text(key)))
-      """)
-    return try db.query("SELECT max(\"id\") FROM main.\"sqlable_change_tables\"", as: Int.self)[0]
+    let id = (all.last?.id ?? 0) + 1
+    let values = [table.name, kept.rawValue, try text(columns), try text(key)].map(\.quotedText)
+    return (
+      id,
+      [
+        "INSERT INTO main.\"sqlable_change_tables\" (\"id\", \"name\", \"kept\", \"columns\", \"key\") "
+          + "VALUES (\(id), \(values.joined(separator: ", ")))"
+      ]
+    )
+  }
+
+  /// Returns the statement that renames a column in the entry; nil if the entry does not have the column.
+  func renaming(_ old: String, to new: String) throws -> String? {
+    guard columns.contains(where: old.isSameName) else { return nil }
+    func renamed(_ name: String) -> String {
+      if name.isSameName(as: old) { return new }
+      // A column with the new name was dropped before the rename.
+      return name.isSameName(as: new) ? "\(name) (dropped)" : name
+    }
+    let (columns, key) = (try LogEntry.text(columns.map(renamed)), try LogEntry.text(key.map(renamed)))
+    return "UPDATE main.\"sqlable_change_tables\" SET \"columns\" = \(columns.quotedText), \"key\" = \(key.quotedText) "
+      + "WHERE \"id\" = \(id)"
   }
 
   private static func names(_ text: String) throws -> [String] {

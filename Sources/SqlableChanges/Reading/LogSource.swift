@@ -227,11 +227,12 @@ extension [LogEntry] {
 extension LogEntry {
   /// Throws `.schema(.mismatch)` if the table's columns or triggers have changed since the log's triggers were created.
   ///
-  /// A table that was dropped, or whose log was dropped, records nothing more; its old changes can be read.
+  /// A table that was dropped, or whose log was dropped, records nothing more; its old changes can be read. A table that
+  /// was dropped and created again has lost its triggers.
   func checkIsCurrent(in db: SqliteDatabase) throws {
     try db.running { connection in
+      guard isLogged, try connection.hasTable(named: table) else { return }
       let triggers = try connection.triggers(of: table)
-      guard triggers.contains(where: \.isOfLog) else { return }
       let shape = try LoggedTable(named: table, on: connection)
       let isSame = shape.images(kept).areExactly(columns)
       let newest = triggers.suffix(ChangeTriggers.count)
@@ -240,7 +241,9 @@ extension LogEntry {
         $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
       }
       let reason: String
-      if !isSame {
+      if !triggers.contains(where: \.isOfLog) {
+        reason = "has lost the triggers of its change log"
+      } else if !isSame {
         reason = "has other columns than its change log"
       } else if newest.contains(where: { !$0.isOfLog }) {
         reason = "has a trigger that is newer than its change log"

@@ -29,21 +29,19 @@ package final class ChangeSubscription: Sendable {
   let observed: ObservedRows
   let limit: Int
   private let number: Int
-  private let state: LockedValue<State>
+  private let events: Mailbox<Events>
 
-  private struct State {
+  private struct Events {
     /// A slice, because removing the first element of a slice moves no elements.
     var commits: ArraySlice<[ChangeEvent<RowChange>]> = []
     var count = 0
-    var isEnded = false
-    var waiter: Waiter?
   }
 
   package init(_ feed: PoolFeed, _ observed: ObservedRows, _ limit: Int, beginsWithMissed: Bool = false) {
     self.feed = feed
     self.observed = observed
     self.limit = limit
-    state = LockedValue(beginsWithMissed ? State(commits: [[.missed]], count: 1) : State())
+    events = Mailbox(beginsWithMissed ? Events(commits: [[.missed]], count: 1) : Events())
     number = feed.newNumber()
     feed.add(self, number)
   }
@@ -51,54 +49,38 @@ package final class ChangeSubscription: Sendable {
   deinit { feed.remove(number) }
 
   /// Buffers the events of a commit. Call this method in commit order.
-  func take(_ events: [ChangeEvent<RowChange>], isMissed: Bool, _ matches: inout Matches) {
-    let waiter = state.withLock { state -> Waiter? in
-      guard !state.isEnded else { return nil }
-      if isMissed || (state.count > 0 && state.count + events.count > limit) {
+  func take(_ commit: [ChangeEvent<RowChange>], isMissed: Bool, _ matches: inout Matches) {
+    let waiter = events.post { events in
+      if isMissed || (events.count > 0 && events.count + commit.count > limit) {
         // `.missed` covers the buffered events, too.
-        (state.commits, state.count) = ([[.missed]], 1)
+        events = Events(commits: [[.missed]], count: 1)
       } else {
-        state.commits.append(events)
-        state.count += events.count
+        events.commits.append(commit)
+        events.count += commit.count
       }
-      return state.waiter.take()
     }
     if let waiter { matches.wake([waiter]) }
   }
 
   /// Puts back the events that a loop took but did not deliver.
-  func putBack(_ events: [ChangeEvent<RowChange>]) {
-    state.withLock { state in
-      state.commits.insert(events, at: state.commits.startIndex)
-      state.count += events.count
+  func putBack(_ rest: [ChangeEvent<RowChange>]) {
+    events.change { events in
+      events.commits.insert(rest, at: events.commits.startIndex)
+      events.count += rest.count
     }
   }
 
   func end(_ matches: inout Matches) {
-    let waiter = state.withLock { state in
-      state.isEnded = true
-      return state.waiter.take()
-    }
+    let waiter = events.end()
     matches.keep(self)
     if let waiter { matches.wake([waiter]) }
   }
 
   func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<RowChange>]? {
-    // Check for cancellation in each iteration, because a loop that always finds events never waits.
-    while !Task.isCancelled {
-      let waiter = Waiter()
-      let (commit, waits) = state.withLock { state -> ([ChangeEvent<RowChange>]?, Bool) in
-        if let commit = state.commits.popFirst() {
-          state.count -= commit.count
-          return (commit, false)
-        }
-        guard !state.isEnded else { return (nil, false) }
-        state.waiter = waiter
-        return (nil, true)
-      }
-      guard waits else { return commit }
-      guard await waiter.wait(isolation: actor) else { return nil }
+    await events.next(isolation: actor) { events in
+      let commit = events.commits.popFirst()
+      events.count -= commit?.count ?? 0
+      return commit
     }
-    return nil
   }
 }

@@ -5,7 +5,9 @@ import SqlableCore
 ///
 /// 1. A commit is written to the WAL before it becomes visible, and the kernel reports only the write. One event can
 ///    stand for the writes of several commits. So even after a check, another commit might be about to appear. After
-///    each event, checks follow after pauses that double, until a pause reaches the polling interval.
+///    each event, checks follow after pauses that double, until a pause reaches the polling interval. If no polls
+///    follow, the pauses grow by a quarter from then on: a commit that appears late, because a disk is slow or a
+///    process is suspended, is detected after at most a quarter of that time.
 /// 2. The polling connection's `data_version` also changes with the pool's own commits. If the pool has committed
 ///    between two checks, a change is ambiguous until the writer checks. The writer's `data_version` changes only with
 ///    commits of other connections.
@@ -23,9 +25,11 @@ struct CommitDetector: Hashable, Sendable {
   /// The pause after an ambiguous check. The detector ignores events during the pause, because each commit of the pool
   /// would wake the connection.
   static let pauseAfterUncertainty = 2_000
+  /// The longest pause without polls: an hour.
+  static let longestPause = 3_600_000_000
 
-  /// The polling interval in microseconds, which no pause exceeds.
-  private let limit: Int
+  /// The polling interval in microseconds. No pause is longer while the monitor polls.
+  let limit: Int
   private let shortest: Int
   private var version: Int64?
   private var ownCommits = 0
@@ -35,6 +39,8 @@ struct CommitDetector: Hashable, Sendable {
   private var checksBeforeUncertainty: Int?
   private(set) var isListening = true
   private var isWriterAsked = false
+  /// True if the monitor polls, because the kernel might not report a write.
+  var isPolling = true
 
   init(limit: Int, shortestPause shortest: Int = CommitDetector.shortestPause) {
     (self.limit, self.shortest) = (limit, shortest)
@@ -62,8 +68,17 @@ struct CommitDetector: Hashable, Sendable {
   /// a check that an event or a pause triggered, and after the pause that follows an ambiguous check.
   mutating func nextCheck() -> Int? {
     guard isListening, let pause else { return nil }
-    self.pause = pause < limit ? pause * 2 : nil
-    return pause < limit ? pause : nil
+    if pause < limit {
+      self.pause = min(pause * 2, max(limit, shortest))
+      return pause
+    }
+    guard !isPolling else {
+      self.pause = nil
+      return nil
+    }
+    // An ambiguity must not last: the writer is asked again after each of these pauses.
+    self.pause = checksBeforeUncertainty == nil ? min(pause + pause / 4, CommitDetector.longestPause) : limit
+    return pause
   }
 
   // MARK: Ambiguous checks

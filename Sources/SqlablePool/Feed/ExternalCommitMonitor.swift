@@ -4,9 +4,11 @@ import SqlableCore
 /// A monitor of commits to the pool's file by other processes, and by handles of this process outside the pool.
 ///
 /// `PRAGMA data_version` changes when another connection has committed. The monitor reads the number after the kernel
-/// reports a write to the WAL, and again after growing pauses. The monitor also reads the number at every poll, in case
-/// the kernel reports nothing. `CommitDetector` interprets each check and schedules the next check. This class runs the
-/// checks.
+/// reports a write to the WAL, and again after growing pauses. `CommitDetector` interprets each check and schedules the
+/// next check. This class runs the checks.
+///
+/// The monitor also reads the number at every poll if the kernel might not report a write: without a WAL, in a network
+/// file system, and if no watch can be set. Otherwise a monitor without commits has no wake-ups.
 ///
 /// `ExternalCommitMonitor` is safe as `@unchecked Sendable`: mutable state is used only on `queue`.
 package final class ExternalCommitMonitor: @unchecked Sendable {
@@ -16,6 +18,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   /// after the check, or when the writer can't check.
   private let askWriter: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let queue = DispatchQueue(label: "sqlable.pool.others")
+  private let interval: Duration
   private let poll: any DispatchSourceTimer
   private let nextCheck: any DispatchSourceTimer
   private var watch: FileWatch?
@@ -25,6 +28,11 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private var suspended: FileWatch?
   /// True if commits might be undetected, because the last check failed or the connection was closed.
   private var isBlind = false
+  /// True if the connection's last poll found the database in WAL mode. Only a connection that has used the WAL keeps
+  /// others from leaving WAL mode.
+  private var usesWAL = false
+  /// True if the next check is as late as a poll, and does the work of a poll.
+  private var isNextCheckPoll = false
   private var isEnded = false
 
   init(
@@ -34,12 +42,13 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     self.feed = feed
     self.root = root
     self.askWriter = askWriter
+    self.interval = interval
     detector = CommitDetector(limit: interval.wholeMicroseconds)
     poll = DispatchSource.makeTimerSource(queue: queue)
     nextCheck = DispatchSource.makeTimerSource(queue: queue)
     poll.setEventHandler { [weak self] in self?.pollIsDue() }
     nextCheck.setEventHandler { [weak self] in self?.checkIsDue() }
-    poll.schedule(deadline: .now() + interval.dispatched, repeating: interval.dispatched, leeway: .milliseconds(10))
+    schedulePolls()
     nextCheck.schedule(deadline: .distantFuture)
     poll.resume()
     nextCheck.resume()
@@ -58,16 +67,17 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   // MARK: Schedule
 
-  private func logWasWritten() {
+  private func logWasWritten(isReplaced: Bool = false) {
     detector.logWasWritten()
-    checkAndReschedule()
+    checkAndReschedule(isPoll: isReplaced)
   }
 
-  private func checkIsDue() { if detector.isListening { checkAndReschedule() } }
+  private func checkIsDue() { if detector.isListening { checkAndReschedule(isPoll: isNextCheckPoll) } }
 
-  private func checkAndReschedule() {
-    check()
+  private func checkAndReschedule(isPoll: Bool = false) {
+    if isPoll { pollIsDue() } else { check() }
     guard !isEnded, let pause = detector.nextCheck() else { return }
+    isNextCheckPoll = pause >= detector.limit
     // This replaces a pending check, which might be far in the future.
     nextCheck.schedule(deadline: .now() + .microseconds(pause))
   }
@@ -78,10 +88,24 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     if detector.asksWriter(writerChecks: feed.writerChecks) { ask() }
   }
 
+  /// Starts the polls, or ends them while the watch reports all that they look for.
+  private func schedulePolls() {
+    guard detector.isPolling else { return poll.schedule(deadline: .distantFuture) }
+    poll.schedule(deadline: .now() + interval.dispatched, repeating: interval.dispatched, leeway: .milliseconds(10))
+  }
+
   // MARK: Checks
 
   private func check(isPoll: Bool = false) {
     guard !isEnded else { return }
+    let isComplete = look(isPoll: isPoll) && usesWAL && watch?.isComplete == true
+    guard detector.isPolling == isComplete else { return }
+    detector.isPolling = !isComplete
+    schedulePolls()
+  }
+
+  /// Looks for other processes' commits; returns false if the monitor can't see commits.
+  private func look(isPoll: Bool) -> Bool {
     do {
       let handle = try self.handle ?? open()
       self.handle = handle
@@ -96,17 +120,23 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
       if watch == nil { watchWAL(of: handle) }
       let commitsBefore = feed.ownCommits
       let version = try handle.dataVersion()
+      if isPoll, !usesWAL { usesWAL = try handle.usesWAL() }
       // If the file is gone, make live results read again, so that their loops throw the error.
-      if isPoll, try handle.isFileGone() { return feed.othersCommitted() }
+      if isPoll, try handle.isFileGone() {
+        feed.othersCommitted()
+        return false
+      }
       switch detector.judge(commitsBefore: commitsBefore, version: version, commitsAfter: feed.ownCommits) {
       case .nothing: break
       case .otherCommit: feed.othersCommitted()
       case .unsure: if detector.markUncertain(writerChecks: feed.writerChecks) { pauseListening() }
       }
+      return true
     } catch {
       // After a failed check, a commit might be undetected.
       (handle, isBlind) = (nil, true)
       if isPoll { feed.othersCommitted() }
+      return false
     }
   }
 
@@ -114,12 +144,16 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     let handle = try root.createChild(isReadOnly: root.configuration.isReadOnly)
     let commits = feed.ownCommits
     detector.begin(commits: commits, version: try handle.dataVersion())
+    usesWAL = try handle.usesWAL()
     return handle
   }
 
   private func watchWAL(of handle: SqliteDatabase) {
     guard let path = try? handle.locked({ try handle.openConnection().absolutePath }) else { return }
-    watch = FileWatch(path + "-wal", on: queue) { [weak self] in self?.logWasWritten() }
+    let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    watch = FileWatch(path + "-wal", companions: [path], directory: directory, on: queue) { [weak self] event in
+      self?.logWasWritten(isReplaced: event == .replaced)
+    }
     guard watch != nil else { return }
     // Check again, because writes before the start of the watch might be undetected. This method runs within a check,
     // so the second check runs asynchronously.
@@ -132,6 +166,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
       guard let self, !isEnded else { return }
       try? handle?.close()
       (handle, isBlind) = (nil, true)
+      detector.isPolling = true
+      schedulePolls()
     }
   }
 
@@ -184,6 +220,10 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 extension SqliteDatabase {
   /// A number that changes when another connection commits.
   fileprivate func dataVersion() throws -> Int64 { try locked { try openConnection().dataVersion() } }
+
+  fileprivate func usesWAL() throws -> Bool {
+    try locked { try openConnection().pragma("PRAGMA main.journal_mode")?.isSameName(as: "wal") ?? false }
+  }
 
   fileprivate func isFileGone() throws -> Bool { try locked { try openConnection().fileHasMoved } }
 }

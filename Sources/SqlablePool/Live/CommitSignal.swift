@@ -5,16 +5,10 @@ import SqlableCore
 /// The signal reads nothing. A commit of the pool sets the signal if it changed the table. Commits of other processes,
 /// restores and schema changes always set the signal.
 package final class CommitSignal: FollowedLiveQuery {
-  private struct State {
-    var isSet = false
-    var isEnded = false
-    var waiter: Waiter?
-  }
-
   let number: Int
   let priority = Task.currentPriority
   private let feed: PoolFeed
-  private let state = LockedValue(State())
+  private let isSet = Mailbox(false)
 
   /// - Parameter columns: The columns whose updates set the signal. Inserts and deletes always set the signal.
   package init(_ pool: SqlitePool, table: String, columns: [String]) {
@@ -36,42 +30,21 @@ package final class CommitSignal: FollowedLiveQuery {
   ///
   /// Read the table after this method returns true. Before the first call, read the table after creating the signal.
   package func wait(isolation actor: isolated (any Actor)?) async -> Bool {
-    while !Task.isCancelled {
-      let waiter = Waiter()
-      let isReady = state.withLock { state -> Bool? in
-        if state.isSet {
-          state.isSet = false
-          return true
-        }
-        if state.isEnded { return false }
-        state.waiter = waiter
-        return nil
-      }
-      if let isReady { return isReady }
-      guard await waiter.wait(isolation: actor) else { return false }
-    }
-    return false
+    await isSet.next(isolation: actor) { isSet in
+      defer { isSet = false }
+      return isSet ? true : nil
+    } ?? false
   }
 
   /// Sets the signal, and wakes the waiting task.
-  package func wake() { set()?.wake() }
-
-  private func set() -> Waiter? {
-    state.withLock { state in
-      state.isSet = true
-      return state.waiter.take()
-    }
-  }
+  package func wake() { isSet.post { $0 = true }?.wake() }
 
   func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches) {
-    if let waiter = set() { matches.wake([waiter]) }
+    if let waiter = isSet.post({ $0 = true }) { matches.wake([waiter]) }
   }
 
   func end(_ matches: inout Matches) {
-    let waiter = state.withLock { state in
-      state.isEnded = true
-      return state.waiter.take()
-    }
+    let waiter = isSet.end()
     matches.keep(self)
     if let waiter { matches.wake([waiter]) }
   }

@@ -1,11 +1,12 @@
 import Dispatch
 import SqlableCore
 
-/// A timer that checks for long reads and long writes.
+/// A timer that checks for long reads and long writes, while the pool has a call.
 ///
 /// `LongReads` is safe as `@unchecked Sendable`: only the dispatch source has mutable state, which Dispatch guards.
 final class LongReads: @unchecked Sendable {
   private let timer: any DispatchSourceTimer
+  private let interval: Duration
   private static let queue = DispatchQueue(label: "sqlable.pool.long-reads")
 
   init(_ duration: Duration, check: @escaping @Sendable () -> Void) {
@@ -13,15 +14,30 @@ final class LongReads: @unchecked Sendable {
     timer.setEventHandler(handler: check)
     // One timer for all reads, because a timer per read would slow each read. A report is late by at most the interval
     // and the leeway: half the limit, and at most 0.6 seconds.
-    let interval = min(duration / 4, .milliseconds(500))
-    timer.schedule(
-      deadline: .now() + interval.dispatched, repeating: interval.dispatched, leeway: (interval / 5).dispatched)
+    interval = min(duration / 4, .milliseconds(500))
+    pause()
     timer.resume()
   }
+
+  func start() {
+    timer.schedule(
+      deadline: .now() + interval.dispatched, repeating: interval.dispatched, leeway: (interval / 5).dispatched)
+  }
+
+  func pause() { timer.schedule(deadline: .distantFuture) }
 
   func end() { timer.cancel() }
 
   deinit { timer.cancel() }
+}
+
+extension SqlitePool.State {
+  /// Ends the checks for long calls if the pool has no call. The next call starts them.
+  mutating func endChecksIfIdle() {
+    guard writer.call == nil, readers.allSatisfy({ $0.call == nil }) else { return }
+    isChecked = false
+    longCalls?.pause()
+  }
 }
 
 extension SqlitePool {

@@ -30,6 +30,10 @@ extension SqlitePool {
     /// handles.
     package var closeBarrier: FileCloseBarrier?
 
+    /// The checks for long calls, and whether they run.
+    var longCalls: LongReads?
+    var isChecked = false
+
     init(writer: PooledHandle) { self.writer = writer }
   }
 
@@ -137,6 +141,10 @@ extension SqlitePool.State {
     call.state = .running(handle)
     handle.call = call
     if handle.isWriter { writerIsIdle = false }
+    if !isChecked {
+      isChecked = true
+      longCalls?.start()
+    }
     counts.began(call)
   }
 

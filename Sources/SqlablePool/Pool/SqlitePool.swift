@@ -45,7 +45,6 @@ public final class SqlitePool: Sendable {
   let totals: StatementTotals?
   /// The limiter that resets the WAL when the WAL grows too large.
   let walSizeLimiter = WALSizeLimiter()
-  private let longReads = LockedValue<LongReads?>(nil)
   /// The users of the file other than calls. These users release the file before a close, and end before the pool.
   let fileUsers = LockedValue<(count: Int, users: [Int: FileUser])>((0, [:]))
   /// The monitors of the health check and of metrics, by name.
@@ -108,14 +107,14 @@ public final class SqlitePool: Sendable {
     gate = FairWriterLock(besideFileAt: root.family.path, label: configuration.handles.label)
     totals = configuration.keepsTotals ? StatementTotals() : nil
     guarded = LockedValue(State(writer: PooledHandle(configuration, isWriter: true)))
-    longReads.withLock { reads in
-      let shortest = [configuration.longRead, configuration.maximumRead].compactMap(\.self).min()
-      reads = LongReads(shortest ?? .seconds(2)) { [weak self] in
-        self?.reportLongReads()
-        self?.endOldReads()
-        self?.publishLongWrite()
-      }
+    let shortest = [configuration.longRead, configuration.maximumRead].compactMap(\.self).min()
+    let longCalls = LongReads(shortest ?? .seconds(2)) { [weak self] in
+      self?.reportLongReads()
+      self?.endOldReads()
+      self?.publishLongWrite()
+      self?.withState { $0.endChecksIfIdle() }
     }
+    guarded.withLock { $0.longCalls = longCalls }
     feed.owner = self
     if !isForLiveResults { root.family.list(of: self) }
     if let totals { trace { event in totals.add(event) } }
@@ -130,7 +129,7 @@ public final class SqlitePool: Sendable {
   /// Ends all loops and stops the reports of long reads.
   func endWatching() {
     feed.end()
-    longReads.withLock { $0?.end() }
+    guarded.withLock { $0.longCalls }?.end()
   }
 
   /// Opens the database at a path with a number of readers.

@@ -74,6 +74,8 @@ extension SqliteDatabase {
       try db.running { connection in try db.checkDrift(of: tables, in: schema, on: connection, rows) }
       var changes = try tables.map { table in try db.running { try db.create(table, on: $0, rows) } }
       for (index, table) in tables.enumerated() { try db.createTriggers(of: table, in: schema, &changes[index]) }
+      let altered = changes.filter(\.altersTable).map(\.table)
+      if !altered.isEmpty { try db.running { try $0.updateChangeLog(of: altered) } }
       return changes
     }
   }
@@ -96,7 +98,9 @@ extension SqliteDatabase {
       try writing(on: connection, atomically: false) {
         let rows = try connection.schemaRows()
         try checkDrift(of: [table], in: Schema([]), on: connection, rows)
-        return try create(table, on: connection, rows)
+        let change = try create(table, on: connection, rows)
+        if change.altersTable { try connection.updateChangeLog(of: [change.table]) }
+        return change
       }
     }
   }
@@ -192,6 +196,9 @@ public struct SchemaChange: Sendable, Hashable {
   public internal(set) var builtFullText = false
 
   init(table: String) { self.table = table }
+
+  /// True if a table that existed has changed.
+  fileprivate var altersTable: Bool { !createdTable && !isEmpty }
 
   /// True if nothing changed because the database already matched the model.
   public var isEmpty: Bool {

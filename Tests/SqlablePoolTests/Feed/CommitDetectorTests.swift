@@ -81,6 +81,27 @@ struct CommitDetectorTests {
     #expect(rule.nextCheck() == 100)
   }
 
+  /// Without polls, the checks never end: a commit can become visible long after its write.
+  @Test func checksWithoutPollsGrowByAQuarter() {
+    var rule = CommitDetector(limit: 1_000)
+    rule.begin(commits: 0, version: 1)
+    rule.isPolling = false
+    #expect(rule.nextCheck() == nil)
+    rule.logWasWritten()
+    let pauses = (0..<200).compactMap { _ in rule.nextCheck() }
+    #expect(pauses.prefix(8) == [50, 100, 200, 400, 800, 1_000, 1_250, 1_562])
+    #expect(pauses.count == 200 && pauses.last == CommitDetector.longestPause)
+    rule.logWasWritten()
+    #expect(rule.nextCheck() == 50)
+    // An ambiguous check is repeated at the polling interval until the writer has answered.
+    #expect(rule.markUncertain(writerChecks: 1) == true)
+    #expect(rule.listenAgain(writerChecks: 1) == true)
+    #expect([rule.nextCheck(), rule.nextCheck(), rule.nextCheck(), rule.nextCheck()] == [2_000, 1_000, 1_000, 1_000])
+    rule.writerAnswered()
+    #expect(rule.asksWriter(writerChecks: 2) == false)
+    #expect([rule.nextCheck(), rule.nextCheck(), rule.nextCheck()] == [1_000, 1_250, 1_562])
+  }
+
   /// If the writer can't answer, for example because its queue is full, the next poll asks again.
   @Test func uncertaintyLastsUntilTheWriterChecks() {
     var rule = CommitDetector(limit: 1_000)

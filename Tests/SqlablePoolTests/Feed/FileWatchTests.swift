@@ -1,5 +1,7 @@
+import CSqlableSQLite
 import Dispatch
 import Foundation
+import Glibc
 import Testing
 
 @testable import SqlableCore
@@ -11,10 +13,10 @@ struct FileWatchTests {
     try withDirectory { directory in
       let path = directory + "/log"
       let queue = DispatchQueue(label: "watch")
-      #expect(FileWatch(path, on: queue) {} == nil)
+      #expect(FileWatch(path, on: queue) { _ in } == nil)
       try Data("a".utf8).write(to: URL(fileURLWithPath: path))
       let heard = DispatchSemaphore(value: 0)
-      let watch = try #require(FileWatch(path, on: queue) { heard.signal() })
+      let watch = try #require(FileWatch(path, on: queue) { if $0 == .written { heard.signal() } })
       let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
       try file.write(contentsOf: Data("b".utf8))
       #expect(heard.wait(timeout: .now() + 60) == .success)
@@ -26,5 +28,38 @@ struct FileWatchTests {
       watch.cancel()
       try file.close()
     }
+  }
+
+  @Test func watchReportsThatACompanionIsReplaced() throws {
+    try withDirectory { directory in
+      let (path, companion, queue) = (directory + "/log", directory + "/data", DispatchQueue(label: "watch"))
+      for path in [path, companion] { try Data("a".utf8).write(to: URL(fileURLWithPath: path)) }
+      #expect(FileWatch(path, companions: [directory + "/none"], on: queue) { _ in }?.isComplete == false)
+      let (written, replaced) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let watch = try #require(
+        FileWatch(path, companions: [companion], directory: directory, on: queue) { event in
+          (event == .written ? written : replaced).signal()
+        })
+      defer { watch.cancel() }
+      // The temporary directory can be in a file system of another kind.
+      #expect(watch.isComplete == (sqlable_reports_all_writes(path) != 0))
+      // A write to the companion, and other files in the directory, are not reported.
+      try Data("b".utf8).write(to: URL(fileURLWithPath: directory + "/other"))
+      let file = try FileHandle(forWritingTo: URL(fileURLWithPath: companion))
+      try file.write(contentsOf: Data("b".utf8))
+      #expect(written.wait(timeout: .now() + 0.1) == .timedOut)
+      #expect(replaced.wait(timeout: .now() + 0.1) == .timedOut)
+      #expect(rename(directory + "/other", companion) == 0)
+      #expect(replaced.wait(timeout: .now() + 60) == .success)
+      try FileManager.default.moveItem(atPath: directory, toPath: directory + "-2")
+      #expect(replaced.wait(timeout: .now() + 60) == .success)
+      try FileManager.default.moveItem(atPath: directory + "-2", toPath: directory)
+      try file.close()
+    }
+  }
+
+  @Test func kernelFilesAndMissingFilesMayHideWrites() {
+    #expect(sqlable_reports_all_writes("/proc/self/status") == 0)
+    #expect(sqlable_reports_all_writes("/nowhere/file") == 0)
   }
 }

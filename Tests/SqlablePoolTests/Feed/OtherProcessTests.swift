@@ -1,3 +1,4 @@
+import CSqlableSQLite
 import Foundation
 import SqlableCore
 import SqlablePool
@@ -74,6 +75,79 @@ struct OtherProcessTests {
       try await onThread {
         let process = try PoolProcess(.doubting, pool.filepath, id: 1, seconds: 4, stack: 128)
         #expect(process.answer() == "done")
+        #expect(process.end())
+      }
+    }
+  }
+
+  /// The second commit starts at the WAL's beginning, and the fourth in a truncated WAL.
+  @Test func commitsAfterCheckpointsAreDetected() async throws {
+    try await withMembers(OtherProcessTests.silent) { pool in
+      let other = try SQLiteProcess(pool.filepath)
+      defer { other.quit() }
+      var updates = Member.count().updates(in: pool).makeAsyncIterator()
+      #expect(try await updates.next() == 0)
+      for (count, checkpoint) in ["RESTART", "PASSIVE", "TRUNCATE", "FULL"].enumerated() {
+        try other.run("INSERT INTO member VALUES (\(count), 'other');")
+        #expect(try await updates.next() == count + 1)
+        _ = try other.run("PRAGMA wal_checkpoint(\(checkpoint));")
+      }
+    }
+  }
+
+  /// The last connection deletes the WAL, and the next creates another.
+  @Test(.disabled(if: isInMemory)) func commitsToANewWALAreDetected() async throws {
+    try await withMembers(PoolConfiguration(pollInterval: .milliseconds(20))) { pool in
+      let updates = Member.count().updates(in: pool)
+      var loop = updates.makeAsyncIterator()
+      #expect(try await loop.next() == 0)
+      let path = pool.filepath
+      for round in 1...3 {
+        try await pool.withClosed { _ in
+          #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
+        }
+        let other = try SQLiteProcess(path)
+        for count in 1...5 {
+          try other.run("INSERT INTO member VALUES (\(round * 10 + count), 'other');")
+          try await follow(updates, to: (round - 1) * 5 + count)
+          // The checks after the last commit have become rare.
+          if count == 3 { try await Task.sleep(for: .milliseconds(200)) }
+        }
+        other.quit()
+      }
+    }
+  }
+
+  /// Without a WAL, the live results of a handle poll.
+  @Test func commitsWithARollbackJournalAreDetected() async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/test.sqlite"
+      let db = try SqliteDatabase(filepath: path, configuration: .init(journalMode: .delete))
+      try db.createTable(Member.self)
+      let other = try SQLiteProcess(path)
+      defer { other.quit() }
+      let updates = Member.count().updates(in: db)
+      for count in 1...5 {
+        try other.run("INSERT INTO member VALUES (\(count), 'other');")
+        try await follow(updates, to: count)
+      }
+      try db.close()
+    }
+  }
+
+  private func follow(_ updates: some AsyncSequence<Int, any Error>, to count: Int) async throws {
+    for try await value in updates where value == count { return }
+  }
+
+  @Test(.enabled(if: TestProgram.isAvailable), .disabled(if: isSanitized, "it has threads of its own"))
+  func anIdlePoolDoesNotWakeUp() async throws {
+    try await withMembers { pool in
+      try await onThread {
+        guard sqlable_reports_all_writes(pool.filepath) != 0 else { return }
+        let process = try PoolProcess(.idling, pool.filepath, id: 1, seconds: 5)
+        let count = try #require(Int(process.answer()))
+        // Polls of reads and of commits would wake several threads twenty times.
+        #expect(count < 30)
         #expect(process.end())
       }
     }

@@ -23,6 +23,9 @@ final class PoolProcess: @unchecked Sendable {
     /// Commits other values for some seconds beside a loop over changes. The loop makes the writer check for external
     /// commits hundreds of times a second.
     case doubting
+    /// Waits with a live result and a loop over changes for some seconds, then reports the number of its threads'
+    /// wake-ups in as many seconds.
+    case idling
   }
 
   fileprivate static let variable = "SQLABLE_POOL_PROCESS"
@@ -148,8 +151,30 @@ struct PoolProcessTests {
       }
       listening.cancel()
       say("done")
+    case .idling:
+      let count = LockedValue(0)
+      let loops =
+        [
+          Task { for await _ in pool.changes(on: Member.self) {} },
+          Task { for try await value in Member.count().updates(in: pool) { count.withLock { $0 = value } } },
+        ] as [Any]
+      try Member(id: id, name: "x").insert().run(pool)
+      while count.withLock({ $0 }) == 0 { usleep(1_000) }
+      usleep(UInt32(seconds * 1e6))
+      let before = wakeUps
+      usleep(UInt32(seconds * 1e6))
+      say("\(wakeUps - before)")
+      withExtendedLifetime(loops) {}
     }
     try pool.close()
+  }
+
+  private var wakeUps: Int {
+    files(in: "/proc/self/task").reduce(0) { total, task in
+      let status = (try? String(contentsOfFile: "/proc/self/task/\(task)/status", encoding: .utf8)) ?? ""
+      let line = status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches") }
+      return total + (line?.split(separator: "\t").last.flatMap { Int($0) } ?? 0)
+    }
   }
 
   private func say(_ text: String) {

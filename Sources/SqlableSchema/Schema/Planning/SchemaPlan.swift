@@ -96,6 +96,10 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
       case buildFullText
       case addView, changeView
       case addTrigger, dropTrigger
+      /// Drops the triggers of the table's change log before other changes of the table.
+      case pauseChangeLog
+      /// Creates the triggers of the table's change log again, for the columns that the table then has.
+      case updateChangeLog
     }
   }
 
@@ -191,6 +195,8 @@ extension SchemaPlan.Change: CustomStringConvertible {
     case .changeView: "change the view"
     case .addTrigger: "create trigger \(name)"
     case .dropTrigger: "drop trigger \(name)"
+    case .pauseChangeLog: "pause the change log"
+    case .updateChangeLog: "update the change log"
     }
   }
 }

@@ -13,12 +13,18 @@ struct SchemaPlanner {
   private let functions: FunctionRegistry?
   /// The old names of renamed columns, keyed by the folded table name and the folded new column name.
   private(set) var formerColumns: [[UInt8]: [[UInt8]: String]] = [:]
+  /// The tables with a change log, by their names after the collected steps.
+  private var loggedTables: [String] = []
 
   init(_ connection: Connection, functions: FunctionRegistry?, answers: Answers) throws {
     (self.connection, self.functions, self.answers) = (connection, functions, answers)
     copy = try SchemaCopy(of: connection, functions: functions, isFileOnly: true)
     schema = try connection.schema()
     changed = try copy.connection.schema()
+    if let log = ChangeLogHook.updates {
+      try log.copyEntries(from: connection, to: copy.connection)
+      loggedTables = try log.loggedTables(on: copy.connection)
+    }
   }
 
   mutating func plan(for schema: Schema) throws -> SchemaPlan {
@@ -32,6 +38,7 @@ struct SchemaPlanner {
     for table in tables where table.view == nil { try plan(table) }
     for table in tables where table.view != nil { try plan(table) }
     try create(schema.triggers)
+    for table in tables { try updateChangeLog(of: table.name) }
     if !steps.isEmpty {
       try copy.checkDependents(
         of: self.schema, in: SchemaCopy(of: connection, functions: functions, isFileOnly: true), changed)
@@ -101,7 +108,9 @@ struct SchemaPlanner {
     try add(
       SchemaPlan.Step(
         table.name, [.init(.renameTable, table.name, from: existing.name)],
-        fullTextDrops(of: table, existing) + [rename]))
+        fullTextDrops(of: table, existing) + [rename]
+          + renamingLogged(existing.name, to: table.name)))
+    loggedTables = loggedTables.map { $0.isSameName(as: existing.name) ? table.name : $0 }
   }
 
   /// Returns the statements that drop the full-text index of the table's old name. `buildFullText(of:)` later builds
@@ -223,6 +232,37 @@ struct SchemaPlanner {
     }
   }
 
+  // MARK: Change logs
+
+  private func isLogged(_ table: String) -> Bool { loggedTables.contains(where: table.isSameName) }
+
+  private func renamingLogged(_ table: String, to new: String) -> [SchemaPlan.Statement] {
+    guard isLogged(table), let log = ChangeLogHook.updates else { return [] }
+    return log.renaming(table: table, to: new).map { .init($0) }
+  }
+
+  private func renamingLogged(_ column: String, to new: String, of table: String) throws -> [SchemaPlan.Statement] {
+    guard isLogged(table), let log = ChangeLogHook.updates else { return [] }
+    return try log.renaming(column: column, to: new, of: table, on: copy.connection).map { .init($0) }
+  }
+
+  /// Drops the log's triggers of a table until ``updateChangeLog(of:)``; returns false if the table has none.
+  private mutating func pauseChangeLog(of table: String) throws -> Bool {
+    guard isLogged(table), let log = ChangeLogHook.updates else { return false }
+    let triggers = try log.triggers(of: table, on: copy.connection)
+    guard !triggers.isEmpty else { return false }
+    try add(
+      SchemaPlan.Step(table, [.init(.pauseChangeLog)], triggers.map { .init("DROP TRIGGER \($0.quotedName)") }))
+    return true
+  }
+
+  private mutating func updateChangeLog(of table: String) throws {
+    guard isLogged(table), let log = ChangeLogHook.updates else { return }
+    let updates = try log.updates(of: table, on: copy.connection)
+    guard !updates.isEmpty else { return }
+    try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], updates.map { .init($0) }))
+  }
+
   // MARK: Columns
 
   private mutating func renameColumns(of table: TableInfo, _ existing: DatabaseSchema.Table) throws {
@@ -235,7 +275,8 @@ struct SchemaPlanner {
       try add(
         SchemaPlan.Step(
           table.name, [.init(.renameColumn, new, from: old)],
-          [.init("ALTER TABLE \(table.name.quotedName) RENAME COLUMN \(old.quotedName) TO \(new.quotedName)")]))
+          [.init("ALTER TABLE \(table.name.quotedName) RENAME COLUMN \(old.quotedName) TO \(new.quotedName)")]
+            + renamingLogged(old, to: new, of: table.name)))
     }
     guard let (old, new) = waiting.first else { return }
     throw SqlError.misuse("column \(old) can't be renamed: the table already has a column \(new)")
@@ -259,6 +300,8 @@ struct SchemaPlanner {
     try checkKeptColumns(differences, of: table)
     let change = try TableChange(
       table: table, existing: existing, model: model, differences: differences, planner: self)
+    // A dropped column must not be in the log's triggers.
+    if try change.mightDropColumns, try pauseChangeLog(of: table.name) { return try self.change(table) }
     for step in try change.steps() { try add(step) }
   }
 

@@ -66,6 +66,15 @@ struct TableChange {
     return steps
   }
 
+  /// True if the steps rebuild the table or drop a column.
+  var mightDropColumns: Bool {
+    get throws {
+      let changes = changes
+      guard !changes.isEmpty else { return false }
+      return try changes.contains { $0.kind == .dropColumn } || needsRebuild
+    }
+  }
+
   private func step(
     _ kind: SchemaPlan.Change.Kind, _ name: String, from oldName: String? = nil, _ statements: [String],
     losesData: Bool = false, readsRows: Bool = false, diagnoses: [SchemaPlan.Diagnosis] = []

@@ -1,0 +1,82 @@
+import SqlableCore
+import SqlableSchema
+
+extension LoggedTable {
+  /// Returns the statements that bring the log's triggers of the table up to date, with the columns and the entry that
+  /// they need; empty if everything is up to date.
+  func updates(_ kept: ChangeLog.Values, on connection: Connection) throws -> [String] {
+    let additions = try connection.missingValueColumns(images(kept).count)
+    let entry = try LogEntry.current(of: self, kept, on: connection)
+    let triggers = ChangeTriggers(table: self, entry: entry.id, kept: kept).all
+    let existing = try connection.triggers(of: name)
+    let isUpToDate =
+      existing.suffix(triggers.count).elementsEqual(
+        triggers, by: { $0.name.isExactly($1.name) && $0.sql.isExactly($1.sql) })
+      && !existing.dropLast(triggers.count).contains(where: \.isOfLog)
+    guard !isUpToDate else { return additions + entry.updates }
+    let drops = existing.filter(\.isOfLog).map { "DROP TRIGGER main.\($0.name.quotedName)" }
+    return additions + entry.updates + drops + triggers.map(\.sql)
+  }
+}
+
+/// The work of a plan, a migration or `createTable` on the change log of a database.
+extension ChangeLogHook: ChangeLogUpdates {
+  package func copyEntries(from original: Connection, to copy: Connection) throws {
+    guard try original.hasTable(named: ChangeTables.tables) else { return }
+    let columns = ["id", "name", "kept", "columns", "key", "isLogged"].map(\.quotedName).joined(separator: ", ")
+    for row in try original.rows("SELECT \(columns) FROM main.\(ChangeTables.tables.quotedName)") {
+      let values = row.map(\.quotedText).joined(separator: ", ")
+      try copy.pragma("INSERT INTO main.\(ChangeTables.tables.quotedName) (\(columns)) VALUES (\(values))")
+    }
+  }
+
+  package func loggedTables(on connection: Connection) throws -> [String] {
+    guard try connection.hasTable(named: ChangeTables.tables) else { return [] }
+    return try LogEntry.all(on: connection).current.filter(\.isLogged).map(\.table)
+      .filter { try connection.hasTable(named: $0) }
+  }
+
+  package func triggers(of table: String, on connection: Connection) throws -> [String] {
+    try connection.triggers(of: table).filter(\.isOfLog).map(\.name)
+  }
+
+  package func updates(of table: String, on connection: Connection) throws -> [String] {
+    let entries = try LogEntry.all(on: connection)
+    guard let entry = entries.last(where: { $0.table.isSameName(as: table) }) else { return [] }
+    return try LoggedTable(named: entry.table, on: connection).updates(entry.kept, on: connection)
+  }
+
+  package func renaming(table old: String, to new: String) -> [String] {
+    [ChangeTables.tables, ChangeTables.consumers].map { table in
+      let column = table == ChangeTables.tables ? "name" : "table"
+      return "UPDATE main.\(table.quotedName) SET \(column.quotedName) = \(new.quotedText) "
+        + "WHERE \(column.quotedName) = \(old.quotedText) COLLATE NOCASE"
+    }
+  }
+
+  package func renaming(
+    column old: String, to new: String, of table: String, on connection: Connection
+  ) throws -> [String] {
+    try LogEntry.all(on: connection).filter { $0.table.isSameName(as: table) }
+      .compactMap { try $0.renaming(old, to: new) }
+  }
+}
+
+extension Connection {
+  /// Returns the triggers of a table in the order of their creation.
+  func triggers(of table: String) throws -> [(name: String, sql: String, isOfLog: Bool)] {
+    try rows("SELECT name, sql, tbl_name FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY rowid")
+      .filter { $0[2].isSameName(as: table) }
+      .map { ($0[0], $0[1], $0[0].isChangeTrigger) }
+  }
+
+  /// True if the database's own file has a table with the name.
+  func hasTable(named name: String) throws -> Bool {
+    try rows("SELECT name FROM main.sqlite_schema WHERE type = 'table'").contains { $0[0].isSameName(as: name) }
+  }
+}
+
+extension String {
+  /// True for the name of a trigger of the log.
+  var isChangeTrigger: Bool { foldedName.starts(with: ChangeTables.triggerPrefix.utf8) }
+}

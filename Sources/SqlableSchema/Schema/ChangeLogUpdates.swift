@@ -1,0 +1,39 @@
+import SqlableCore
+
+/// The change log of a database, as plans, migrations and `createTable` see it.
+///
+/// The module SqlableChanges implements the protocol for ``ChangeLogHook``. A program without that module has no
+/// implementation, and none of the work here.
+package protocol ChangeLogUpdates: Sendable {
+  /// Copies the names of the logged columns to a copy of the schema, which has no rows.
+  func copyEntries(from original: Connection, to copy: Connection) throws
+  /// Returns the logged tables, including those that have lost the log's triggers.
+  func loggedTables(on connection: Connection) throws -> [String]
+  /// Returns the names of the log's triggers of a table.
+  func triggers(of table: String, on connection: Connection) throws -> [String]
+  /// Returns the statements that bring the log's triggers of a logged table up to date; empty if they are.
+  func updates(of table: String, on connection: Connection) throws -> [String]
+  /// Returns the statements that rename a table in the log.
+  func renaming(table old: String, to new: String) -> [String]
+  /// Returns the statements that rename a column in the changes that are already logged.
+  func renaming(column old: String, to new: String, of table: String, on connection: Connection) throws -> [String]
+}
+
+/// The type for which a program's modules implement ``ChangeLogUpdates``.
+package struct ChangeLogHook: Sendable {
+  /// The implementation; nil if the program does not link it. The cast finds the implementation without a registration
+  /// that would have to run before the first plan.
+  static let updates: (any ChangeLogUpdates)? = (ChangeLogHook() as Any) as? any ChangeLogUpdates
+}
+
+extension Connection {
+  /// Brings the change log up to date after changes of the schema.
+  ///
+  /// - Parameter tables: The changed tables; nil for all logged tables.
+  func updateChangeLog(of tables: [String]? = nil) throws {
+    guard let log = ChangeLogHook.updates else { return }
+    for table in try log.loggedTables(on: self) where tables?.contains(where: table.isSameName) != false {
+      for update in try log.updates(of: table, on: self) { try pragma(update) }
+    }
+  }
+}
