@@ -107,7 +107,7 @@ extension SqliteDatabase {
 
   /// Returns the error of a separate transaction. With 0 outer levels the caller has no transaction: reports `.none`.
   package func errorOfSeparateTransaction(_ error: any Error, levels: Int) -> any Error {
-    guard levels == 0, var error = error as? SqlError else { return error }
+    guard levels == 0, var error = error as? SqlError, error.transaction != .unknown else { return error }
     error.transaction = .none
     return error
   }

@@ -10,14 +10,29 @@ import Glibc
     do {
       let words = Array(CommandLine.arguments.dropFirst())
       switch words.first {
-      case "--round": try round(Array(words.dropFirst()))
-      case "--work": try work(Array(words.dropFirst()))
+      case "--round":
+        endWithParent()
+        try round(Array(words.dropFirst()))
+      case "--work":
+        endWithParent()
+        try work(Array(words.dropFirst()))
       default: exit(try run(Arguments(words)) ? 0 : 1)
       }
     } catch {
       print("\(error)")
       exit(1)
     }
+  }
+
+  /// Ends this process when its parent ends, which holds the other end of the pipe.
+  private static func endWithParent() {
+    Thread {
+      var byte: UInt8 = 0
+      while true {
+        let count = read(STDIN_FILENO, &byte, 1)
+        if count == 0 || count < 0 && errno != EINTR { _exit(1) }
+      }
+    }.start()
   }
 
   /// One round, in a process of its own.
@@ -67,6 +82,7 @@ import Glibc
     var isWell = true
     for scenario in scenarios {
       let result = try RoundProcess.run(scenario, seed: seed, flaw: nil)
+      for line in result.log { print("  \(line)") }
       for finding in result.findings { print("\(finding.kind): \(finding.text)") }
       print("\(scenario.name), seed \(seed): \(result.tried) \(scenario.unit), \(result.findings.count) findings, "
         + "\(Double(Int(result.seconds * 100)) / 100) s")

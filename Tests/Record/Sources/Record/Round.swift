@@ -34,6 +34,8 @@ final class Round {
     random = SeededGenerator(seed: first.next())
   }
 
+  var hasFindings: Bool { findings > 0 }
+
   /// Counts things that the round has tried.
   func tried(_ count: Int = 1) { self.count += count }
 
@@ -43,6 +45,9 @@ final class Round {
     // A round in which everything is wrong says so only some times.
     if findings <= 20 { say("\(finding.rawValue)\t\(text.replacing("\n", with: " "))") }
   }
+
+  /// Explains the round to those who replay it.
+  func log(_ text: String) { say("log\t\(text.replacing("\n", with: " "))") }
 
   /// Reports the counts. The last line of a round that ran to its end.
   func finish() { say("tried\t\(count)") }

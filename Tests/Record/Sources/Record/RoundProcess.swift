@@ -6,6 +6,8 @@ struct RoundResult {
   var tried = 0
   var findings: [(kind: Finding, text: String)] = []
   var seconds = 0.0
+  /// The steps of the round.
+  var log: [String] = []
 }
 
 /// Runs a round in a process of its own, so that a trap or a hang is counted and ends nothing else.
@@ -41,6 +43,8 @@ enum RoundProcess {
       }
       if words[1] == "tried" {
         (result.tried, isDone) = (Int(words[2]) ?? 0, true)
+      } else if words[1] == "log" {
+        result.log.append(String(words[2]))
       } else if let kind = Finding(rawValue: String(words[1])) {
         result.findings.append((kind, String(words[2])))
       }

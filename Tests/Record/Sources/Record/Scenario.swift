@@ -16,7 +16,9 @@ struct Scenario: Sendable {
   /// The work of a process that a round starts, with the words of `Round.start`.
   var work: @Sendable (_ words: [String]) throws -> Void = { _ in }
 
-  static let all: [Scenario] = [.writers]
+  static let all: [Scenario] = [
+    .writers, .disk, .power, .memory, .gate, .observers, .queries, .documents, .salvage,
+  ]
 
   static func named(_ name: String) throws -> Scenario {
     guard let scenario = all.first(where: { $0.name == name }) else {

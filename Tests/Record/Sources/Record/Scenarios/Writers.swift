@@ -12,7 +12,8 @@ extension Scenario {
       let path = round.directory + "/writers.sqlite"
       let journal = round.random.chance(75) ? "wal" : "delete"
       let synchronous = round.random.pick(["off", "normal", "full"])
-      try BatchWriter.createTables(path, WriterWork.configuration(journal, synchronous))
+      let configuration = WriterWork.configuration(journal, synchronous)
+      try BatchWriter.createTables(path, configuration)
       var oracle = BatchOracle()
       var writer = 1
       for _ in 0..<4 {
@@ -31,9 +32,9 @@ extension Scenario {
           teller.kill()
           round.tried()
         }
-        for teller in tellers { oracle.take(teller.lines) }
+        for teller in tellers { oracle.take(teller.lines, round) }
         for error in oracle.errors where !error.contains("locked") { round.report(.wrong, error) }
-        try oracle.check(path, round)
+        try oracle.check(path, configuration, round)
       }
     },
     work: { words in try WriterWork(words).run() })
@@ -61,21 +62,4 @@ struct WriterWork {
   }
 
   func run() throws { try waiting { try await writer.run(firstWriter: firstWriter) } }
-}
-
-/// Runs async work on a thread that waits for it.
-func waiting(_ work: @escaping @Sendable () async throws -> Void) throws {
-  let done = DispatchSemaphore(value: 0)
-  let result = Box()
-  Task {
-    do { try await work() } catch { result.error = error }
-    done.signal()
-  }
-  done.wait()
-  if let error = result.error { throw error }
-}
-
-/// Sound: written before the signal, and read after it.
-private final class Box: @unchecked Sendable {
-  var error: (any Error)?
 }
