@@ -6,7 +6,7 @@
 // FAULT_FILES selects the files: all below a directory, or, without a slash at its beginning, those whose path has this
 // end. The process finds the functions faults_… with dlsym.
 //
-// When the power fails, a file has its content of the last fsync, and a random part of what was written since: whole
+// When the power fails (FAULT_POWER=1), a file has its content of the last fsync, and a random part of what was written since: whole
 // writes, or sectors of 512 bytes of them. A file that was created or deleted since its directory's last fsync exists,
 // or not. Shared memory (-shm) is gone. FAULT_LIES=1 is a disk that forgets: fsync does nothing.
 #define _GNU_SOURCE
@@ -184,10 +184,10 @@ static void put(file *file, const uint8_t *bytes, int64_t length, int64_t offset
   memcpy(file->bytes + offset, bytes, (size_t)length);
 }
 
-// Writes what has survived, and ends the process.
+// Writes what has survived, and ends the process. Without FAULT_POWER only the process ends.
 static void lose_power(void) {
   crash_at = 0;
-  for (file *file = files; file; file = file->next) {
+  for (file *file = keeps_shadow ? files : NULL; file; file = file->next) {
     size_t size = strlen(file->path);
     int is_shared = size > 4 && strcmp(file->path + size - 4, "-shm") == 0;
     if (file->is_directory || file->is_gone) continue;
@@ -441,4 +441,27 @@ int unlink(const char *path) {
   }
   pthread_mutex_unlock(&lock);
   return result;
+}
+
+#define TWO_PATHS(symbol) \
+  int symbol(const char *from, const char *to) { \
+    REAL(#symbol, int(const char *, const char *)); \
+    if (is_selected(to)) { \
+      pthread_mutex_lock(&lock); \
+      count_change(); \
+      pthread_mutex_unlock(&lock); \
+    } \
+    return real(from, to); \
+  }
+TWO_PATHS(rename)
+TWO_PATHS(link)
+
+int mkdir(const char *path, mode_t mode) {
+  REAL("mkdir", int(const char *, mode_t));
+  if (is_selected(path)) {
+    pthread_mutex_lock(&lock);
+    count_change();
+    pthread_mutex_unlock(&lock);
+  }
+  return real(path, mode);
 }

@@ -8,6 +8,8 @@ struct SalvageTrial {
   private var output: String { path + ".recovered" }
   private var rows: [String: [String: Int]] = [:]
   private(set) var description = ""
+  /// True if the first page, with the names of the tables, is not overwritten.
+  private(set) var hasFirstPage = true
 
   init(_ path: String, _ random: inout SeededGenerator) throws {
     self.path = path
@@ -29,7 +31,8 @@ struct SalvageTrial {
       try file.write(contentsOf: Data(count: pageSize))
     }
     try file.close()
-    description = "\(pages) pages\(damaged.contains(0) ? ", the first is lost" : "")"
+    hasFirstPage = !damaged.contains(0)
+    description = "\(pages) pages\(hasFirstPage ? "" : ", the first is lost")"
   }
 
   private static func fill(_ db: SqliteDatabase, _ name: String, _ random: inout SeededGenerator) throws {

@@ -18,7 +18,11 @@ struct Platform: Codable, Equatable {
     uname(&name)
     let release = withUnsafeBytes(of: &name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     var isOptimized = true
-    assert({ isOptimized = false; return true }())
+    assert(
+      {
+        isOptimized = false
+        return true
+      }())
     return Platform(
       commit: commit(), sqlite: sqlite, kernel: release, processors: sysconf(Int32(_SC_NPROCESSORS_ONLN)),
       isOptimized: isOptimized)

@@ -84,8 +84,9 @@ import Glibc
       let result = try RoundProcess.run(scenario, seed: seed, flaw: nil)
       for line in result.log { print("  \(line)") }
       for finding in result.findings { print("\(finding.kind): \(finding.text)") }
-      print("\(scenario.name), seed \(seed): \(result.tried) \(scenario.unit), \(result.findings.count) findings, "
-        + "\(Double(Int(result.seconds * 100)) / 100) s")
+      print(
+        "\(scenario.name), seed \(seed): \(result.tried) \(scenario.unit), \(result.findings.count) findings, "
+          + "\(Double(Int(result.seconds * 100)) / 100) s")
       if !result.findings.isEmpty { isWell = false }
     }
     return isWell

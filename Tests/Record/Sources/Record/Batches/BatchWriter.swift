@@ -44,7 +44,8 @@ struct BatchWriter: Sendable {
     guard style.isOfPools else { return try runOnHandle(firstWriter) }
     let pool = try SqlitePool(
       filepath: path,
-      configuration: PoolConfiguration(handles: configuration, readers: 1, waitTimeout: .seconds(60), pollInterval: nil))
+      configuration: PoolConfiguration(handles: configuration, readers: 1, waitTimeout: .seconds(60), pollInterval: nil)
+    )
     await withTaskGroup(of: Void.self) { group in
       for thread in 0..<style.threads {
         group.addTask {

@@ -49,8 +49,9 @@ struct DiskFault {
   let words: [String]
 
   init(_ random: inout SeededGenerator) {
-    let kind = random.pick([.opens, .reads, .writes, .writes, .syncs, .syncs, .truncates, .locks, .unlinks, .shortens]
-      as [FaultLibrary.Calls])
+    let kind = random.pick(
+      [.opens, .reads, .writes, .writes, .syncs, .syncs, .truncates, .locks, .unlinks, .shortens]
+        as [FaultLibrary.Calls])
     let number = Int(pow(2, Double.random(in: 0...7.5, using: &random)))
     // While every lock fails, SQLite itself waits for ten seconds at each transaction.
     let length = random.pick(kind == .locks ? [1, 1, 3] : [1, 1, 3, Int.max / 2])

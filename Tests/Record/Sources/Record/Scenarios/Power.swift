@@ -15,7 +15,9 @@ extension Scenario {
       try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
       let path = files + "/power.sqlite"
       // Without a WAL, a commit is durable once the directory is synced, which only `extra` does.
-      let (journal, synchronous) = round.random.pick([("wal", "full"), ("wal", "full"), ("wal", "normal"), ("delete", "extra")])
+      let (journal, synchronous) = round.random.pick([
+        ("wal", "full"), ("wal", "full"), ("wal", "normal"), ("delete", "extra"),
+      ])
       try BatchWriter.createTables(path, DiskWork.configuration(journal, synchronous))
       var environment = FaultLibrary.environment(library, files: files)
       environment["FAULT_POWER"] = "1"
@@ -28,8 +30,10 @@ extension Scenario {
         let written = round.flaw == "neverSyncs" ? "off" : synchronous
         round.log("\(turn): \(style), \(journal), \(synchronous), call \(call)")
         let teller = try round.startTeller(
-          [path, style.rawValue, journal, written, "\(1 + turn * 10)", round.flaw ?? "-", "\(call)",
-            "\(round.random.next() >> 1)"], environment: environment)
+          [
+            path, style.rawValue, journal, written, "\(1 + turn * 10)", round.flaw ?? "-", "\(call)",
+            "\(round.random.next() >> 1)",
+          ], environment: environment)
         teller.read(seconds: 60)
         if !teller.isAtEnd { round.report(.hung, "\(style), power failure at call \(call)") }
         teller.kill()

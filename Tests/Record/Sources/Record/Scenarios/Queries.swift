@@ -36,9 +36,9 @@ extension Scenario {
             compare("a second run", try select.run(warm).map(\.values), rows)
             compare("without a cache", try select.run(cold).map(\.values), rows)
             compare("inside SQL", try warm.query("\(select)", as: DynamicRow.self).map(\.values), rows)
-            do { compare("plain Swift", try QueryEvaluation(world: world, tables: tables).rows(query), rows) } catch is
-              QueryEvaluation.Unsupported
-            {}
+            do {
+              compare("plain Swift", try QueryEvaluation(world: world, tables: tables).rows(query), rows)
+            } catch is QueryEvaluation.Unsupported {}
             let rules = StatementRules(models: world.tables + [Entry<QueryPair>.self])
             let decoded = try Select<DynamicRow>(json: select.json(), rules: rules)
             if decoded != select { round.report(.wrong, "the document of \(select.sql)") }

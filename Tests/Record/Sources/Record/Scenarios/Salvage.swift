@@ -20,7 +20,7 @@ extension Scenario {
         round.tried()
         round.log("\(figures.recovered) of \(figures.rows) rows, reported \(share), \(trial.description)")
         if figures.wrong > 0 { round.report(.invented, "\(figures.wrong) rows, \(trial.description)") }
-        if figures.rows > 5_000, figures.share < 0.5 {
+        if trial.hasFirstPage, figures.rows > 5_000, figures.share < 0.5 {
           round.report(.lost, "\(figures.share) of \(figures.rows) rows came back, \(trial.description)")
         }
         try trial.remove()
