@@ -2,7 +2,7 @@ import SqlableCore
 import SqlableDocuments
 
 // Tests/Fuzzing has this file and what it uses in one target.
-#if canImport(SqlableTestSupport)
+#if canImport(SqlableTestSupport) && !RECORD
 @testable import SqlableTestSupport
 #endif
 

@@ -24,10 +24,11 @@ final class ChildProcess {
     let code: Int32
   }
 
-  /// Starts the process. The default environment is that of this process.
+  /// Starts the process. The default environment is that of this process. A process that leads a group can be killed
+  /// together with the processes that it starts.
   init(
     _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment,
-    errors: Errors
+    errors: Errors, leadsGroup: Bool = false
   ) throws {
     // A killed process breaks the pipe, and SIGPIPE must not end the tests.
     _ = Glibc.signal(SIGPIPE, SIG_IGN)
@@ -50,11 +51,15 @@ final class ChildProcess {
     case .withOutput: posix_spawn_file_actions_adddup2(&actions, output.writing, STDERR_FILENO)
     case .dropped: posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
     }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    if leadsGroup { posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP)) }
     let texts = ([program] + arguments).map { strdup($0) } + [nil]
     let variables = environment.map { strdup("\($0)=\($1)") } + [nil]
     defer { for text in texts + variables { free(text) } }
     var process: pid_t = 0
-    let code = posix_spawnp(&process, program, &actions, nil, texts, variables)
+    let code = posix_spawnp(&process, program, &actions, &attributes, texts, variables)
     guard code == 0 else { throw CanNotStart(program: program, code: code) }
     processIdentifier = process
   }
@@ -79,6 +84,9 @@ final class ChildProcess {
     // The status contains both the exit code and the signal.
     return status == 0
   }
+
+  /// The signal that ended the process; nil if it exited by itself, or has not ended as far as is known.
+  var endingSignal: Int32? { status.flatMap { $0 & 0x7F == 0 ? nil : $0 & 0x7F } }
 
   /// Ends the process by closing its input.
   @discardableResult

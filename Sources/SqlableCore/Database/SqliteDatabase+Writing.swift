@@ -108,7 +108,7 @@ extension SqliteDatabase {
   /// Returns the error of a write in a separate transaction. If `levels` is 0, the caller has no transaction of its
   /// own, so the error's `transaction` becomes `.none`.
   package func errorOfSeparateTransaction(_ error: any Error, levels: Int) -> any Error {
-    guard levels == 0, var error = error as? SqlError else { return error }
+    guard levels == 0, var error = error as? SqlError, error.transaction != .unknown else { return error }
     error.transaction = .none
     return error
   }

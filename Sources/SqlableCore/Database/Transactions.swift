@@ -237,7 +237,7 @@ extension SqliteDatabase {
   func commitOrRollBack(_ level: Int) throws {
     do { try commitInnermost() } catch var error as SqlError {
       let isLost = rollBack(from: level) != nil
-      if level == 1 || isLost { error.transaction = .rolledBack }
+      if level == 1 || isLost, error.transaction != .unknown { error.transaction = .rolledBack }
       throw error
     }
   }

@@ -24,7 +24,10 @@ extension Connection {
     }
     if transactionLevel > 0 {
       error.transaction = isAutocommit ? .rolledBack : .untouched
+      if isAutocommit, sql == "COMMIT", error.canFollowCommit { error.transaction = .unknown }
       if isAutocommit, lostTransaction == nil { lostTransaction = error }
+    } else if error.canFollowCommit, let statement, !statement.isReadOnly {
+      error.transaction = .unknown
     }
     if cipher != nil { error = meaning(ofEncrypted: error) }
     if error.kind == .corrupt || error.kind == .notADatabase, concernsMain(sql) { didFindDamage?(error) }
@@ -158,6 +161,14 @@ extension Connection {
 }
 
 extension SqlError {
+  /// True for I/O errors after which a commit can be complete. If a sync of the WAL fails, the commit is already in the
+  /// WAL, and the next connection after a crash finds it there. Without a WAL, the commit is complete once the journal
+  /// is deleted; syncing the directory and releasing the lock can fail after that.
+  fileprivate var canFollowCommit: Bool {
+    // SQLITE_IOERR_FSYNC, _DIR_FSYNC, _TRUNCATE, _UNLOCK, _RDLOCK, _DELETE
+    [1_034, 1_290, 1_546, 2_058, 2_314, 2_570].contains(extendedCode)
+  }
+
   /// SQLITE_READONLY_ROLLBACK: a read-only handle reads a file with the journal of a killed process.
   package static let needsRollback = SqlError(
     .readOnly,

@@ -269,7 +269,8 @@ extension SqlError {
     case untouched
     /// The whole transaction is rolled back.
     case rolledBack
-    /// The commit was sent to a cluster, which did not answer. Either the whole transaction is stored, or nothing.
+    /// The commit was sent to a cluster, which did not answer, or the disk failed while SQLite synced the commit or
+    /// released the lock (`.io`). Either the whole transaction is stored, or nothing.
     case unknown
   }
 }

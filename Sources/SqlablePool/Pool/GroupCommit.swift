@@ -9,7 +9,8 @@ extension SqlitePool {
   ///
   /// A failing write is rolled back alone. A full disk, an interrupted statement or a deferred foreign key can roll
   /// back the whole transaction. Each call of the group then runs again in its own transaction, except calls that
-  /// failed and were stopped. If the handle is lost or has changed settings, no call runs again.
+  /// failed and were stopped. If the handle is lost or has changed settings, or the outcome of the commit is unknown,
+  /// no call runs again.
   func runGroup(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
     var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
     do {
@@ -76,8 +77,9 @@ extension SqlitePool {
       return outcomes
     } catch {
       db.rollBackShared()
-      // A call must not run again with settings that another call has changed.
-      let isFinal = outcomes.count == 1 || writer.isLost || writer.hasOtherState
+      // A call must not run again with settings that another call has changed, or if its changes might be stored.
+      let isUnknown = (error as? SqlError)?.transaction == .unknown
+      let isFinal = outcomes.count == 1 || writer.isLost || writer.hasOtherState || isUnknown
       return outcomes.map { call, outcome in
         switch outcome {
         // A lost handle runs no more statements. Its locks block other connections until the handle is closed.

@@ -16,12 +16,6 @@ enum FaultProcess {
   /// The order for this process; nil in the tests themselves.
   static var order: String? { ProcessInfo.processInfo.environment[variable] }
 
-  /// The step and the offset of a sweep: every n, or every `ordinary`-th with an offset that changes daily.
-  static func stride(ordinary: Int) -> (step: Int, offset: Int) {
-    if ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all" { return (1, 0) }
-    return (ordinary, Int(Date().timeIntervalSince1970 / 86_400) % ordinary)
-  }
-
   static func run(_ order: String, filter: String, environment: [String: String] = [:]) throws -> Report {
     let process = try TestProgram.start(
       filter, environment: environment.merging([variable: order], uniquingKeysWith: { $1 }))

@@ -17,10 +17,10 @@ struct Program {
     let directory = NSTemporaryDirectory() + "salvage-share-\(getpid())"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    var (total, theirs) = (Figures(), Figures())
+    var (total, theirs) = (SalvageFigures(), SalvageFigures())
     for number in 0..<UInt64(files) {
-      var random = Generator(state: seed &* 1_000_003 &+ number)
-      let trial = try Trial(directory + "/\(number).sqlite", &random)
+      var random = SeededGenerator(seed: seed &* 1_000_003 &+ number)
+      let trial = try SalvageTrial(directory + "/\(number).sqlite", &random)
       let (share, figures) = try trial.salvage()
       total.add(figures)
       if abs(figures.share - share) > 0.02 {
@@ -36,38 +36,5 @@ struct Program {
     if shell != nil {
       print(".recover: \(theirs.share), \(theirs.wrong) wrong, \(theirs.seconds / Double(files)) s a file")
     }
-  }
-}
-
-struct Figures {
-  var rows = 0
-  var recovered = 0
-  var wrong = 0
-  var outside = 0
-  var seconds = 0.0
-  var share: Double { rows == 0 ? 1 : Double(recovered) / Double(rows) }
-
-  mutating func add(_ other: Figures) {
-    rows += other.rows
-    recovered += other.recovered
-    wrong += other.wrong
-    seconds += other.seconds
-  }
-}
-
-/// The same numbers for the same seed.
-struct Generator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
-  }
-
-  mutating func pick<Element>(_ elements: [Element]) -> Element {
-    elements[Int.random(in: 0..<elements.count, using: &self)]
   }
 }

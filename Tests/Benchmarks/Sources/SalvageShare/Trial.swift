@@ -3,22 +3,24 @@ import Sqlable
 import SqlableRecovery
 
 /// One database, its rows before the damage, and the damage.
-struct Trial {
+struct SalvageTrial {
   private let path: String
   private var output: String { path + ".recovered" }
   private var rows: [String: [String: Int]] = [:]
   private(set) var description = ""
+  /// True if the first page, with the names of the tables, is not overwritten.
+  private(set) var hasFirstPage = true
 
-  init(_ path: String, _ random: inout Generator) throws {
+  init(_ path: String, _ random: inout SeededGenerator) throws {
     self.path = path
     let db = try SqliteDatabase(
       filepath: path, configuration: Configuration(journalMode: .delete, synchronous: .off))
     let pageSize = random.pick([1_024, 4_096])
     try db.execute(SQL(verbatim: "PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = \(random.pick([0, 0, 0, 1]))"))
     try db.transaction { _ in
-      for number in 0..<Int.random(in: 3...8, using: &random) { try Trial.fill(db, "t\(number)", &random) }
+      for number in 0..<Int.random(in: 3...8, using: &random) { try SalvageTrial.fill(db, "t\(number)", &random) }
     }
-    rows = try Trial.rows(of: db)
+    rows = try SalvageTrial.rows(of: db)
     try db.close()
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     let pages = Int(try file.seekToEnd()) / pageSize
@@ -29,10 +31,11 @@ struct Trial {
       try file.write(contentsOf: Data(count: pageSize))
     }
     try file.close()
-    description = "\(pages) pages\(damaged.contains(0) ? ", the first is lost" : "")"
+    hasFirstPage = !damaged.contains(0)
+    description = "\(pages) pages\(hasFirstPage ? "" : ", the first is lost")"
   }
 
-  private static func fill(_ db: SqliteDatabase, _ name: String, _ random: inout Generator) throws {
+  private static func fill(_ db: SqliteDatabase, _ name: String, _ random: inout SeededGenerator) throws {
     let key = random.pick(["INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY", "TEXT", "TEXT PRIMARY KEY"])
     let suffix = key == "TEXT PRIMARY KEY" ? " WITHOUT ROWID" : ""
     let types = (0..<Int.random(in: 1...6, using: &random)).map { _ in random.pick(["TEXT", "INTEGER", "REAL"]) }
@@ -78,16 +81,17 @@ struct Trial {
     return rows
   }
 
-  /// Recovers the file. Returns the reported share and the true figures.
-  func salvage() throws -> (share: Double, figures: Figures) {
+  /// Recovers the file, and calls `body` with the new file. Returns the reported share and the true figures.
+  func salvage(_ body: (String) throws -> Void = { _ in }) throws -> (share: Double, figures: SalvageFigures) {
     let start = ContinuousClock.now
     let report = try Salvage(damaged: path).recover(into: output)
     let duration = ContinuousClock.now - start
+    try body(output)
     return (report.share, try compare(duration))
   }
 
   /// Recovers the file with SQLite's shell.
-  func recover(with shell: String) throws -> Figures {
+  func recover(with shell: String) throws -> SalvageFigures {
     try? FileManager.default.removeItem(atPath: output)
     let start = ContinuousClock.now
     let process = Process()
@@ -100,12 +104,12 @@ struct Trial {
     return try compare(ContinuousClock.now - start)
   }
 
-  private func compare(_ duration: Duration) throws -> Figures {
-    var figures = Figures()
+  private func compare(_ duration: Duration) throws -> SalvageFigures {
+    var figures = SalvageFigures()
     figures.seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     let db = try SqliteDatabase(filepath: output, configuration: Configuration(journalMode: .delete))
     defer { try? db.close() }
-    let found = try Trial.rows(of: db)
+    let found = try SalvageTrial.rows(of: db)
     for (table, old) in rows {
       figures.rows += old.values.reduce(0, +)
       for (row, count) in found[table] ?? [:] {
@@ -119,5 +123,22 @@ struct Trial {
 
   func remove() throws {
     for file in [path, output] { try? FileManager.default.removeItem(atPath: file) }
+  }
+}
+
+/// Rows before and after a salvage.
+struct SalvageFigures {
+  var rows = 0
+  var recovered = 0
+  var wrong = 0
+  var outside = 0
+  var seconds = 0.0
+  var share: Double { rows == 0 ? 1 : Double(recovered) / Double(rows) }
+
+  mutating func add(_ other: SalvageFigures) {
+    rows += other.rows
+    recovered += other.recovered
+    wrong += other.wrong
+    seconds += other.seconds
   }
 }

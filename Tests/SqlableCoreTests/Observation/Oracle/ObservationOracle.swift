@@ -1,7 +1,9 @@
 import SqlableCore
-import Testing
 
+// Tests/Record has this file and what it uses in one target.
+#if canImport(SqlableTestSupport) && !RECORD
 @testable import SqlableTestSupport
+#endif
 
 /// A schema whose tables affect one another by foreign keys, triggers and conflicts, with snapshots of its rows.
 struct ObservationOracle {

@@ -3,7 +3,7 @@ import SqlableCore
 import SqlableDocuments
 
 // Tests/Fuzzing has this file and what it uses in one target.
-#if canImport(SqlableTestSupport)
+#if canImport(SqlableTestSupport) && !RECORD
 @testable import SqlableTestSupport
 #endif
 
@@ -38,9 +38,11 @@ final class DocumentTrial {
     let allowed: Set<Int>
   }
 
-  /// Creates the databases. `heapLimit` is SQLite's heap limit in this process, in bytes.
-  init(heapLimit: Int? = nil) throws {
+  /// Creates the databases. `heapLimit` is SQLite's heap limit in this process, in bytes. `difference` is a change of
+  /// the second database alone, which the trial must find if a policy shows it.
+  init(heapLimit: Int? = nil, difference: SQL? = nil) throws {
     databases = try [1, 2].map { try DocumentTrial.database(hidden: $0) }
+    if let difference { try databases[1].execute(difference) }
     let roots = try DocumentTrial.roots(databases[0])
     // SQLite stores the counters of AUTOINCREMENT in sqlite_sequence.
     func tables(_ names: [String]) -> Set<Int> { Set((names + ["sqlite_sequence"]).flatMap { roots[$0] ?? [] }) }
@@ -184,6 +186,10 @@ final class DocumentTrial {
       // A full-text search has a separate query language.
       case .syntax where error.message.hasPrefix("fts5: "): return .error(error.message)
       case .misuse where error.message.hasPrefix("parameter "): return .error(error.message)
+      // SQLite refuses a misplaced aggregate, an unknown collation or, in an older version, a later feature. The
+      // decoder does not know these.
+      case .misuse where error.extendedCode != 0, .invalidStatement where error.extendedCode != 0:
+        return .error(error.message)
       case .invalidStatement, .readOnly, .syntax, .misuse, .corrupt, .io, .full, .busy, .handleLost, .notADatabase:
         return .problem("running it threw \(error): \(statement.sql)")
       default: return .error(error.message)

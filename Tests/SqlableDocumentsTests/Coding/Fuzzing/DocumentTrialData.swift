@@ -4,7 +4,7 @@ import SqlableDocuments
 import SqlableSchema
 
 // Tests/Fuzzing has this file and what it uses in one target.
-#if canImport(SqlableTestSupport)
+#if canImport(SqlableTestSupport) && !RECORD
 @testable import SqlableDocumentsTestSupport
 @testable import SqlableTestSupport
 #endif

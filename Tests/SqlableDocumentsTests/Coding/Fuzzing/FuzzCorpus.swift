@@ -1,7 +1,7 @@
 import Foundation
 
 // Tests/Fuzzing has this file and what it uses in one target.
-#if canImport(SqlableTestSupport)
+#if canImport(SqlableTestSupport) && !RECORD
 @testable import SqlableTestSupport
 #endif
 

@@ -1,5 +1,5 @@
 // Tests/Fuzzing has this file and what it uses in one target.
-#if canImport(SqlableTestSupport)
+#if canImport(SqlableTestSupport) && !RECORD
 @testable import SqlableTestSupport
 #endif
 

@@ -1,7 +1,10 @@
 import SqlableCore
 import SqlableQueries
 
+// Tests/Record has this file and what it uses in one target.
+#if canImport(SqlableTestSupport) && !RECORD
 @testable import SqlableTestSupport
+#endif
 
 /// A builder that turns random queries into queries of the library.
 struct QueryBuilder {

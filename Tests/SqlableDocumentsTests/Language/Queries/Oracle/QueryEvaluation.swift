@@ -1,6 +1,9 @@
 import SqlableCore
 
+// Tests/Record has this file and what it uses in one target.
+#if canImport(SqlableTestSupport) && !RECORD
 @testable import SqlableTestSupport
+#endif
 
 /// An evaluator of random queries in plain Swift: SQL's rules over arrays, slow and simple.
 struct QueryEvaluation {

@@ -1,6 +1,9 @@
 import SqlableCore
 
+// Tests/Record has this file and what it uses in one target.
+#if canImport(SqlableTestSupport) && !RECORD
 @testable import SqlableTestSupport
+#endif
 
 /// A generator of random queries over two tables, and of random rows for them.
 struct QueryGenerator {

@@ -1,6 +1,9 @@
 import SqlableCore
 
+// Tests/Record has this file and what it uses in one target.
+#if canImport(SqlableTestSupport) && !RECORD
 @testable import SqlableTestSupport
+#endif
 
 /// A writer of random queries as SQL text, independent of the library. Values are literals, terms have parentheses,
 /// tables have aliases, and named queries are written in place.

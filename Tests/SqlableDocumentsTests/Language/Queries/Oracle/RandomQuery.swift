@@ -1,7 +1,10 @@
 import SqlableCore
 import SqlableQueries
 
+// Tests/Record has this file and what it uses in one target.
+#if canImport(SqlableTestSupport) && !RECORD
 @testable import SqlableTestSupport
+#endif
 
 /// An abstract query of the property tests. The library's query, SQL text and the evaluation in plain Swift are
 /// derived from it independently.

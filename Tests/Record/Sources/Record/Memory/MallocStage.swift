@@ -3,8 +3,6 @@ import SqlableCore
 import SqlablePool
 import SqlableSchema
 
-@testable import SqlableTestSupport
-
 /// The results that the callers and the observers received.
 final class MallocLedger: Sendable {
   struct State {
@@ -50,11 +48,12 @@ final class MallocStage {
   private static let configuration = Configuration(busyTimeout: 1, synchronous: .off)
 
   private let path: String
+  private let ignoresErrors: Bool
   private let checker: SqliteDatabase
   private var nextId = 1
 
-  init(_ path: String) throws {
-    self.path = path
+  init(_ path: String, ignoresErrors: Bool) throws {
+    (self.path, self.ignoresErrors) = (path, ignoresErrors)
     checker = try SqliteDatabase(filepath: path, configuration: MallocStage.configuration)
     try checker.createTable(Member.self)
   }
@@ -63,7 +62,7 @@ final class MallocStage {
 
   /// Runs a scenario while `length` allocations fail, from the n-th on.
   func run(_ scenario: MallocScenario, _ n: Int, _ length: Int) -> Outcome {
-    let play = MallocPlay(scenario, firstId: nextId)
+    let play = MallocPlay(scenario: scenario, firstId: nextId, ignoresErrors: ignoresErrors)
     nextId += 100
     var outcome = Outcome()
     do {

@@ -1,0 +1,1 @@
+../../../../SqlableTestSupport/Entry.swift

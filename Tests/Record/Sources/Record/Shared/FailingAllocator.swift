@@ -1,0 +1,1 @@
+../../../../SqlableTestSupport/Faults/FailingAllocator.swift

@@ -1,0 +1,1 @@
+../../../../SqlableDocumentsTests/Coding/Fuzzing/FuzzJSON.swift

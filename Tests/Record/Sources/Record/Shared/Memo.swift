@@ -1,0 +1,1 @@
+../../../../SqlableTestSupport/Models/Memo.swift

@@ -1,0 +1,1 @@
+../../../../SqlableCoreTests/Observation/Oracle/ObservationOracle.swift

@@ -1,0 +1,1 @@
+../../../../SqlableTestSupport/Observed.swift

@@ -1,0 +1,1 @@
+../../../../SqlableTestSupport/Models/OracleTables.swift

@@ -1,0 +1,1 @@
+../../../../SqlableDocumentsTests/Language/Queries/Oracle/QueryGenerator.swift

@@ -1,0 +1,1 @@
+../../../../SqlableDocumentsTests/Language/Queries/Oracle/QueryTables.swift

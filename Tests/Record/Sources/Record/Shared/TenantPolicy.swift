@@ -1,0 +1,1 @@
+../../../../SqlableDocumentsTestSupport/TenantPolicy.swift
