@@ -14,7 +14,9 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private let root: SqliteDatabase
   /// Makes the writer check when the writer is free. Calls its argument after the check, or if the writer can't check.
   private let askWriter: @Sendable (@escaping @Sendable () -> Void) -> Void
-  private let queue = DispatchQueue(label: "sqlable.pool.others")
+  private let queue: DispatchQueue
+  /// The watcher that the monitors of many pools share; nil for a watcher of this monitor alone.
+  private let watches: FileWatches?
   private let poll: any DispatchSourceTimer
   private let nextCheck: any DispatchSourceTimer
   private var watch: FileWatch?
@@ -27,12 +29,14 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private var isEnded = false
 
   init(
-    _ feed: PoolFeed, _ root: SqliteDatabase, every interval: Duration,
+    _ feed: PoolFeed, _ root: SqliteDatabase, every interval: Duration, sharing resources: PoolResources? = nil,
     askWriter: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
     self.feed = feed
     self.root = root
     self.askWriter = askWriter
+    queue = DispatchQueue(label: "sqlable.pool.others", target: resources?.monitorQueue)
+    watches = resources?.watches
     detector = CommitDetector(limit: interval.wholeMicroseconds)
     poll = DispatchSource.makeTimerSource(queue: queue)
     nextCheck = DispatchSource.makeTimerSource(queue: queue)
@@ -117,7 +121,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   private func watchWAL(of handle: SqliteDatabase) {
     guard let path = try? handle.locked({ try handle.openConnection().absolutePath }) else { return }
-    watch = FileWatch(path + "-wal", on: queue) { [weak self] in self?.logWasWritten() }
+    watch = FileWatch(path + "-wal", on: queue, sharing: watches) { [weak self] in self?.logWasWritten() }
     guard watch != nil else { return }
     // Writes from before the watch might be undetected. The check runs asynchronously, because a check is in progress.
     queue.async { [weak self] in self?.logWasWritten() }
