@@ -18,7 +18,7 @@ final class FileWatches: @unchecked Sendable {
     var count = 0
   }
 
-  private let descriptor: Int32
+  let descriptor: Int32
   private let source: any DispatchSourceRead
   private let state = LockedValue(State())
 

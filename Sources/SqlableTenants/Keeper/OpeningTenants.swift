@@ -40,6 +40,8 @@ extension SqliteTenants {
       filepath: directory.file(of: name), configuration: poolConfiguration(name), sharing: resources)
     do {
       try prepare(pool, name)
+      // From here on, the pool's first connection only keeps the file open.
+      try pool.root.releaseMemory()
       return pool
     } catch {
       try? pool.close(within: .zero)
@@ -67,8 +69,17 @@ extension SqliteTenants {
     let version = try pool.root.locked { try pool.root.openConnection().schemaVersion() }
     let now = FileIdentity(directory.file(of: name)).map { CheckedTenant(file: $0, schemaVersion: version) }
     if let now, withState({ $0.checked[name.text] }) == now { return }
-    try prepare(pool)
+    // Most tenants need no change. Then no writer is opened, which would take as much memory as a reader.
+    if try !isCurrent(pool.root) { try prepare(pool) }
     try noteChecked(pool.root, name)
+  }
+
+  /// True if the tables have the schema of the models and all migrations have run.
+  private func isCurrent(_ db: SqliteDatabase) throws -> Bool {
+    guard let migrations else { return try schema.differences(db).isEmpty }
+    guard case .current = try migrations.status(db) else { return false }
+    try schema.verify(db)
+    return true
   }
 
   func prepare(_ db: some SqlDatabase) throws {

@@ -83,8 +83,11 @@ public final class SqliteTenants: Sendable {
       }
       for waiter in waiters { waiter.resume(.failure(SqlError(.closed, message: "the tenants were closed"))) }
       var failure: (any Error)?
-      for pool in withState({ $0.openPools }) {
-        do { try pool.close(within: max(.zero, ContinuousClock.now.duration(to: end))) } catch { failure = error }
+      for (slot, pool) in withState({ $0.openPools }) {
+        do {
+          try pool.close(within: max(.zero, ContinuousClock.now.duration(to: end)))
+          withState { $0.didCloseAtEnd(slot) }
+        } catch { failure = error }
       }
       if let failure { throw failure }
     }
@@ -92,8 +95,15 @@ public final class SqliteTenants: Sendable {
 }
 
 extension TenantsState {
-  var openPools: [SqlitePool] {
-    slots.values.compactMap { slot in if case .open(let pool) = slot.phase { pool } else { nil } }
+  var openPools: [(TenantSlot, SqlitePool)] {
+    slots.values.compactMap { slot in if case .open(let pool) = slot.phase { (slot, pool) } else { nil } }
+  }
+
+  /// Records that a tenant was closed together with all others.
+  mutating func didCloseAtEnd(_ slot: TenantSlot) {
+    guard case .open = slot.phase else { return }
+    beginClosing(slot)
+    _ = didClose(slot)
   }
 }
 

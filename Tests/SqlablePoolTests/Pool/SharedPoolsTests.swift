@@ -47,8 +47,7 @@ import Testing
 
   @Test func loopsOfManyPoolsShareOneWatcher() async throws {
     // The polling interval is so long that only the watcher can report a commit of another connection.
-    try await withPools(30, threads: 2, poll: .seconds(3_000)) { pools, _ in
-      let before = inotifyCount
+    try await withPools(30, threads: 2, poll: .seconds(3_000)) { pools, resources in
       let received = Mutex<Set<Int>>([])
       var loops: [Task<Void, any Error>] = []
       for (index, pool) in pools.enumerated() {
@@ -57,7 +56,9 @@ import Testing
           Task { for try await count in live where count == [1] { _ = received.withLock { $0.insert(index) } } })
       }
       try await until { pools.allSatisfy { $0.statistics.loops == 1 } }
-      #expect(inotifyCount <= before)
+      let descriptor = try #require(resources.watches?.descriptor)
+      let info = try String(contentsOfFile: "/proc/self/fdinfo/\(descriptor)", encoding: .utf8)
+      #expect(info.components(separatedBy: "inotify wd:").count - 1 == pools.count)
       for (index, pool) in pools.enumerated() {
         let other = try SqliteDatabase(filepath: pool.filepath)
         try other.execute("INSERT INTO t (text) VALUES ('other')")
@@ -87,13 +88,5 @@ import Testing
       for loop in loops { loop.cancel() }
       for loop in loops { _ = await loop.result }
     }
-  }
-
-  /// The number of inotify instances of this process, without those of other tests that may run.
-  private var inotifyCount: Int {
-    let files = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-    return files.filter {
-      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)) == "anon_inode:inotify"
-    }.count
   }
 }
