@@ -132,7 +132,8 @@ let package = Package(
     .testTarget(name: "SqlableBackupTests", dependencies: ["SqlablePoolTestSupport", "SqlableBackup"]),
     .testTarget(
       name: "SqlableChangesTests", dependencies: ["SqlablePoolTestSupport", "SqlableChanges", "SqlableBackup"]),
-    .testTarget(name: "SqlableTenantsTests", dependencies: ["SqlablePoolTestSupport", "SqlableTenants", "SqlableBackup"]),
+    .testTarget(
+      name: "SqlableTenantsTests", dependencies: ["SqlablePoolTestSupport", "SqlableTenants", "SqlableBackup"]),
     .testTarget(name: "SqlableRecoveryTests", dependencies: ["SqlablePoolTestSupport", "SqlableRecovery"]),
     .testTarget(
       name: "SqlableTests",

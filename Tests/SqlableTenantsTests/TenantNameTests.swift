@@ -63,7 +63,7 @@ import Testing
       for name in ["a", "b", "c"] { try await tenants.create(name) }
       let path = try tenants.directory.file(of: TenantName("a"))
       let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
-      for file in ["tenant-of-another-directory.sqlite", ".hidden.sqlite", "a=.sqlite", "A.sqlite", "a.sqlite-wal", "notes.txt"] {
+      for file in ["misplaced.sqlite", ".hidden.sqlite", "a=.sqlite", "A.sqlite", "a.sqlite-wal", "notes.txt"] {
         try Data().write(to: URL(fileURLWithPath: directory + "/" + file))
       }
       #expect(try await tenants.allNames() == ["a", "b", "c"])

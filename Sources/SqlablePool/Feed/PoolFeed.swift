@@ -303,7 +303,9 @@ package final class PoolFeed: CommitSink {
       guard count > 0 else { return }
       let pause = min(count * PoolFeed.gathering, PoolFeed.longestGathering)
       // A sleep would delay the other pools. For a pool with its own thread, a timer would cost more than the sleep.
-      if sharesThread { return queue.asyncAfter(deadline: .now() + .microseconds(pause)) { [self] in matchWhatComes() } }
+      if sharesThread {
+        return queue.asyncAfter(deadline: .now() + .microseconds(pause)) { [self] in matchWhatComes() }
+      }
       usleep(UInt32(pause))
     }
   }

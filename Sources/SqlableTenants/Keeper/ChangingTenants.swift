@@ -37,13 +37,14 @@ extension SqliteTenants {
   /// back. None of them creates the file again. A later call creates an empty tenant, unless ``TenantsConfiguration``
   /// says otherwise. After a crash, there is the whole tenant or none.
   ///
-  /// Throws `.tenant(.missing)` without such a tenant. Throws `.busy` if a closure of a call does not end, or if another
-  /// process has the file open; the tenant then stays.
+  /// Throws `.tenant(.missing)` without such a tenant. Throws `.busy` if a closure of a call does not end, or if
+  /// another process has the file open; the tenant then stays.
   public func delete(_ name: String) async throws {
     let name = try TenantName(name)
     // Before the calls are ended, because the tenant stays.
     if let other = KernelLocks.otherProcess(withFileAt: directory.file(of: name)) {
-      throw SqlError(.busy, message: "can't delete the tenant: another process (\(other)) has the file open", label: name.text)
+      throw SqlError(
+        .busy, message: "can't delete the tenant: another process (\(other)) has the file open", label: name.text)
     }
     try await changing([name], endingCalls: true) { [self] slots in
       do {
@@ -136,12 +137,13 @@ extension SqliteTenants {
     try checkFork()
     let end = Deadline.after(duration ?? configuration.waitTimeout ?? .seconds(3_600))
     let isCancelled = LockedValue(false)
-    return try await onOwnThread(onCancel: { isCancelled.withLock { $0 = true } }) { [self] in
+    @Sendable func cancel() { isCancelled.withLock { $0 = true } }
+    return try await onOwnThread(onCancel: cancel) { [self] in
       // In the same order in each call, so that two calls don't wait for each other.
       var claimed: [TenantSlot] = []
       defer { for slot in claimed { start(withState { $0.endClaim(slot) }) } }
       for name in names.sorted(by: { $0.text < $1.text }) {
-        claimed.append(try claim(name, endingCalls: ends, until: end) { isCancelled.withLock { $0 } })
+        claimed.append(try claim(name, endingCalls: ends, until: end, isCancelled))
       }
       return try body(names.compactMap { name in claimed.first { $0.name == name } })
     }
@@ -149,7 +151,8 @@ extension SqliteTenants {
 
   /// Waits until no other call uses a tenant's file, and closes the tenant.
   private func claim(
-    _ name: TenantName, endingCalls ends: Bool, until end: ContinuousClock.Instant, _ isCancelled: () -> Bool
+    _ name: TenantName, endingCalls ends: Bool, until end: ContinuousClock.Instant,
+    _ isCancelled: LockedValue<Bool>
   ) throws -> TenantSlot {
     while true {
       switch try withState({ try $0.claim(name, endingCalls: ends) }) {
@@ -166,7 +169,7 @@ extension SqliteTenants {
       case .waits: break
       }
       let isLate = ContinuousClock.now >= end
-      guard isCancelled() || isLate else {
+      guard isCancelled.withLock({ $0 }) || isLate else {
         usleep(1_000)
         continue
       }

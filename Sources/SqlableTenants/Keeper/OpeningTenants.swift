@@ -112,7 +112,7 @@ extension SqliteTenants {
         try prepare(db)
         try db.close()
       }
-    } catch where directory.exists(name) {}
+    } catch  where directory.exists(name) {}
   }
 
   /// Makes a file and gives it the name of a tenant when it is complete. Throws if the tenant exists.

@@ -13,7 +13,7 @@ import SqlableSchema
 /// ```
 ///
 /// All tenants have the same schema. A tenant is opened at its first use, by one task, also if several tasks ask for it
-/// at once. At most ``TenantsConfiguration/maximumOpen`` tenants are open. A tenant that nobody uses is closed when
+/// at once. At most ``TenantsConfiguration/maximumOpen`` tenants are open. A tenant that no call uses is closed when
 /// another tenant needs its place. A tenant is never closed under a call or a loop. If all open tenants are in use,
 /// calls wait in order, up to ``TenantsConfiguration/waitTimeout``.
 ///

@@ -1,7 +1,7 @@
 import SqlableCore
 import SqlablePool
 
-/// The state of a tenant that is open, or that somebody wants to open or change.
+/// The state of a tenant that is open, or that a call waits for or changes.
 ///
 /// `TenantSlot` is safe as `@unchecked Sendable`: the keeper's lock guards everything that changes.
 final class TenantSlot: @unchecked Sendable {

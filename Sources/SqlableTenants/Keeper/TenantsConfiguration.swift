@@ -7,7 +7,7 @@ import SqlablePool
 /// let configuration = TenantsConfiguration(maximumOpen: 500, pool: .init(handles: .init(cacheSize: 512), readers: 2))
 /// ```
 public struct TenantsConfiguration: Sendable, Hashable {
-  /// The maximum number of tenants that are open at once. Default: 500. A tenant that nobody uses stays open until
+  /// The maximum number of tenants that are open at once. Default: 500. A tenant that no call uses stays open until
   /// another tenant needs its place; the tenant that was not used for the longest time is closed first.
   public var maximumOpen: Int
 

@@ -63,7 +63,7 @@ extension SqliteTenants {
     concurrency: Int = 2, progress: @Sendable (TenantMigrationReport) -> Void = { _ in }
   ) async throws -> TenantMigrationReport {
     let migrations = try requiredMigrations()
-    return try await sweep(concurrency, progress, until: { _ in false }) { [self] name in
+    return try await sweep(concurrency, progress) { [self] name in
       if isOpen(name) { return (.current, false) }
       return try await changing([name]) { [self] _ in
         let db = try handle(name, isReadOnly: true)
@@ -91,11 +91,12 @@ extension SqliteTenants {
 
   private func sweep(
     _ concurrency: Int, _ progress: @Sendable (TenantMigrationReport) -> Void,
-    until isDone: (TenantMigrationReport) -> Bool,
+    until isDone: (TenantMigrationReport) -> Bool = { _ in false },
     _ body: @escaping @Sendable (TenantName) async throws -> (status: Migrations.Status, isMigrated: Bool)
   ) async throws -> TenantMigrationReport {
     var report = TenantMigrationReport()
-    for try await (name, result) in each(concurrency: concurrency, { try await body(TenantName($0.name)) }) {
+    let results = each(concurrency: concurrency) { tenant in try await body(TenantName(tenant.name)) }
+    for try await (name, result) in results {
       switch result {
       case .success((.current, let isMigrated)):
         report.current += 1

@@ -34,8 +34,8 @@ extension SqliteTenants {
   /// for try await name in tenants.names { print(name) }
   /// ```
   ///
-  /// A loop holds the names of one of 256 directories in memory. A tenant that is created or deleted during the loop may
-  /// be missing or present.
+  /// A loop holds the names of one of 256 directories in memory. A tenant that is created or deleted during the loop
+  /// may be missing or present.
   public var names: TenantNames { TenantNames(tenants: self) }
 
   /// Calls `body` on a thread of the keeper, because reading a directory blocks.
