@@ -223,6 +223,36 @@ import Testing
     }
   }
 
+  @Test func twoKeepersShareADirectory() async throws {
+    try await withTenants { tenants in
+      let other = try SqliteTenants(directory: tenants.directory.path, models: Schema(Note.self))
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<20 {
+          for keeper in [tenants, other] { group.addTask { try await keeper["t\(index)"].add("1") } }
+        }
+        try await group.waitForAll()
+      }
+      for index in 0..<20 { #expect(try await tenants["t\(index)"].texts() == ["1", "1"]) }
+      // An open tenant is not deleted or moved under the other keeper.
+      await expectAsync(.busy) { try await tenants.rename("t0", to: "u0") }
+      try await other.close()
+      try await tenants.rename("t0", to: "u0")
+    }
+  }
+
+  @Test func aKeeperLeavesNothingBehind() async throws {
+    weak var pool: SqlitePool?
+    weak var keeper: SqliteTenants?
+    try await withDirectoryAsync { directory in
+      let tenants = try SqliteTenants(directory: directory, models: Schema(Note.self))
+      for index in 0..<200 { try await tenants["t\(index % 20)"].add("1") }
+      try await tenants["t0"].withPool { pool = $0 }
+      keeper = tenants
+      try await tenants.close()
+    }
+    try await until { pool == nil && keeper == nil }
+  }
+
   @Test func closedTenantsRefuseCalls() async throws {
     try await withTenants { tenants in
       try await tenants["a"].add("1")

@@ -98,7 +98,7 @@ package final class Connection {
     cache = StatementCache(capacity: cacheCapacity)
     sqlite3_extended_result_codes(handle, 1)
     // SQLite changes the size only before the first use of the blocks. After a failure, the usual size stays.
-    if isCompact { _ = sqlable_db_config_lookaside(handle, 1_200, 20) }
+    if isCompact { _ = sqlable_db_config_lookaside(handle, 600, 16) }
     if let cipher { try use(cipher) }
     let registered = ValueListModule.register(on: handle)
     guard registered == SQLITE_OK else { throw error(registered, sql: nil) }

@@ -56,6 +56,9 @@ public final class SqliteTenants: Sendable {
   /// True if the tenant exists. Throws `.tenant(.invalidName)` for an invalid name.
   public func contains(_ name: String) throws -> Bool { directory.exists(try TenantName(name)) }
 
+  /// Returns the path of a tenant's file, for the command `sqlable`.
+  package func filepath(of name: String) throws -> String { directory.file(of: try TenantName(name)) }
+
   /// Calls `body` with the state locked; `body` must call neither SQLite nor a caller's code.
   func withState<Result>(_ body: (inout TenantsState) throws -> Result) rethrows -> Result {
     try state.withLock(body)
