@@ -20,6 +20,7 @@ let package = Package(
     .library(name: "Sqlable", targets: ["Sqlable"]),
     .library(name: "SqlableCore", targets: ["SqlableCore"]),
     .library(name: "SqlableChanges", targets: ["SqlableChanges"]),
+    .library(name: "SqlableTenants", targets: ["SqlableTenants"]),
     .library(name: "SqlableRecovery", targets: ["SqlableRecovery"]),
     .library(name: "SqlableSealing", targets: ["SqlableSealing"]),
     .library(name: "SqlableCluster", targets: ["SqlableCluster"]),
@@ -87,6 +88,7 @@ let package = Package(
         .target(name: "SqlableMacros", condition: .when(traits: ["Macros"])),
       ]
     ),
+    .target(name: "SqlableTenants", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool", "SqlableBackup"]),
     .target(name: "SqlableRecovery", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool", "SqlableBackup"]),
     .target(
       name: "SqlableSealing",
@@ -130,6 +132,8 @@ let package = Package(
     .testTarget(name: "SqlableBackupTests", dependencies: ["SqlablePoolTestSupport", "SqlableBackup"]),
     .testTarget(
       name: "SqlableChangesTests", dependencies: ["SqlablePoolTestSupport", "SqlableChanges", "SqlableBackup"]),
+    .testTarget(
+      name: "SqlableTenantsTests", dependencies: ["SqlablePoolTestSupport", "SqlableTenants", "SqlableBackup"]),
     .testTarget(name: "SqlableRecoveryTests", dependencies: ["SqlablePoolTestSupport", "SqlableRecovery"]),
     .testTarget(
       name: "SqlableTests",

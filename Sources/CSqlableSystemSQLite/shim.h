@@ -53,6 +53,10 @@ static inline int sqlable_db_config_flag(sqlite3 *db, int option, int on) {
   return sqlite3_db_config(db, option, on, (int *)0);
 }
 
+static inline int sqlable_db_config_lookaside(sqlite3 *db, int size, int count) {
+  return sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, (void *)0, size, count);
+}
+
 // sqlite3_vtab_config is variadic.
 static inline int sqlable_vtab_innocuous(sqlite3 *db) {
   return sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);

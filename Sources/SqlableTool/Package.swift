@@ -30,7 +30,7 @@ let package = Package(
       name: "SqlableTool",
       dependencies: [
         .product(name: "Sqlable", package: "Sqlable"),
-        .product(name: "SqlableChanges", package: "Sqlable"),
+        .product(name: "SqlableChanges", package: "Sqlable"), .product(name: "SqlableTenants", package: "Sqlable"),
         .product(name: "SqlableCluster", package: "Sqlable"), .product(name: "SqlableRecovery", package: "Sqlable"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
@@ -40,7 +40,7 @@ let package = Package(
       name: "SqlableToolTests",
       dependencies: [
         "SqlableTool", .product(name: "Sqlable", package: "Sqlable"),
-        .product(name: "SqlableChanges", package: "Sqlable"),
+        .product(name: "SqlableChanges", package: "Sqlable"), .product(name: "SqlableTenants", package: "Sqlable"),
         .product(name: "SqlableRecovery", package: "Sqlable"),
       ]),
   ],

@@ -108,7 +108,7 @@ package enum Location: Sendable {
       flags: isImmutable
         ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : configuration.isReadOnly ? SQLITE_OPEN_READONLY : flags,
       label: configuration.label, cacheCapacity: configuration.statementCacheBytes,
-      cipher: Cipher(configuration.key, configuration.cipher))
+      cipher: Cipher(configuration.key, configuration.cipher), isCompact: configuration.isCompact)
   }
 
   /// Returns the URI with which SQLite treats a file as immutable.

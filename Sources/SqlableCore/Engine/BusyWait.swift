@@ -25,7 +25,7 @@ package final class BusyWait {
   /// Sleeps before the next attempt. The time is random, so that waiting connections do not retry at the same time.
   static func pause(_ attempts: Int32) {
     let pause = min(500 << UInt32(min(attempts, 7)), longestPause)
-    usleep(UInt32.random(in: pause / 2...pause))
+    SharedThreads.whileBlocked { _ = usleep(UInt32.random(in: pause / 2...pause)) }
   }
 }
 

@@ -80,7 +80,8 @@ package final class Connection {
   /// Opens a file with the VFS `fileSystem`, or with the default VFS. A path with `file:` is a URI only with
   /// `SQLITE_OPEN_URI`.
   package init(
-    path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int, cipher: Cipher? = nil
+    path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int, cipher: Cipher? = nil,
+    isCompact: Bool = false
   ) throws {
     self.label = label
     try Library.check()
@@ -98,6 +99,8 @@ package final class Connection {
     self.handle = handle
     cache = StatementCache(capacity: cacheCapacity)
     sqlite3_extended_result_codes(handle, 1)
+    // SQLite changes the size only before the first use of the blocks. After a failure, the usual size stays.
+    if isCompact { _ = sqlable_db_config_lookaside(handle, 600, 16) }
     if let cipher { try use(cipher) }
     let registered = ValueListModule.register(on: handle)
     guard registered == SQLITE_OK else { throw error(registered, sql: nil) }

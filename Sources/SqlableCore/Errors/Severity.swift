@@ -27,7 +27,8 @@ extension SqlError {
     case .constraint: .info
     case .interrupted, .closed: .debug
     case .readOnly, .io, .cannotOpen, .schema, .decoding, .encoding, .invalidStatement, .syntax, .tooBig,
-      .notFound, .notUnique, .outOfMemory, .misuse, .wrongKey, .notAuthentic, .outcomeUnknown, .changeLog, .other:
+      .notFound, .notUnique, .outOfMemory, .misuse, .wrongKey, .notAuthentic, .outcomeUnknown, .changeLog, .tenant,
+      .other:
       .error
     }
   }

@@ -233,6 +233,8 @@ extension SqlError {
     case handleLost
     /// The change log can't continue from a position, or a consumer lost its lease.
     case changeLog(ChangeLogProblem)
+    /// The name of a tenant is invalid, or the tenant is missing, exists already or was deleted.
+    case tenant(TenantProblem)
     /// Any other SQLite error, such as an error of a built-in function; see `code` and `message`.
     case other
   }
@@ -326,6 +328,7 @@ extension SqlError: CustomStringConvertible {
     switch kind {
     case .constraint(let constraint): "constraint(\(constraint))"
     case .changeLog(let problem): "changeLog(\(problem))"
+    case .tenant(let problem): "tenant(\(problem))"
     case .schema: "schema"
     case .decoding: "decoding"
     case .encoding: "encoding"

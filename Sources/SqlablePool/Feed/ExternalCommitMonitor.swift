@@ -17,7 +17,9 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   /// Makes the writer check for commits of other connections as soon as the writer is free. Calls the passed closure
   /// after the check, or when the writer can't check.
   private let askWriter: @Sendable (@escaping @Sendable () -> Void) -> Void
-  private let queue = DispatchQueue(label: "sqlable.pool.others")
+  private let queue: DispatchQueue
+  /// The inotify instance that the monitors of many pools share; nil for an instance of this monitor alone.
+  private let watches: FileWatches?
   private let interval: Duration
   private let poll: any DispatchSourceTimer
   private let nextCheck: any DispatchSourceTimer
@@ -36,13 +38,15 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private var isEnded = false
 
   init(
-    _ feed: PoolFeed, _ root: SqliteDatabase, every interval: Duration,
+    _ feed: PoolFeed, _ root: SqliteDatabase, every interval: Duration, sharing resources: PoolResources? = nil,
     askWriter: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
     self.feed = feed
     self.root = root
     self.askWriter = askWriter
     self.interval = interval
+    queue = DispatchQueue(label: "sqlable.pool.others", target: resources?.monitorQueue)
+    watches = resources?.watches
     detector = CommitDetector(limit: interval.wholeMicroseconds)
     poll = DispatchSource.makeTimerSource(queue: queue)
     nextCheck = DispatchSource.makeTimerSource(queue: queue)
@@ -151,8 +155,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private func watchWAL(of handle: SqliteDatabase) {
     guard let path = try? handle.locked({ try handle.openConnection().absolutePath }) else { return }
     let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    watch = FileWatch(path + "-wal", companions: [path], directory: directory, on: queue) { [weak self] event in
-      self?.logWasWritten(isReplaced: event == .replaced)
+    watch = FileWatch(path + "-wal", companions: [path], directory: directory, on: queue, sharing: watches) {
+      [weak self] event in self?.logWasWritten(isReplaced: event == .replaced)
     }
     guard watch != nil else { return }
     // Check again, because writes before the start of the watch might be undetected. This method runs within a check,

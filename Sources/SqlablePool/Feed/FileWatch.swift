@@ -5,16 +5,19 @@ import SqlableCore
 
 /// A watch that reports writes to a file by any process, with inotify.
 ///
-/// `FileWatch` is safe as `@unchecked Sendable`: only the dispatch source has mutable state, which Dispatch guards.
-/// `suspend` and `resume` are called on its queue.
-final class FileWatch: @unchecked Sendable {
+/// A watch has an inotify instance to itself, or shares one with other watches.
+final class FileWatch: Sendable {
   enum Event {
     case written
     /// The file or one of its companions might have been deleted, moved or replaced, or the kernel has lost events.
     case replaced
   }
 
-  private let source: any DispatchSourceRead
+  private let watches: FileWatches
+  private let token: FileWatches.Token
+  /// Holds back the reports of this watch alone; nil for a watch that suspends its whole instance.
+  private let pause: Pause?
+  private let queue: DispatchQueue
   private let path: String
   private let file: FileIdentity
   /// True if the kernel reports all writes by all processes, and the replacement of each companion. False for files in
@@ -28,55 +31,72 @@ final class FileWatch: @unchecked Sendable {
   /// - Parameters:
   ///   - companions: Files whose replacement is reported, too. A write to such a file is not reported.
   ///   - directory: A directory whose end or new place is reported.
+  ///   - queue: The queue on which `body` is called, and on which `suspend` and `resume` must be called. With `shared`,
+  ///     a queue whose target is the queue of `shared`.
+  ///   - shared: An inotify instance for several watches; nil for an instance of this watch.
   init?(
     _ path: String, companions: [String] = [], directory: String? = nil, on queue: DispatchQueue,
-    _ body: @escaping @Sendable (Event) -> Void
+    sharing shared: FileWatches? = nil, _ body: @escaping @Sendable (Event) -> Void
   ) {
     // Read the identity first: if another file replaces this file meanwhile, the watch is outdated and renewed.
-    guard let file = FileIdentity(path) else { return nil }
-    let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
-    guard descriptor >= 0 else { return nil }
-    (self.path, self.file) = (path, file)
-    guard inotify_add_watch(descriptor, path, UInt32(IN_MODIFY) | FileWatch.replacements) >= 0 else {
-      close(descriptor)
-      return nil
-    }
+    guard let file = FileIdentity(path), let watches = shared ?? FileWatches(on: queue) else { return nil }
+    let pause = shared.map { _ in Pause(body) }
     // IN_ATTRIB of a directory would also report changes of its files.
     let others =
-      companions.map { ($0, FileWatch.replacements) }
-      + (directory.map { [($0, UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF))] } ?? [])
-    let areWatched = others.map { inotify_add_watch(descriptor, $0.0, $0.1) >= 0 }
-    isComplete = !areWatched.contains(false) && sqlable_reports_all_writes(path) != 0
-    source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-    source.setEventHandler { body(FileWatch.read(descriptor)) }
-    source.setCancelHandler { close(descriptor) }
-    source.resume()
-  }
-
-  /// Reads all events.
-  private static func read(_ descriptor: Int32) -> Event {
-    withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
-      var result = Event.written
-      while case let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count), count > 0 {
-        var offset = 0
-        while offset + MemoryLayout<inotify_event>.size <= count {
-          let event = UnsafeRawBufferPointer(buffer).loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
-          if event.mask != UInt32(IN_MODIFY) { result = .replaced }
-          offset += MemoryLayout<inotify_event>.size + Int(event.len)
-        }
-      }
-      return result
+      companions.map { FileWatches.File(path: $0, events: FileWatch.replacements) }
+      + (directory.map { [FileWatches.File(path: $0, events: UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF))] } ?? [])
+    let written = FileWatches.File(path: path, events: UInt32(IN_MODIFY) | FileWatch.replacements)
+    let token = watches.add(written, others) { event in
+      if let pause { pause.report(event) } else { body(event) }
     }
+    guard let token else { return nil }
+    (self.watches, self.token, self.pause, self.queue) = (watches, token, pause, queue)
+    (self.path, self.file) = (path, file)
+    isComplete = token.isComplete && sqlable_reports_all_writes(path) != 0
   }
 
   /// True if another file has replaced the watched file at its path.
   var isOutdated: Bool { FileIdentity(path) != file }
 
   /// Holds reports back until `resume` has been called as often as `suspend`.
-  func suspend() { source.suspend() }
+  func suspend() {
+    if let pause { pause.suspend() } else { watches.suspend() }
+  }
 
-  func resume() { source.resume() }
+  func resume() {
+    guard let pause else { return watches.resume() }
+    // The caller runs on the queue, and expects the report after its own work.
+    if let event = pause.resume() { queue.async { pause.report(event) } }
+  }
 
   /// Ends the watch. Don't call this method while the watch is suspended.
-  func cancel() { source.cancel() }
+  func cancel() { watches.remove(token) }
+}
+
+/// The held-back reports of a watch that shares its inotify instance, which can't be suspended for one file.
+private final class Pause: Sendable {
+  private let state = LockedValue((suspensions: 0, event: FileWatch.Event?.none))
+  private let body: @Sendable (FileWatch.Event) -> Void
+
+  init(_ body: @escaping @Sendable (FileWatch.Event) -> Void) { self.body = body }
+
+  func report(_ event: FileWatch.Event) {
+    let isSuspended = state.withLock { state in
+      if state.suspensions > 0, state.event != .replaced { state.event = event }
+      return state.suspensions > 0
+    }
+    if !isSuspended { body(event) }
+  }
+
+  func suspend() { state.withLock { $0.suspensions += 1 } }
+
+  /// Returns the event that is to be reported now; nil without an event.
+  func resume() -> FileWatch.Event? {
+    state.withLock { state in
+      state.suspensions -= 1
+      guard state.suspensions == 0 else { return nil }
+      defer { state.event = nil }
+      return state.event
+    }
+  }
 }

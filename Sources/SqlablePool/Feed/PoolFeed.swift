@@ -56,7 +56,9 @@ package final class PoolFeed: CommitSink {
   private let watched = LockedValue(Watch())
   /// The lock held while the feed starts the monitor of other processes.
   private let beginning = LockedValue(())
-  private let queue = DispatchQueue(label: "sqlable.pool.feed")
+  private let queue: DispatchQueue
+  /// True if the feeds of many pools share one thread.
+  private let sharesThread: Bool
   private let wakes = WakeQueue()
   /// A separate wake queue for live results, so that live results do not wait behind loops over changes.
   private let calls = WakeQueue()
@@ -82,7 +84,12 @@ package final class PoolFeed: CommitSink {
   private let watch: @Sendable (PoolFeed) -> ExternalCommitMonitor?
   private let columnsRead = LockedValue<[ReadKey: ReadColumns]>([:])
 
-  package init(root: SqliteDatabase, watch: @escaping @Sendable (PoolFeed) -> ExternalCommitMonitor?) {
+  package init(
+    root: SqliteDatabase, sharing resources: PoolResources? = nil,
+    watch: @escaping @Sendable (PoolFeed) -> ExternalCommitMonitor?
+  ) {
+    queue = DispatchQueue(label: "sqlable.pool.feed", target: resources?.feedQueue)
+    sharesThread = resources != nil
     registry = root.registry
     filterTables = FilterTables(root: root)
     self.watch = watch
@@ -297,7 +304,12 @@ package final class PoolFeed: CommitSink {
     while true {
       let count = match(isScheduled: true).commits
       guard count > 0 else { return }
-      usleep(UInt32(min(count * PoolFeed.gathering, PoolFeed.longestGathering)))
+      let pause = min(count * PoolFeed.gathering, PoolFeed.longestGathering)
+      // A sleep would delay the other pools. For a pool with its own thread, a timer would cost more than the sleep.
+      if sharesThread {
+        return queue.asyncAfter(deadline: .now() + .microseconds(pause)) { [self] in matchWhatComes() }
+      }
+      usleep(UInt32(pause))
     }
   }
 

@@ -86,7 +86,7 @@ public struct PoolConfiguration: Sendable, Hashable {
   }
 
   /// Throws `.misuse` for invalid settings, before the pool opens any file.
-  func validate() throws {
+  package func validate() throws {
     guard (1...1_000).contains(readers) else { throw SqlError.misuse("readers must be from 1 to 1,000") }
     guard maximumWaiting >= 0 else { throw SqlError.misuse("maximumWaiting can't be negative") }
     guard maximumGroup >= 1 else { throw SqlError.misuse("maximumGroup must be at least 1") }

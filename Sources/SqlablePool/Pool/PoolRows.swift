@@ -124,7 +124,9 @@ private final class RowBuffer<Row: Sendable>: Sendable {
         return true
       }
       if isAdded { return deliver() }
-      while space.wait(timeout: .now() + RowBuffer.interval) == .timedOut { try check() }
+      try SharedThreads.whileBlockedByCaller {
+        while space.wait(timeout: .now() + RowBuffer.interval) == .timedOut { try check() }
+      }
     }
   }
 

@@ -161,6 +161,8 @@ extension SqlitePool {
       let outcome: Result<Void, any Error>
       (outcome, next) = handle.isWriter ? runGroup(call, handle) : read(call, handle)
       end(call, outcome)
+      // Calls of other pools wait for the thread, too.
+      if handle.thread.isShared, let next { return handOn(handle, to: next) }
     }
   }
 

@@ -11,6 +11,7 @@ extension SqlitePool {
 
     var phase = Phase.open
     let writer: PooledHandle
+    let resources: PoolResources?
     var readers: [PooledHandle] = []
     var idleReaders: [PooledHandle] = []
     var writerIsIdle = true
@@ -34,7 +35,10 @@ extension SqlitePool {
     var longCalls: LongReads?
     var isChecked = false
 
-    init(writer: PooledHandle) { self.writer = writer }
+    init(_ configuration: PoolConfiguration, _ resources: PoolResources?) {
+      self.resources = resources
+      writer = PooledHandle(configuration, resources, isWriter: true)
+    }
   }
 
   /// The decision of `enter` on a call.
@@ -106,7 +110,7 @@ extension SqlitePool.State {
     guard readersEnd == nil else { return nil }
     if let idle = idleReaders.popLast() { return idle }
     guard readers.count < configuration.readers else { return nil }
-    let reader = PooledHandle(configuration, isWriter: false)
+    let reader = PooledHandle(configuration, resources, isWriter: false)
     readers.append(reader)
     return reader
   }

@@ -9,7 +9,7 @@ import SqlableCore
 package final class PooledHandle: @unchecked Sendable {
   let isWriter: Bool
   /// The thread that runs asynchronous calls.
-  let thread = WorkerThread()
+  let thread: CallThread
   let interruption: Interruption
   private let maximumWalSize: Int?
   private var database: SqliteDatabase?
@@ -22,8 +22,9 @@ package final class PooledHandle: @unchecked Sendable {
   /// The use of the handle's statement cache up to the last call.
   var cacheUse = StatementCacheUse.none
 
-  init(_ configuration: PoolConfiguration, isWriter: Bool) {
+  init(_ configuration: PoolConfiguration, _ resources: PoolResources?, isWriter: Bool) {
     self.isWriter = isWriter
+    thread = CallThread(resources)
     maximumWalSize = configuration.maximumWalSize
     interruption = Interruption(busyTimeout: configuration.handles.busyTimeout)
   }

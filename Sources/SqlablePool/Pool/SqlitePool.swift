@@ -77,36 +77,44 @@ public final class SqlitePool: Sendable {
     return try SqlitePool(memory.file, configuration, memory: memory)
   }
 
+  /// Opens the database at a path for a pool that shares its threads and file watcher with other pools.
+  package convenience init(
+    filepath: String, configuration: PoolConfiguration, sharing resources: PoolResources
+  ) throws {
+    try self.init(filepath, configuration, memory: nil, sharing: resources)
+  }
+
   private convenience init(
-    _ filepath: String, _ configuration: PoolConfiguration, memory: SharedMemoryDirectory?
+    _ filepath: String, _ configuration: PoolConfiguration, memory: SharedMemoryDirectory?,
+    sharing resources: PoolResources? = nil
   ) throws {
     try configuration.validate()
     let root = try SqliteDatabase.openOther(at: filepath, configuration.handles, nil)
-    self.init(root, configuration, memory: memory)
+    self.init(root, configuration, memory: memory, sharing: resources)
   }
 
   /// Creates a pool whose handles are children of `root`. With `isForLiveResults`, another owner writes and closes.
   init(
     _ root: SqliteDatabase, _ configuration: PoolConfiguration, memory: SharedMemoryDirectory? = nil,
-    isForLiveResults: Bool = false
+    sharing resources: PoolResources? = nil, isForLiveResults: Bool = false
   ) {
     self.isForLiveResults = isForLiveResults
     self.configuration = configuration
     self.memory = memory
     self.root = root
-    feed = PoolFeed(root: root) { [root] feed in
+    feed = PoolFeed(root: root, sharing: resources) { [root] feed in
       // A forked process needs no monitor, because loops fail when they read.
       root.isForked
         ? nil
         : configuration.pollInterval.map { interval in
-          ExternalCommitMonitor(feed, root, every: interval) { [weak feed] answered in
+          ExternalCommitMonitor(feed, root, every: interval, sharing: resources) { [weak feed] answered in
             (feed?.owner as? SqlitePool)?.haveWriterCheck(answered)
           }
         }
     }
     gate = FairWriterLock(besideFileAt: root.family.path, label: configuration.handles.label)
     totals = configuration.keepsTotals ? StatementTotals() : nil
-    guarded = LockedValue(State(writer: PooledHandle(configuration, isWriter: true)))
+    guarded = LockedValue(State(configuration, resources))
     let shortest = [configuration.longRead, configuration.maximumRead].compactMap(\.self).min()
     let longCalls = LongReads(shortest ?? .seconds(2)) { [weak self] in
       self?.reportLongReads()

@@ -81,7 +81,7 @@ final class FairWriterLock: Sendable {
     guard case .waits = state.withLock({ enter(&$0, at: begin, mayWait: mayWait) }) else { return }
     guard mayWait else { throw waitedTooLong(interruption) }
     while true {
-      _ = answerSignal.wait(timeout: .now() + FairWriterLock.slice)
+      SharedThreads.whileBlocked { _ = answerSignal.wait(timeout: .now() + FairWriterLock.slice) }
       let waited = begin.duration(to: .now)
       if try state.withLock({ try isWaitOver(&$0, waited, interruption) }) {
         interruption.spent = waited

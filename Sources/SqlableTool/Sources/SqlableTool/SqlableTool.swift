@@ -11,7 +11,7 @@ struct SqlableTool: ParsableCommand {
     subcommands: [
       ArchiveCommand.self, BackupCommand.self, ChangesCommand.self, ClusterCommand.self, DoctorCommand.self,
       ExplainCommand.self, MigrateCommand.self, ModelsCommand.self, NodeCommand.self, PlanCommand.self,
-      RestoreCommand.self, SalvageCommand.self, SchemaCommand.self, VerifyCommand.self,
+      RestoreCommand.self, SalvageCommand.self, SchemaCommand.self, TenantsCommand.self, VerifyCommand.self,
     ])
   static let _errorLabel = "sqlable"
 

@@ -1,0 +1,116 @@
+import Dispatch
+import Glibc
+import SqlableCore
+
+/// An inotify instance that watches files. Many pools can share one: the kernel limits the instances of a user, often to
+/// 128.
+///
+/// `FileWatches` is safe as `@unchecked Sendable`: only the dispatch source has mutable state, which Dispatch guards.
+final class FileWatches: @unchecked Sendable {
+  /// A file or directory, and the kernel's mask of the events that are reported.
+  struct File {
+    let path: String
+    let events: UInt32
+  }
+
+  /// The files of one watch, and the closure that is called for these files.
+  struct Token {
+    fileprivate let files: [Int32]
+    fileprivate let number: Int
+    /// False if the kernel can't watch one of the other files.
+    let isComplete: Bool
+  }
+
+  private struct State {
+    /// The closures by the kernel's number of the file. The kernel has one number for all watches of a file.
+    var bodies: [Int32: [Int: @Sendable (FileWatch.Event) -> Void]] = [:]
+    var count = 0
+  }
+
+  let descriptor: Int32
+  private let source: any DispatchSourceRead
+  private let state = LockedValue(State())
+
+  /// Creates an instance; nil if the kernel has none left. The closures are called on `queue`.
+  init?(on queue: DispatchQueue) {
+    let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+    guard descriptor >= 0 else { return nil }
+    self.descriptor = descriptor
+    source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+    source.setEventHandler { [weak self] in self?.report() }
+    source.setCancelHandler { close(descriptor) }
+    source.resume()
+  }
+
+  deinit { source.cancel() }
+
+  /// Calls `body` after events of a file and of others; nil if the kernel can't watch the file.
+  func add(_ file: File, _ others: [File], _ body: @escaping @Sendable (FileWatch.Event) -> Void) -> Token? {
+    // The lock keeps an event from being read before its closure is known.
+    state.withLock { state in
+      // Two watches of a file can ask for other events: a second mask is added to the first.
+      let numbers = ([file] + others).map {
+        inotify_add_watch(descriptor, $0.path, $0.events | UInt32(IN_MASK_ADD))
+      }
+      guard numbers[0] >= 0 else { return nil }
+      state.count += 1
+      let token = Token(
+        files: numbers.filter { $0 >= 0 }, number: state.count, isComplete: !numbers.contains { $0 < 0 })
+      for number in token.files { state.bodies[number, default: [:]][token.number] = body }
+      return token
+    }
+  }
+
+  func remove(_ token: Token) {
+    state.withLock { state in
+      for file in token.files {
+        state.bodies[file]?[token.number] = nil
+        guard state.bodies[file]?.isEmpty == true else { continue }
+        state.bodies[file] = nil
+        // Fails if the file was deleted, because the kernel has then removed the watch.
+        _ = inotify_rm_watch(descriptor, file)
+      }
+    }
+  }
+
+  /// Holds all reports back until `resume` has been called as often as `suspend`.
+  func suspend() { source.suspend() }
+
+  func resume() { source.resume() }
+
+  private func report() {
+    var events = read()
+    let reports = state.withLock { state in
+      // The number -1 stands for events that the kernel has dropped.
+      if events[-1] != nil { events = state.bodies.mapValues { _ in .replaced } }
+      var reports: [Int: (event: FileWatch.Event, body: @Sendable (FileWatch.Event) -> Void)] = [:]
+      for (file, event) in events {
+        for (number, body) in state.bodies[file] ?? [:] where reports[number]?.event != .replaced {
+          reports[number] = (event, body)
+        }
+      }
+      return Array(reports.values)
+    }
+    for report in reports { report.body(report.event) }
+  }
+
+  /// Reads all events; returns the more important one of each file.
+  private func read() -> [Int32: FileWatch.Event] {
+    withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
+      var events: [Int32: FileWatch.Event] = [:]
+      while case let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count), count > 0 {
+        var offset = 0
+        while offset + MemoryLayout<inotify_event>.size <= count {
+          let event = UnsafeRawBufferPointer(buffer).loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+          if event.mask != UInt32(IN_MODIFY) {
+            events[event.wd] = .replaced
+          } else if events[event.wd] == nil {
+            events[event.wd] = .written
+          }
+          offset += MemoryLayout<inotify_event>.size + Int(event.len)
+        }
+      }
+      return events
+    }
+  }
+}

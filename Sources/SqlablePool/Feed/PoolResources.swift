@@ -1,0 +1,22 @@
+import Dispatch
+import SqlableCore
+
+/// The threads, queues and file watcher that many pools share, instead of two threads and a watcher for each pool.
+///
+/// A single pool has its own threads, which wake faster and never wait for another pool.
+package final class PoolResources: Sendable {
+  /// The threads that run the calls of all pools.
+  package let threads: SharedThreads
+  /// The queue that matches the commits of each pool with its loops.
+  let feedQueue = DispatchQueue(label: "sqlable.pools.feed")
+  /// The queue that checks for other processes' commits. A separate queue: a match on `feedQueue` can release a pool,
+  /// whose deinit waits for its monitor.
+  let monitorQueue = DispatchQueue(label: "sqlable.pools.others")
+  /// Nil if the kernel has no watcher left. Then the pools only poll.
+  let watches: FileWatches?
+
+  package init(threads limit: Int) {
+    threads = SharedThreads(limit: limit)
+    watches = FileWatches(on: monitorQueue)
+  }
+}

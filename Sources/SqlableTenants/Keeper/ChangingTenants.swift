@@ -1,0 +1,181 @@
+import Glibc
+import SqlableBackup
+import SqlableCore
+import SqlablePool
+
+// Calls that have a tenant's file to themselves: creating, deleting, renaming and copying.
+
+extension SqliteTenants {
+  /// Creates a tenant, empty or from a backup.
+  ///
+  /// ```swift
+  /// try await tenants.create("acme")
+  /// try await tenants.create("acme-copy", from: "/backups/acme.sqlite")
+  /// ```
+  ///
+  /// The file appears when it is complete: after a crash, there is the whole tenant or none. A backup is checked, and
+  /// migrated when the tenant is first used. Throws `.tenant(.exists)` if the tenant exists, and the errors of reading
+  /// the backup.
+  public func create(_ name: String, from backup: String? = nil) async throws {
+    let name = try TenantName(name)
+    try await changing([name]) { [self] _ in
+      guard !directory.exists(name) else { throw exists(name) }
+      guard let backup else { return try create(name) }
+      try place(name) { path, configuration in
+        var reading = configuration
+        (reading.isReadOnly, reading.label) = (true, nil)
+        let source = try SqliteDatabase(filepath: backup, configuration: reading)
+        defer { try? source.close() }
+        try source.backup(to: path)
+      }
+    }
+  }
+
+  /// Deletes a tenant's file.
+  ///
+  /// Calls that use the tenant or wait for it end, and throw `.tenant(.deleted)`; their open transactions are rolled
+  /// back. None of them creates the file again. A later call creates an empty tenant, unless ``TenantsConfiguration``
+  /// says otherwise. After a crash, there is the whole tenant or none.
+  ///
+  /// Throws `.tenant(.missing)` without such a tenant. Throws `.busy` if a closure of a call does not end, or if
+  /// another process has the file open; the tenant then stays.
+  public func delete(_ name: String) async throws {
+    let name = try TenantName(name)
+    // Before the calls are ended, because the tenant stays.
+    if let other = KernelLocks.otherProcess(withFileAt: directory.file(of: name)) {
+      throw SqlError(
+        .busy, message: "can't delete the tenant: another process (\(other)) has the file open", label: name.text)
+    }
+    try await changing([name], endingCalls: true) { [self] slots in
+      do {
+        guard directory.exists(name) else { throw missing(name) }
+        try remove(name)
+      } catch {
+        withState { _ in slots[0].isDeleted = false }
+        throw error
+      }
+      forget(slots[0])
+    }
+  }
+
+  /// Renames a tenant.
+  ///
+  /// Waits for the calls and loops that use the tenant, for at most `duration`; then throws `.busy`. Calls that arrive
+  /// meanwhile throw `.tenant(.deleted)` once the tenant has its new name. Throws `.tenant(.missing)`, and
+  /// `.tenant(.exists)` if the new name is taken. After a crash, the tenant has the old or the new name.
+  public func rename(_ name: String, to newName: String, within duration: Duration = .seconds(10)) async throws {
+    let (name, newName) = (try TenantName(name), try TenantName(newName))
+    guard name != newName else { throw exists(newName) }
+    try await changing([name, newName], within: duration) { [self] slots in
+      guard directory.exists(name) else { throw missing(name) }
+      guard !directory.exists(newName) else { throw exists(newName) }
+      try directory.prepareDirectory(of: newName)
+      try files(name).move(to: directory.file(of: newName))
+      forget(slots[0])
+    }
+  }
+
+  /// Copies a tenant to a new name, while the tenant is in use.
+  ///
+  /// The copy is one snapshot, and appears when it is complete. Throws `.tenant(.missing)`, and `.tenant(.exists)` if
+  /// the new name is taken.
+  public func copy(_ name: String, to newName: String) async throws {
+    let (source, target) = (try TenantName(name), try TenantName(newName))
+    guard source != target else { throw exists(target) }
+    // The source must not be created by the copy.
+    guard directory.exists(source) else { throw missing(source) }
+    try await self[name].withPool { pool in
+      try await changing([target]) { [self] _ in
+        guard !directory.exists(target) else { throw exists(target) }
+        try place(target) { path, _ in try pool.backup(to: path) }
+      }
+    }
+  }
+
+  private func exists(_ name: TenantName) -> SqlError {
+    SqlError(.tenant(.exists), message: "a tenant with this name exists already", label: name.text)
+  }
+
+  func files(_ name: TenantName) -> DatabaseFiles {
+    let handles = configuration.pool.handles
+    return DatabaseFiles(of: directory.file(of: name), key: handles.key, cipher: handles.cipher)
+  }
+
+  /// Removes a tenant's file in one step, by a rename, and then deletes it.
+  private func remove(_ name: TenantName) throws {
+    let trash = try directory.newFile()
+    do {
+      try files(name).move(to: trash)
+    } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey, .io].contains(error.kind) {
+      // A damaged file can't be opened, and so not be moved with its WAL. The WAL goes first: beside a new tenant, the
+      // WAL of a deleted one would be in the way.
+      let path = directory.file(of: name)
+      for ending in ["-wal", "-shm", "-journal"] { unlink(path + ending) }
+      guard Glibc.rename(path, trash) == 0 else { throw SqlError.system("delete", path, errno) }
+      unlink(path + "-gate")
+    }
+    try? DatabaseFiles(of: trash).remove()
+  }
+
+  /// Ends the waits for a tenant that no longer has this name.
+  private func forget(_ slot: TenantSlot) {
+    let waiters = withState { state in
+      slot.isDeleted = true
+      state.checked[slot.name.text] = nil
+      return state.takeWaiters(of: slot)
+    }
+    for waiter in waiters { waiter.resume(.failure(SqliteTenants.deleted(slot.name.text))) }
+  }
+
+  // MARK: Exclusive use
+
+  /// Calls `body` on its own thread while no other call of this process uses the tenants' files.
+  func changing<Value: Sendable>(
+    _ names: [TenantName], endingCalls ends: Bool = false, within duration: Duration? = nil,
+    _ body: @escaping @Sendable ([TenantSlot]) throws -> Value
+  ) async throws -> Value {
+    try checkFork()
+    let end = Deadline.after(duration ?? configuration.waitTimeout ?? .seconds(3_600))
+    let isCancelled = LockedValue(false)
+    @Sendable func cancel() { isCancelled.withLock { $0 = true } }
+    return try await onOwnThread(onCancel: cancel) { [self] in
+      // In the same order in each call, so that two calls don't wait for each other.
+      var claimed: [TenantSlot] = []
+      defer { for slot in claimed { start(withState { $0.endClaim(slot) }) } }
+      for name in names.sorted(by: { $0.text < $1.text }) {
+        claimed.append(try claim(name, endingCalls: ends, until: end, isCancelled))
+      }
+      return try body(names.compactMap { name in claimed.first { $0.name == name } })
+    }
+  }
+
+  /// Waits until no other call uses a tenant's file, and closes the tenant.
+  private func claim(
+    _ name: TenantName, endingCalls ends: Bool, until end: ContinuousClock.Instant,
+    _ isCancelled: LockedValue<Bool>
+  ) throws -> TenantSlot {
+    while true {
+      switch try withState({ try $0.claim(name, endingCalls: ends) }) {
+      case .claimed(let slot): return slot
+      case .closes(let slot, let pool):
+        if ends { withState { _ in slot.isDeleted = true } }
+        do { try pool.close(within: .zero) } catch {
+          withState { _ in slot.isDeleted = false }
+          start([.close(slot, pool)])
+          throw error
+        }
+        start(withState { $0.didCloseForClaim(slot) })
+        return slot
+      case .waits: break
+      }
+      let isLate = ContinuousClock.now >= end
+      guard isCancelled.withLock({ $0 }) || isLate else {
+        usleep(1_000)
+        continue
+      }
+      for (waiter, lease) in withState({ $0.stopClaiming(name) }) { waiter.resume(.success(lease)) }
+      guard isLate else { throw CancellationError() }
+      throw SqlError(.busy, message: "the tenant is in use", label: name.text)
+    }
+  }
+}

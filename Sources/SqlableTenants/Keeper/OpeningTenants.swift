@@ -1,0 +1,145 @@
+import Dispatch
+import SqlableBackup
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+
+// Opening, creating and closing of tenants, on the threads of the keeper.
+
+extension SqliteTenants {
+  func start(_ work: [TenantsState.Work]) {
+    for item in work {
+      resources.threads.async { [self] in
+        switch item {
+        case .open(let slot): open(slot)
+        case .close(let slot, let pool): close(slot, pool)
+        }
+      }
+    }
+  }
+
+  private func open(_ slot: TenantSlot) {
+    switch Result(catching: { try openPool(slot.name) }) {
+    case .success(let pool):
+      let (leases, work) = withState { $0.didOpen(slot, pool) }
+      start(work)
+      for (waiter, lease) in leases { waiter.resume(.success(lease)) }
+    case .failure(let error):
+      let (waiters, work) = withState { $0.didFailToOpen(slot) }
+      start(work)
+      for waiter in waiters { waiter.resume(.failure(error)) }
+    }
+  }
+
+  private func openPool(_ name: TenantName) throws -> SqlitePool {
+    if !directory.exists(name) {
+      guard configuration.createsMissing else { throw missing(name) }
+      try create(name)
+    }
+    let pool = try SqlitePool(
+      filepath: directory.file(of: name), configuration: poolConfiguration(name), sharing: resources)
+    do {
+      try prepare(pool, name)
+      // From here on, the pool's first connection only keeps the file open.
+      try pool.root.releaseMemory()
+      return pool
+    } catch {
+      try? pool.close(within: .zero)
+      throw error
+    }
+  }
+
+  func poolConfiguration(_ name: TenantName) -> PoolConfiguration {
+    var pool = configuration.pool
+    pool.handles = handleConfiguration(name)
+    return pool
+  }
+
+  /// The configuration of a tenant's handles. The label is the tenant's name.
+  func handleConfiguration(_ name: TenantName) -> Configuration {
+    var handles = configuration.pool.handles
+    handles.label = handles.label.map { "\($0) \(name.text)" } ?? name.text
+    handles.createsDirectories = false
+    handles.isCompact = true
+    return handles
+  }
+
+  /// Migrates or completes the schema, unless this process has already checked the schema of this file.
+  private func prepare(_ pool: SqlitePool, _ name: TenantName) throws {
+    let version = try pool.root.locked { try pool.root.openConnection().schemaVersion() }
+    let now = FileIdentity(directory.file(of: name)).map { CheckedTenant(file: $0, schemaVersion: version) }
+    if let now, withState({ $0.checked[name.text] }) == now { return }
+    // Most tenants need no change. Then no writer is opened, which would take as much memory as a reader.
+    if try !isCurrent(pool.root) { try prepare(pool) }
+    try noteChecked(pool.root, name)
+  }
+
+  /// True if the tables have the schema of the models and all migrations have run.
+  private func isCurrent(_ db: SqliteDatabase) throws -> Bool {
+    guard let migrations else { return try schema.differences(db).isEmpty }
+    guard case .current = try migrations.status(db) else { return false }
+    try schema.verify(db)
+    return true
+  }
+
+  func prepare(_ db: some SqlDatabase) throws {
+    guard let migrations else {
+      try schema.create(db)
+      return
+    }
+    // Not without a limit, because the thread is one of few.
+    try migrations.apply(db, waitingAtMost: .seconds(configuration.pool.handles.busyTimeout))
+    try schema.verify(db)
+  }
+
+  func noteChecked(_ db: SqliteDatabase, _ name: TenantName) throws {
+    let version = try db.locked { try db.openConnection().schemaVersion() }
+    let file = FileIdentity(directory.file(of: name))
+    withState { $0.checked[name.text] = file.map { CheckedTenant(file: $0, schemaVersion: version) } }
+  }
+
+  func missing(_ name: TenantName) -> SqlError {
+    SqlError(.tenant(.missing), message: "there is no such tenant", label: name.text)
+  }
+
+  // MARK: Creating
+
+  /// Creates a tenant's file with the schema, in one step. Does nothing if another process has created the file.
+  func create(_ name: TenantName) throws {
+    do {
+      try place(name) { path, configuration in
+        let db = try SqliteDatabase(filepath: path, configuration: configuration)
+        try prepare(db)
+        try db.close()
+      }
+    } catch  where directory.exists(name) {}
+  }
+
+  /// Makes a file and gives it the name of a tenant when it is complete. Throws if the tenant exists.
+  ///
+  /// The configuration that `make` receives keeps the whole database in one file, which can then be renamed.
+  func place(_ name: TenantName, _ make: (String, Configuration) throws -> Void) throws {
+    let path = try directory.newFile()
+    var configuration = handleConfiguration(name)
+    configuration.journalMode = .delete
+    let files = DatabaseFiles(of: path, key: configuration.key, cipher: configuration.cipher)
+    defer { try? files.remove() }
+    try make(path, configuration)
+    try directory.prepareDirectory(of: name)
+    try files.move(to: directory.file(of: name))
+  }
+
+  // MARK: Closing
+
+  private static let clock = DispatchQueue(label: "sqlable.tenants.closing")
+
+  private func close(_ slot: TenantSlot, _ pool: SqlitePool) {
+    do { try pool.close(within: .zero) } catch {
+      // A call on a pool that was used beyond `withPool` has not ended. Until it ends, the place is taken.
+      return SqliteTenants.clock.asyncAfter(deadline: .now() + .seconds(1)) { [self] in
+        start([.close(slot, pool)])
+      }
+    }
+    start(withState { $0.didClose(slot) })
+  }
+}

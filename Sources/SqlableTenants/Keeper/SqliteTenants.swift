@@ -1,0 +1,139 @@
+import Dispatch
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+
+/// The tenants of a service: a directory with one database file for each customer, workspace or device.
+///
+/// ```swift
+/// let tenants = try SqliteTenants(directory: "data/tenants", models: schema, migrations: migrations)
+/// let bikes = try await Bicycle.read().run(tenants["acme"])     // opens, creates or migrates the file when needed
+/// try await tenants["acme"].transaction { db in … }
+/// try await tenants.delete("acme")
+/// ```
+///
+/// All tenants have the same schema. A tenant is opened at its first use, by one task, also if several tasks ask for it
+/// at once. At most ``TenantsConfiguration/maximumOpen`` tenants are open. A tenant that no call uses is closed when
+/// another tenant needs its place. A tenant is never closed under a call or a loop. If all open tenants are in use,
+/// calls wait in order, up to ``TenantsConfiguration/waitTimeout``.
+///
+/// The pools of all tenants share one set of threads and one watcher of files. A tenant that is damaged, or locked by
+/// another process, fails or delays only its own calls. Several processes can use one directory.
+public final class SqliteTenants: Sendable {
+  public let configuration: TenantsConfiguration
+  let directory: TenantDirectory
+  let schema: Schema
+  let migrations: Migrations?
+  let resources: PoolResources
+  private let state: LockedValue<TenantsState>
+  private let generation = ForkGuard.generation
+
+  /// Creates the directory if it is missing, and opens no tenant.
+  ///
+  /// Without migrations, opening a tenant creates missing tables, columns and indexes, as
+  /// ``Schema/create(_:file:line:)-(SqlitePool,_,_)`` does. With migrations, opening a tenant runs the pending ones and
+  /// verifies the tables. Throws `.misuse` for an invalid configuration and `.cannotOpen` for a directory that can't be
+  /// created.
+  public init(
+    directory: String, models schema: Schema, migrations: Migrations? = nil,
+    configuration: TenantsConfiguration = TenantsConfiguration()
+  ) throws {
+    try configuration.validate()
+    try migrations?.checkNames()
+    (self.configuration, self.schema, self.migrations) = (configuration, schema, migrations)
+    self.directory = try TenantDirectory(directory)
+    resources = PoolResources(threads: configuration.threads)
+    state = LockedValue(TenantsState(maximumOpen: configuration.maximumOpen))
+  }
+
+  /// A tenant, as an executor. The name is checked at each call, and nothing is opened before.
+  ///
+  /// A name has 1 to 200 bytes: ASCII letters, digits and `-_.@+`, and begins with a letter, a digit or `_`. An
+  /// uppercase letter counts twice, and is not the same as the lowercase letter. Calls on a tenant with another name
+  /// throw `.tenant(.invalidName)`.
+  public subscript(name: String) -> SqliteTenant { SqliteTenant(name: name, tenants: self) }
+
+  /// True if the tenant exists. Throws `.tenant(.invalidName)` for an invalid name.
+  public func contains(_ name: String) throws -> Bool { directory.exists(try TenantName(name)) }
+
+  /// Returns the path of a tenant's file, for the command `sqlable`.
+  package func filepath(of name: String) throws -> String { directory.file(of: try TenantName(name)) }
+
+  /// Calls `body` with the state locked; `body` must call neither SQLite nor a caller's code.
+  func withState<Result>(_ body: (inout TenantsState) throws -> Result) rethrows -> Result {
+    try state.withLock(body)
+  }
+
+  func checkFork() throws {
+    guard ForkGuard.generation == generation else {
+      throw SqlError.misuse("the tenants were opened before fork(); open them again in the child process")
+    }
+  }
+
+  // MARK: Closing
+
+  /// Closes all tenants: rejects new calls, and waits for the calls that run, up to `duration`.
+  ///
+  /// Calls that wait for their tenant throw `.closed`. After `duration`, the calls that still run are stopped and throw
+  /// `.closed`. Throws `.busy` if a closure does not end; then `close` can be called again.
+  public func close(within duration: Duration = .seconds(10)) async throws {
+    try checkFork()
+    try await onOwnThread { [self] in
+      let end = ContinuousClock.now + duration
+      let waiters = withState { state in
+        state.isClosed = true
+        return state.waiting.values.map(\.waiter).filter { state.stopWaiting($0) }
+      }
+      for waiter in waiters { waiter.resume(.failure(SqlError(.closed, message: "the tenants were closed"))) }
+      var failure: (any Error)?
+      for (slot, pool) in withState({ $0.openPools }) {
+        do {
+          try pool.close(within: max(.zero, ContinuousClock.now.duration(to: end)))
+          withState { $0.didCloseAtEnd(slot) }
+        } catch { failure = error }
+      }
+      if let failure { throw failure }
+    }
+  }
+}
+
+extension TenantsState {
+  var openPools: [(TenantSlot, SqlitePool)] {
+    slots.values.compactMap { slot in if case .open(let pool) = slot.phase { (slot, pool) } else { nil } }
+  }
+
+  /// Records that a tenant was closed together with all others.
+  mutating func didCloseAtEnd(_ slot: TenantSlot) {
+    guard case .open = slot.phase else { return }
+    beginClosing(slot)
+    _ = didClose(slot)
+  }
+}
+
+/// The tenants of a service at one moment.
+public struct TenantsStatistics: Sendable, Hashable {
+  /// The number of open tenants, including those that are being opened or closed.
+  public let open: Int
+  /// The number of open tenants that no call uses.
+  public let idle: Int
+  /// The number of calls that wait until their tenant is open.
+  public let waiting: Int
+  /// How often tenants were opened and closed, and how often opening failed.
+  public let opened, closed, failed: Int
+  /// The longest wait of a call until its tenant was open.
+  public let longestWait: Duration
+  /// The number of threads that run the SQL of all tenants.
+  public let threads: Int
+}
+
+extension SqliteTenants {
+  /// The current numbers. Never waits for a call.
+  public var statistics: TenantsStatistics {
+    withState { state in
+      TenantsStatistics(
+        open: state.placesTaken, idle: state.idle.count, waiting: state.waiting.count, opened: state.counts.opened,
+        closed: state.counts.closed, failed: state.counts.failures, longestWait: state.counts.longestWait,
+        threads: resources.threads.count)
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import FoundationEssentials
+import Glibc
+import SqlableCore
+import Synchronization
+
+/// The directory of the tenants' files.
+///
+/// ```text
+/// tenants/3f/acme.sqlite        a tenant in one of 256 directories
+/// tenants/.new/8c1f…/           the unfinished files of a process
+/// ```
+///
+/// A file gets its name in one step, when it is complete, and loses its name in one step. A killed process therefore
+/// leaves whole tenants, and unfinished files that the next process removes.
+final class TenantDirectory: Sendable {
+  let path: String
+  /// The directory of this process's unfinished files, and the descriptor of its lock; nil before the first use.
+  private let work = LockedValue<(path: String, lock: Int32)?>(nil)
+  private let count = Atomic(0)
+  private let generation = ForkGuard.generation
+
+  /// Creates the directory if it is missing.
+  init(_ path: String) throws {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw SqlError.misuse("the directory of the tenants can't be empty or contain a NUL byte")
+    }
+    try TenantDirectory.create(path)
+    // The working directory might change.
+    self.path = FileIdentity.resolved(path) ?? path
+  }
+
+  deinit {
+    work.withLock { work in
+      // In a forked process, the directory belongs to the parent.
+      guard let work, ForkGuard.generation == generation else { return }
+      try? FileManager.default.removeItem(atPath: work.path)
+      close(work.lock)
+    }
+  }
+
+  func file(of name: TenantName) -> String { directory(name.directory) + "/" + name.fileName }
+
+  func exists(_ name: TenantName) -> Bool { FileIdentity.info(file(of: name))?.isRegular == true }
+
+  private func directory(_ index: Int) -> String {
+    let digits = String(index, radix: 16)
+    return path + (digits.utf8.count == 1 ? "/0" : "/") + digits
+  }
+
+  /// Returns the names of the tenants in one of the directories, in ascending order.
+  func names(inDirectory index: Int) throws -> [String] {
+    let path = directory(index)
+    let files: [String]
+    do {
+      files = try FileManager.default.contentsOfDirectory(atPath: path)
+    } catch {
+      // A directory is created with its first tenant.
+      guard FileIdentity.info(path) == nil else { throw SqlError(.io, message: "can't read the directory \(path)") }
+      return []
+    }
+    return files.compactMap(TenantName.init(fileName:)).filter { $0.directory == index }.map(\.text).sorted()
+  }
+
+  // MARK: Unfinished files
+
+  /// Returns a new path for an unfinished or deleted file.
+  func newFile() throws -> String {
+    let number = count.add(1, ordering: .relaxed).newValue
+    return try work.withLock { work in
+      let found = try work ?? claim()
+      work = found
+      return "\(found.path)/\(number)\(TenantName.ending)"
+    }
+  }
+
+  /// Makes the directory in which a tenant's file appears.
+  func prepareDirectory(of name: TenantName) throws { try TenantDirectory.create(directory(name.directory)) }
+
+  /// Creates the directory of this process, and removes those of killed processes. Each process locks its own.
+  private func claim() throws -> (path: String, lock: Int32) {
+    let parent = path + "/.new"
+    try TenantDirectory.create(parent)
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] {
+      let path = parent + "/" + name
+      let lock = open(path + "/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+      guard lock >= 0 else {
+        // Without a lock, the directory is empty or about to be locked. Its owner then creates another.
+        rmdir(path)
+        continue
+      }
+      if flock(lock, LOCK_EX | LOCK_NB) == 0 { try? FileManager.default.removeItem(atPath: path) }
+      close(lock)
+    }
+    while true {
+      let path = parent + "/" + String(UInt64.random(in: .min ... .max), radix: 16)
+      try TenantDirectory.create(path)
+      let lock = open(path + "/lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      if lock < 0, errno == EEXIST || errno == ENOENT { continue }
+      guard lock >= 0 else { throw SqlError.system("create", path + "/lock", errno) }
+      var info = stat()
+      // Another process might have removed the directory before the lock was taken.
+      if flock(lock, LOCK_EX | LOCK_NB) == 0, fstat(lock, &info) == 0,
+        FileIdentity(path + "/lock") == FileIdentity(info)
+      {
+        return (path, lock)
+      }
+      close(lock)
+    }
+  }
+
+  private static func create(_ path: String) throws {
+    do {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    } catch {
+      throw SqlError(.cannotOpen, message: "can't create the directory \(path)")
+    }
+  }
+}

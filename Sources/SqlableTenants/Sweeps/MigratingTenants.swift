@@ -1,0 +1,113 @@
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+
+/// The versions of all tenants, and the tenants that could not be read or migrated.
+public struct TenantMigrationReport: Sendable {
+  /// The number of tenants that have run all migrations.
+  public internal(set) var current = 0
+  /// The number of tenants that this sweep has migrated; they also count as current.
+  public internal(set) var migrated = 0
+  /// The number of tenants by the first migration that they have not completed.
+  public internal(set) var pending: [String: Int] = [:]
+  /// The names of the tenants that a newer program has migrated.
+  public internal(set) var newer: [String] = []
+  /// The tenants that could not be read or migrated, and the reasons.
+  public internal(set) var failures: [(name: String, error: any Error)] = []
+
+  /// The number of tenants in the report.
+  public var count: Int { current + newer.count + failures.count + pending.values.reduce(0, +) }
+}
+
+extension SqliteTenants {
+  /// Runs the pending migrations of all tenants, or of the first `limit` tenants that have some.
+  ///
+  /// ```swift
+  /// let canary = try await tenants.migrate(limit: 20)
+  /// guard canary.failures.isEmpty else { throw DeployError(canary.failures) }
+  /// let report = try await tenants.migrate { print("\($0.count) tenants") }
+  /// ```
+  ///
+  /// The sweep is not needed: a tenant is migrated when it is opened. A sweep moves this time to the deployment. Calls
+  /// on the tenant that is being migrated wait. Each tenant records its own migrations, so a sweep that was stopped
+  /// continues with the remaining tenants when it is called again. A failure is reported, and the sweep goes on. A
+  /// limited sweep migrates one tenant after the other, and also counts the tenants that fail.
+  ///
+  /// `progress` receives the report so far, after each tenant. Throws `.misuse` without migrations, `.io` if the
+  /// directory can't be read, and `CancellationError`.
+  @discardableResult
+  public func migrate(
+    concurrency: Int = 2, limit: Int? = nil, progress: @Sendable (TenantMigrationReport) -> Void = { _ in }
+  ) async throws -> TenantMigrationReport {
+    let migrations = try requiredMigrations()
+    let isDone = { (report: TenantMigrationReport) in
+      limit.map { report.migrated + report.failures.count >= $0 } ?? false
+    }
+    return try await sweep(limit == nil ? concurrency : 1, progress, until: isDone) { [self] name in
+      // An open tenant has run the migrations.
+      if isOpen(name) { return (.current, false) }
+      return try await changing([name]) { [self] _ in
+        let db = try handle(name, isReadOnly: false)
+        defer { try? db.close() }
+        let status = try migrations.status(db)
+        guard case .pending = status else { return (status, false) }
+        try prepare(db)
+        try noteChecked(db, name)
+        return (.current, true)
+      }
+    }
+  }
+
+  /// Returns the versions of all tenants, and changes nothing.
+  public func migrationReport(
+    concurrency: Int = 2, progress: @Sendable (TenantMigrationReport) -> Void = { _ in }
+  ) async throws -> TenantMigrationReport {
+    let migrations = try requiredMigrations()
+    return try await sweep(concurrency, progress) { [self] name in
+      if isOpen(name) { return (.current, false) }
+      return try await changing([name]) { [self] _ in
+        let db = try handle(name, isReadOnly: true)
+        defer { try? db.close() }
+        return (try migrations.status(db), false)
+      }
+    }
+  }
+
+  private func requiredMigrations() throws -> Migrations {
+    guard let migrations else { throw SqlError.misuse("the tenants have no migrations") }
+    return migrations
+  }
+
+  private func isOpen(_ name: TenantName) -> Bool {
+    withState { state in if case .open = state.slots[name.text]?.phase { true } else { false } }
+  }
+
+  private func handle(_ name: TenantName, isReadOnly: Bool) throws -> SqliteDatabase {
+    guard directory.exists(name) else { throw missing(name) }
+    var configuration = handleConfiguration(name)
+    configuration.isReadOnly = isReadOnly
+    return try SqliteDatabase(filepath: directory.file(of: name), configuration: configuration)
+  }
+
+  private func sweep(
+    _ concurrency: Int, _ progress: @Sendable (TenantMigrationReport) -> Void,
+    until isDone: (TenantMigrationReport) -> Bool = { _ in false },
+    _ body: @escaping @Sendable (TenantName) async throws -> (status: Migrations.Status, isMigrated: Bool)
+  ) async throws -> TenantMigrationReport {
+    var report = TenantMigrationReport()
+    let results = each(concurrency: concurrency) { tenant in try await body(TenantName(tenant.name)) }
+    for try await (name, result) in results {
+      switch result {
+      case .success((.current, let isMigrated)):
+        report.current += 1
+        if isMigrated { report.migrated += 1 }
+      case .success((.pending(let names), _)): report.pending[names.first ?? "", default: 0] += 1
+      case .success((.newer, _)): report.newer.append(name)
+      case .failure(let error): report.failures.append((name, error))
+      }
+      progress(report)
+      if isDone(report) { break }
+    }
+    return report
+  }
+}

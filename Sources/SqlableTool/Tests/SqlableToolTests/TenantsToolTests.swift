@@ -1,0 +1,73 @@
+import Foundation
+import Sqlable
+import SqlableTenants
+import Testing
+
+@Suite(.enabled(if: Program.tool.isAvailable, "the tool is not built"))
+struct TenantsToolTests {
+  /// Calls `body` with a directory that has the tenants a, B and c in `tenants`.
+  private func withTenants(_ body: (String, SqliteTenants) async throws -> Void) async throws {
+    let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let tenants = try SqliteTenants(directory: directory + "/tenants", models: Schema(Person.self))
+    for name in ["a", "B", "c"] { _ = try await Person(id: nil, name: name).insert().run(tenants[name]) }
+    try await tenants.close()
+    try await body(directory, tenants)
+  }
+
+  @Test func tenantsAreListedAndChecked() async throws {
+    try await withTenants { directory, tenants in
+      let list = try Program.tool.run(["tenants", "list", "tenants"], in: directory)
+      #expect(list.exitCode == 0)
+      let names = list.output.split(separator: "\n").compactMap { $0.split(separator: "\t").first }
+      #expect(Set(names) == ["a", "B", "c"])
+      let check = try Program.tool.run(["tenants", "check", "tenants"], in: directory)
+      #expect(check == .init(exitCode: 0, output: "3 tenants, 0 damaged\n", errors: ""))
+      let path = try tenants.filepath(of: "B")
+      try Data(repeating: 7, count: 8_192).write(to: URL(fileURLWithPath: path))
+      let again = try Program.tool.run(["tenants", "check", "tenants"], in: directory)
+      #expect(again.exitCode == 1)
+      #expect(again.output.hasPrefix("B: "))
+      #expect(again.output.hasSuffix("3 tenants, 1 damaged\n"))
+    }
+  }
+
+  @Test func tenantsAreBackedUp() async throws {
+    try await withTenants { directory, _ in
+      let run = try Program.tool.run(["tenants", "backup", "tenants", "backups"], in: directory)
+      #expect(run == .init(exitCode: 0, output: "3 of 3 tenants\n", errors: ""))
+      let copy = try SqliteDatabase(filepath: directory + "/backups/=b.sqlite")
+      #expect(try Person.read().run(copy).map(\.name) == ["B"])
+    }
+  }
+
+  @Test func tenantsAreMigrated() async throws {
+    try await withTenants { directory, tenants in
+      try FileManager.default.createDirectory(atPath: directory + "/sql", withIntermediateDirectories: true)
+      try Data("CREATE TABLE extra (id INTEGER PRIMARY KEY)".utf8).write(
+        to: URL(fileURLWithPath: directory + "/sql/1.sql"))
+      let dry = try Program.tool.run(["tenants", "migrate", "tenants", "sql", "--dry-run"], in: directory)
+      #expect(dry.exitCode == 0)
+      #expect(dry.output.hasPrefix("0 current, of which 0 were migrated now\n3 before 1"))
+      let canary = try Program.tool.run(["tenants", "migrate", "tenants", "sql", "--limit", "1"], in: directory)
+      #expect(canary.output.hasPrefix("1 current, of which 1 were migrated now\n"))
+      let all = try Program.tool.run(["tenants", "migrate", "tenants", "sql"], in: directory)
+      #expect(all == .init(exitCode: 0, output: "3 current, of which 2 were migrated now\n", errors: ""))
+      let db = try SqliteDatabase(filepath: tenants.filepath(of: "c"))
+      #expect(try db.query("SELECT count(*) FROM extra", as: Int.self) == [0])
+    }
+  }
+
+  @Test func mistakesAreReported() async throws {
+    try await withTenants { directory, _ in
+      for (arguments, code): ([String], Int32) in [
+        (["tenants"], 2), (["tenants", "list"], 2), (["tenants", "list", "missing"], 1),
+        (["tenants", "migrate", "tenants", "missing"], 1), (["tenants", "migrate", "tenants", "sql", "--limit", "0"], 2),
+      ] {
+        let run = try Program.tool.run(arguments, in: directory)
+        #expect(run.exitCode == code, "\(arguments): \(run)")
+      }
+      #expect(!FileManager.default.fileExists(atPath: directory + "/missing"))
+    }
+  }
+}

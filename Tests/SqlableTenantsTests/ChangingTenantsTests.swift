@@ -1,0 +1,140 @@
+import Foundation
+import SqlableBackup
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableTenants
+@testable import SqlableTestSupport
+
+@Suite struct ChangingTenantsTests {
+  @Test func deletionEndsTheCallsAndNothingRecreatesTheFile() async throws {
+    try await withTenants { tenants in
+      try await tenants["acme"].add("1")
+      let begun = Mutex(false)
+      let running = Task {
+        try await tenants["acme"].transaction { db in
+          begun.withLock { $0 = true }
+          while true { _ = try db.query("SELECT 1", as: Int.self) }
+        }
+      }
+      let loop = Task {
+        try await tenants["acme"].withPool { pool in
+          for try await _ in Note.count().updates(in: pool) {}
+          try await Note("late").insert().run(pool)
+        }
+      }
+      try await until { begun.withLock { $0 } }
+      try await tenants.delete("acme")
+      await expectAsync(.tenant(.deleted)) { try await running.value }
+      await expectAsync(.tenant(.deleted)) { try await loop.value }
+      #expect(try !tenants.contains("acme"))
+      #expect(tenants.statistics.open == 0)
+      let path = try tenants.directory.file(of: TenantName("acme"))
+      let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+      #expect(try await tenants["acme"].texts() == [])
+    }
+  }
+
+  @Test func aMissingTenantIsNotDeletedRenamedOrCopied() async throws {
+    try await withTenants { tenants in
+      await expectAsync(.tenant(.missing)) { try await tenants.delete("a") }
+      await expectAsync(.tenant(.missing)) { try await tenants.rename("a", to: "b") }
+      await expectAsync(.tenant(.missing)) { try await tenants.copy("a", to: "b") }
+      let names = try await tenants.allNames()
+      #expect(names.isEmpty)
+    }
+  }
+
+  @Test func aTenantThatAnotherProcessUsesIsNotDeleted() async throws {
+    try await withTenants { tenants in
+      try await tenants["a"].add("1")
+      // A handle of this process blocks the move like one of another process.
+      let other = try SqliteDatabase(filepath: tenants.directory.file(of: TenantName("a")))
+      _ = try other.query("SELECT count(*) FROM note", as: Int.self)
+      await expectAsync(.busy) { try await tenants.delete("a") }
+      #expect(try await tenants["a"].texts() == ["1"])
+      try other.close()
+      try await tenants.delete("a")
+      #expect(try !tenants.contains("a"))
+    }
+  }
+
+  @Test func aRenamedTenantHasItsRowsUnderTheNewName() async throws {
+    try await withTenants { tenants in
+      try await tenants["a"].add("1")
+      try await tenants["c"].add("2")
+      await expectAsync(.tenant(.exists)) { try await tenants.rename("a", to: "c") }
+      await expectAsync(.tenant(.exists)) { try await tenants.rename("a", to: "a") }
+      try await tenants.rename("a", to: "B")
+      #expect(try await tenants.allNames() == ["B", "c"])
+      #expect(try await tenants["B"].texts() == ["1"])
+      #expect(try await tenants["c"].texts() == ["2"])
+    }
+  }
+
+  @Test func renamingWaitsForTheUsersOfATenant() async throws {
+    try await withTenants { tenants in
+      try await tenants["a"].add("1")
+      try await tenants["a"].withPool { pool in
+        await expectAsync(.busy) { try await tenants.rename("a", to: "b", within: .milliseconds(20)) }
+        try await Note("2").insert().run(pool)
+      }
+      #expect(try await tenants["a"].texts() == ["1", "2"])
+      let (renaming, late) = try await tenants["a"].withPool { _ in
+        let renaming = Task { try await tenants.rename("a", to: "b") }
+        try await until { tenants.withState { $0.slots["a"]?.isWanted == true } }
+        let late = Task { try await tenants["a"].add("3") }
+        try await until { tenants.statistics.waiting == 1 }
+        return (renaming, late)
+      }
+      try await renaming.value
+      await expectAsync(.tenant(.deleted)) { try await late.value }
+      #expect(try await tenants.allNames() == ["b"])
+    }
+  }
+
+  @Test func aCopyIsASnapshotOfATenantInUse() async throws {
+    try await withTenants { tenants in
+      try await tenants["a"].add("1")
+      try await tenants["a"].withPool { _ in try await tenants.copy("a", to: "b") }
+      try await tenants["a"].add("2")
+      #expect(try await tenants["b"].texts() == ["1"])
+      await expectAsync(.tenant(.exists)) { try await tenants.copy("a", to: "b") }
+      await expectAsync(.tenant(.exists)) { try await tenants.copy("a", to: "a") }
+    }
+  }
+
+  @Test func aTenantIsCreatedFromABackup() async throws {
+    try await withTenants { tenants in
+      try await tenants["a"].add("1")
+      let backup = tenants.directory.path + "/backup.sqlite"
+      try await tenants["a"].withPool { pool in try await pool.backup(to: backup) }
+      try await tenants.create("b", from: backup)
+      #expect(try await tenants["b"].texts() == ["1"])
+      await expectAsync(.tenant(.exists)) { try await tenants.create("b", from: backup) }
+      await expectAsync(.cannotOpen) { try await tenants.create("c", from: backup + ".missing") }
+      try Data(repeating: 7, count: 4_096).write(to: URL(fileURLWithPath: backup))
+      await expectAsync(.notADatabase) { try await tenants.create("c", from: backup) }
+      #expect(try await tenants.allNames() == ["a", "b"])
+    }
+  }
+
+  @Test func unfinishedFilesAreRemovedByTheNextProcess() async throws {
+    try await withTenants { tenants in
+      let new = tenants.directory.path + "/.new"
+      let left = new + "/left"
+      try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: true)
+      for file in ["lock", "1.sqlite"] { try Data().write(to: URL(fileURLWithPath: left + "/" + file)) }
+      try await tenants.create("a")
+      #expect(!FileManager.default.fileExists(atPath: left))
+      // The directory of a process that is alive stays.
+      let other = try SqliteTenants(directory: tenants.directory.path, models: Schema(Note.self))
+      try await other.create("b")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: new).count == 2)
+      try await tenants.create("c")
+    }
+  }
+}

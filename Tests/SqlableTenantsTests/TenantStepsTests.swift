@@ -1,0 +1,130 @@
+import Foundation
+import Glibc
+import SqlableBackup
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableTenants
+@testable import SqlableTestSupport
+
+/// The states in which a process leaves the tenants if it is killed before any of the system calls of an operation.
+///
+/// `Tests/Faults/steps.c` is preloaded into a separate process, and copies the directory before each system call that
+/// changes a file. Each copy must hold the tenants from before or after the operation. An ordinary run checks every
+/// fourth copy; for all of them: `SQLABLE_SWEEP=all swift test --filter TenantStepsTests`.
+@Suite struct TenantStepsTests {
+  private static let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .appendingPathComponent("../Faults/steps.c").standardizedFileURL.path
+  private static let hasCompiler = Administrator.run("cc", "--version")
+
+  @Test(
+    .enabled(
+      if: TestProgram.isAvailable && !isSanitized && hasCompiler,
+      "there is no C compiler, or the tests are no program of their own here"))
+  func aKilledProcessLeavesTheOldOrTheNewState() throws {
+    try withDirectory { directory in
+      let library = directory + "/steps.so"
+      try #require(Administrator.run("cc", "-shared", "-fPIC", "-o", library, TenantStepsTests.source, "-ldl"))
+      let report = try FaultProcess.run("tenants", filter: "TenantStepsProcess", environment: ["LD_PRELOAD": library])
+      for line in report.lines { print(line) }
+      #expect(report.violations == [])
+      #expect(report.isDone, "\(report.lines)")
+      #expect(report.lines.count > TenantStepsProcess.Operation.allCases.count)
+    }
+  }
+}
+
+/// The test of the separate process.
+@Suite(.enabled(if: FaultProcess.order == "tenants", "a process of its own"))
+struct TenantStepsProcess {
+  enum Operation: String, CaseIterable {
+    case create, createFromBackup, firstUse, delete, deleteDamaged, rename, copy
+  }
+
+  private typealias State = [String: [String]]
+  private typealias Arm = @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>) -> Void
+  private typealias Disarm = @convention(c) () -> Int
+
+  @Test func everyStateIsOldOrNew() async throws {
+    guard let arm = dlsym(nil, "steps_arm").map({ unsafeBitCast($0, to: Arm.self) }),
+      let disarm = dlsym(nil, "steps_disarm").map({ unsafeBitCast($0, to: Disarm.self) })
+    else { return FaultProcess.say("VIOLATION the library is not preloaded") }
+    for operation in Operation.allCases {
+      try await withDirectoryAsync { directory in
+        let (path, copies) = (directory + "/tenants", directory + "/copies")
+        try FileManager.default.createDirectory(atPath: copies, withIntermediateDirectories: true)
+        let tenants = try self.tenants(path)
+        try await tenants["a"].add("1")
+        let backup = directory + "/backup.sqlite"
+        try await tenants["a"].withPool { pool in try await pool.backup(to: backup) }
+        if operation == .deleteDamaged { try await damage(tenants) }
+        arm(path, copies)
+        try await run(operation, tenants, backup)
+        let count = disarm()
+        try await tenants.close()
+        let (step, offset) = FaultProcess.stride(ordinary: 4)
+        for index in stride(from: offset, to: count, by: step) {
+          try await check(copies + "/\(index)", operation, "\(operation) \(index)")
+        }
+        FaultProcess.say("\(operation): \(count) states")
+      }
+    }
+    FaultProcess.say("DONE")
+  }
+
+  private func tenants(_ path: String) throws -> SqliteTenants {
+    try SqliteTenants(directory: path, models: Schema(Note.self))
+  }
+
+  private func damage(_ tenants: SqliteTenants) async throws {
+    try await tenants.rename("a", to: "b")
+    let path = try tenants.directory.file(of: TenantName("b"))
+    try Data(repeating: 7, count: 8_192).write(to: URL(fileURLWithPath: path))
+  }
+
+  private func run(_ operation: Operation, _ tenants: SqliteTenants, _ backup: String) async throws {
+    switch operation {
+    case .create: try await tenants.create("b")
+    case .createFromBackup: try await tenants.create("b", from: backup)
+    case .firstUse: _ = try await tenants["b"].texts()
+    case .delete: try await tenants.delete("a")
+    case .deleteDamaged: try await tenants.delete("b")
+    case .rename: try await tenants.rename("a", to: "b")
+    case .copy: try await tenants.copy("a", to: "b")
+    }
+  }
+
+  private func states(_ operation: Operation) -> [State] {
+    switch operation {
+    case .create, .firstUse: [["a": ["1"]], ["a": ["1"], "b": []]]
+    case .createFromBackup, .copy: [["a": ["1"]], ["a": ["1"], "b": ["1"]]]
+    case .delete: [["a": ["1"]], [:]]
+    case .deleteDamaged: [["b": ["damaged"]], [:]]
+    case .rename: [["a": ["1"]], ["b": ["1"]]]
+    }
+  }
+
+  /// Reads the tenants of a copy, and uses the directory as the next process would.
+  private func check(_ path: String, _ operation: Operation, _ what: String) async throws {
+    let tenants = try self.tenants(path)
+    var state: State = [:]
+    for name in try await tenants.allNames() {
+      do { state[name] = try await tenants[name].texts() } catch let error as SqlError
+        where error.kind == .notADatabase
+      {
+        state[name] = ["damaged"]
+      }
+    }
+    if !states(operation).contains(state) { FaultProcess.say("VIOLATION \(what): \(state)") }
+    do {
+      for name in try await tenants.allNames() { try await tenants.delete(name) }
+      for name in ["a", "b"] { try await tenants.create(name) }
+      for name in ["a", "b"] { try await tenants[name].add("again") }
+    } catch { FaultProcess.say("VIOLATION \(what), afterwards: \(error)") }
+    try await tenants.close()
+    let left = try FileManager.default.contentsOfDirectory(atPath: path + "/.new")
+    if left.count > 1 { FaultProcess.say("VIOLATION \(what): unfinished files \(left)") }
+  }
+}

@@ -1,0 +1,65 @@
+import SqlableCore
+import SqlableSchema
+import Testing
+
+@testable import SqlableTenants
+@testable import SqlableTestSupport
+
+/// Calls `body` with the tenants of a new directory, and closes them afterwards.
+func withTenants<Value>(
+  _ configuration: TenantsConfiguration = TenantsConfiguration(), migrations: Migrations? = nil,
+  _ body: (SqliteTenants) async throws -> Value
+) async throws -> Value {
+  try await withDirectoryAsync { directory in
+    let tenants = try SqliteTenants(
+      directory: directory + "/tenants", models: Schema(Note.self), migrations: migrations,
+      configuration: configuration)
+    let value = try await body(tenants)
+    try await tenants.close()
+    return value
+  }
+}
+
+struct Note: Sqlable, Equatable {
+  static let id = column("id", Int?.self, PrimaryKey(autoincrement: true))
+  static let text = column("text", String.self)
+  static let tableLayout = [id.column, text.column]
+
+  var id: Int?
+  var text: String
+
+  init(_ text: String) { self.text = text }
+
+  init(row: ReadRow) throws {
+    id = try row.get(Note.id)
+    text = try row.get(Note.text)
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Note.id, id)
+    row.set(Note.text, text)
+  }
+}
+
+extension SqliteTenant {
+  func add(_ text: String) async throws { _ = try await Note(text).insert().run(self) }
+
+  func texts() async throws -> [String] { try await Note.read().orderBy(Note.id).run(self).map(\.text) }
+}
+
+extension SqliteTenants {
+  func allNames() async throws -> [String] {
+    var all: [String] = []
+    for try await name in names { all.append(name) }
+    return all.sorted()
+  }
+}
+
+/// Expects `body` to throw an `SqlError` of this kind.
+func expectAsync(
+  _ kind: SqlError.Kind, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async {
+  var found: (any Error)?
+  do { try await body() } catch { found = error }
+  #expect((found as? SqlError)?.kind == kind, "\(String(describing: found))", sourceLocation: sourceLocation)
+}

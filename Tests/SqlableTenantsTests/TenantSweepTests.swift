@@ -1,0 +1,159 @@
+import Foundation
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableTenants
+@testable import SqlableTestSupport
+
+@Suite struct TenantSweepTests {
+  @Test func eachRunsOnceForEachTenant() async throws {
+    try await withTenants(TenantsConfiguration(maximumOpen: 3)) { tenants in
+      for index in 0..<20 { try await tenants["t\(index)"].add("\(index)") }
+      var found: [String: Int] = [:]
+      for try await (name, count) in tenants.each(concurrency: 4, { try await Note.count().run($0) }) {
+        found[name, default: 0] += try count.get()
+      }
+      #expect(found.count == 20)
+      #expect(found.values.allSatisfy { $0 == 1 })
+    }
+  }
+
+  @Test func aFailingTenantDoesNotEndTheLoop() async throws {
+    try await withTenants { tenants in
+      for index in 0..<5 { try await tenants.create("t\(index)") }
+      let path = try tenants.directory.file(of: TenantName("t3"))
+      try Data(repeating: 7, count: 4_096).write(to: URL(fileURLWithPath: path))
+      var failed: [String] = []
+      var count = 0
+      for try await (name, result) in tenants.each({ try await Note.count().run($0) }) {
+        count += 1
+        if case .failure = result { failed.append(name) }
+      }
+      #expect(count == 5)
+      #expect(failed == ["t3"])
+    }
+  }
+
+  @Test func aLoopRunsAtMostItsConcurrency() async throws {
+    try await withTenants { tenants in
+      for index in 0..<12 { try await tenants.create("t\(index)") }
+      let running = Mutex((now: 0, most: 0))
+      for try await _ in tenants.each(
+        concurrency: 3,
+        { _ in
+          running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+          try await Task.sleep(for: .milliseconds(2))
+          running.withLock { $0.now -= 1 }
+        })
+      {}
+      #expect(running.withLock { $0.most } <= 3)
+      await expectMisuseAsync { for try await _ in tenants.each(concurrency: 0, { _ in }) {} }
+    }
+  }
+
+  @Test func endingALoopCancelsItsCalls() async throws {
+    try await withTenants { tenants in
+      for index in 0..<4 { try await tenants.create("t\(index)") }
+      let cancelled = Mutex(0)
+      for try await _ in tenants.each(
+        concurrency: 4,
+        { tenant in
+          guard tenant.name != "t0" else { return }
+          do { try await Task.sleep(for: .seconds(600)) } catch {
+            cancelled.withLock { $0 += 1 }
+            throw error
+          }
+        })
+      { break }
+      try await until { cancelled.withLock { $0 } == 3 }
+    }
+  }
+
+  @Test func aLoopOverAllTenantsDisplacesNoUsedTenant() async throws {
+    try await withTenants(TenantsConfiguration(maximumOpen: 4)) { tenants in
+      for index in 0..<20 { try await tenants.create("t\(index)") }
+      for name in ["a", "b"] { try await tenants[name].add("1") }
+      for try await _ in tenants.each(concurrency: 1, { try await Note.count().run($0) }) {}
+      let opened = tenants.statistics.opened
+      for name in ["a", "b"] { try await tenants[name].add("2") }
+      #expect(tenants.statistics.opened == opened)
+    }
+  }
+
+  // MARK: Migrations
+
+  private static let first = Migration("first") { db in
+    try db.execute("CREATE TABLE note (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL)")
+  }
+
+  private static let second = Migration("second") { db in
+    try db.execute("CREATE INDEX note_by_text ON note (text)")
+    if try db.query("SELECT count(*) FROM note WHERE text = 'bad'", as: Int.self) != [0] {
+      throw SqlError(.other, message: "a bad note")
+    }
+  }
+
+  private func withTwoVersions(
+    _ body: (_ new: SqliteTenants, _ old: SqliteTenants) async throws -> Void
+  ) async throws {
+    let schema = Schema(Note.self)
+    try await withDirectoryAsync { directory in
+      let old = try SqliteTenants(directory: directory, models: schema, migrations: Migrations([Self.first]))
+      for index in 0..<10 { try await old["t\(index)"].add(index == 7 ? "bad" : "good") }
+      try await old.close()
+      let new = try SqliteTenants(
+        directory: directory, models: schema, migrations: Migrations([Self.first, Self.second]))
+      let again = try SqliteTenants(directory: directory, models: schema, migrations: Migrations([Self.first]))
+      try await body(new, again)
+      try await new.close()
+      try await again.close()
+    }
+  }
+
+  @Test func aTenantIsMigratedWhenItIsOpened() async throws {
+    try await withTwoVersions { new, _ in
+      #expect(try await new["t0"].texts() == ["good"])
+      let report = try await new.migrationReport()
+      #expect(report.current == 1)
+      #expect(report.pending == ["second": 9])
+      await expectAsync(.other) { _ = try await new["t7"].texts() }
+    }
+  }
+
+  @Test func aSweepMigratesAllAndReportsFailures() async throws {
+    try await withTwoVersions { new, old in
+      let canary = try await new.migrate(limit: 3)
+      #expect(canary.migrated + canary.failures.count == 3)
+      let counts = Mutex<[Int]>([])
+      let report = try await new.migrate { report in counts.withLock { $0.append(report.count) } }
+      #expect(counts.withLock { $0 } == Array(1...10))
+      #expect(report.failures.map(\.name) == ["t7"])
+      #expect(report.migrated == 10 - canary.migrated - 1)
+      #expect(report.current == 9)
+      #expect(report.count == 10)
+      // The failed migration was rolled back.
+      #expect(try await new.migrationReport().pending == ["second": 1])
+      let again = try await new.migrate()
+      #expect(again.migrated == 0)
+      // For a service of the old version, the migrated tenants are newer.
+      let seen = try await old.migrationReport()
+      #expect(seen.newer.count == 9)
+      #expect(seen.current == 1)
+    }
+  }
+
+  @Test func aSweepNeedsMigrations() async throws {
+    try await withTenants { tenants in
+      await expectMisuseAsync { try await tenants.migrate() }
+      await expectMisuseAsync { _ = try await tenants.migrationReport() }
+    }
+  }
+
+  private func expectMisuseAsync(_ body: () async throws -> Void) async {
+    var found: (any Error)?
+    do { try await body() } catch { found = error }
+    #expect((found as? SqlError)?.kindIsMisuse == true, "\(String(describing: found))")
+  }
+}

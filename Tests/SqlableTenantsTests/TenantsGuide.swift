@@ -1,0 +1,109 @@
+import SqlableBackup
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableTenants
+@testable import SqlableTestSupport
+
+/// The examples of `Docs/Tenants.md`.
+@Suite struct TenantsGuide {
+  private let schema = Schema(Person.self, Bicycle.self)
+  private let migrations = Migrations([Migration("first") { db in try Schema(Person.self, Bicycle.self).create(db) }])
+
+  private func withTenants(_ body: (SqliteTenants, String) async throws -> Void) async throws {
+    try await withDirectoryAsync { parent in
+      let directory = parent + "/tenants"
+      let tenants = try SqliteTenants(directory: directory, models: schema, migrations: migrations)
+      try await body(tenants, parent)
+      try await tenants.close(within: .seconds(5))
+    }
+  }
+
+  @Test func aTenantIsAnExecutor() async throws {
+    try await withTenants { tenants, _ in
+      try await Bicycle(name: "Trek", color: "red").insert().run(tenants["acme"])
+      let (count, first) = try await tenants["acme"].read { db in
+        (try Bicycle.count().run(db), try Bicycle.read().first().run(db))
+      }
+      #expect(count == 1)
+      #expect(first?.name == "Trek")
+      try await tenants["acme"].transaction { db in try Bicycle.delete(Bicycle.color == "blue").run(db) }
+      #expect(tenants.directory.file(of: try TenantName("acme")).hasSuffix("e4/acme.sqlite"))
+      let statistics = tenants.statistics
+      print(statistics.open, statistics.idle, statistics.waiting, statistics.longestWait, statistics.failed)
+      #expect(statistics.open == 1)
+    }
+  }
+
+  @Test func theSizeOfATenantIsLimited() async throws {
+    let handles = Configuration(cacheSize: 512, maximumPageCount: 250_000)
+    let configuration = TenantsConfiguration(maximumOpen: 200, pool: PoolConfiguration(handles: handles, readers: 1))
+    var small = configuration
+    small.pool.handles.maximumPageCount = 12
+    try await withDirectoryAsync { directory in
+      let tenants = try SqliteTenants(directory: directory, models: schema, configuration: small)
+      await expectAsync(.full) {
+        let name = String(repeating: "x", count: 100_000)
+        try await Bicycle(name: name, color: "red").insert().run(tenants["acme"])
+      }
+      try await tenants.close()
+    }
+  }
+
+  @Test func aLoopKeepsTheTenantOpen() async throws {
+    try await withTenants { tenants, _ in
+      let (shown, continuation) = AsyncStream<Int>.makeStream()
+      @Sendable func show(_ bikes: [Bicycle]) { continuation.yield(bikes.count) }
+      let loop = Task {
+        try await tenants["acme"].withPool { pool in
+          for try await bikes in Bicycle.read().updates(in: pool) { show(bikes) }
+        }
+      }
+      var counts = shown.makeAsyncIterator()
+      #expect(await counts.next() == 0)
+      loop.cancel()
+      _ = await loop.result
+    }
+  }
+
+  @Test func tenantsAreCreatedDeletedRenamedAndCopied() async throws {
+    try await withTenants { tenants, parent in
+      let backup = parent + "/backup.sqlite"
+      try await tenants.create("new-one")
+      try await tenants["acme"].withPool { pool in try await pool.backup(to: backup) }
+      try await tenants.create("restored", from: backup)
+      try await tenants.copy("acme", to: "trial")
+      try await tenants.rename("trial", to: "Trial")
+      try await tenants.delete("new-one")
+      #expect(try await tenants.allNames() == ["Trial", "acme", "restored"])
+      for try await name in tenants.names { print(name) }
+      for try await (name, count) in tenants.each(concurrency: 4, { try await Bicycle.count().run($0) }) {
+        print(name, try count.get())
+      }
+      let target = parent
+      let backups = tenants.each(concurrency: 2) { tenant in
+        try await tenant.withPool { pool in
+          try await pool.backup(to: "\(target)/\(tenant.name).sqlite", BackupOptions(bytesPerSecond: 20 << 20))
+        }
+      }
+      for try await (name, result) in backups { if case .failure(let error) = result { print(name, error) } }
+      let copy = try SqliteDatabase(filepath: target + "/Trial.sqlite")
+      #expect(try Bicycle.count().run(copy) == 0)
+    }
+  }
+
+  @Test func aSweepMigratesAllTenants() async throws {
+    try await withTenants { tenants, _ in
+      for name in ["a", "b"] { try await tenants.create(name) }
+      let before = try await tenants.migrationReport()  // changes nothing
+      let canary = try await tenants.migrate(limit: 20)
+      guard canary.failures.isEmpty else { return }
+      let report = try await tenants.migrate(concurrency: 2) { report in print("\(report.count) tenants") }
+      #expect(before.count == 2)
+      #expect(report.current == 2)
+      #expect(report.migrated == 0)
+    }
+  }
+}
