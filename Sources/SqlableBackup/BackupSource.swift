@@ -37,7 +37,7 @@ package final class BackupSource: @unchecked Sendable {
   static func handle(_ parent: SqliteDatabase, _ options: BackupOptions, _ stop: BackupStop) throws -> BackupSource {
     try options.validate()
     guard parent.transactionLevel == 0 else {
-      throw parent.misuse("can't back up inside a transaction: the backup would lack its changes")
+      throw parent.misuse("can't back up inside a transaction: the backup would lack the transaction's changes")
     }
     let name = options.database
     var attached: [String: String] = [:]

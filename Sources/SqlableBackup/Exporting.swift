@@ -31,7 +31,7 @@ extension SqliteDatabase {
         throw misuse("a file with a plaintext header can't store the salt; use raw(_:salt:)")
       }
       guard transactionLevel == 0 else {
-        throw misuse("can't export inside a transaction: the copy would lack its changes")
+        throw misuse("can't export inside a transaction: the copy would lack the transaction's changes")
       }
       let target = try BackupTarget(path)
       guard DatabaseFiles(of: target.path).paths.isEmpty else {

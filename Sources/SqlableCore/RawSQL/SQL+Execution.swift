@@ -215,7 +215,7 @@ extension SqliteDatabase {
       if statement.changesFile { try checkMayWrite() }
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
       try steps()
-      // Checked by keyword, because SQLite reports ATTACH as read-only.
+      // `definesSchema` compares the statement's keyword, because SQLite reports ATTACH as read-only.
       if statement.columnCount == 0, statement.firstKeyword == "ATTACH" { try connection.checkLastAttached() }
       return
     }
@@ -233,7 +233,7 @@ extension SqliteDatabase {
 
   private func noteSchemaChange(_ statement: PreparedStatement) {
     guard let observation, statement.columnCount == 0 else { return }
-    // Checked by keyword, because SQLite reports ATTACH as read-only.
+    // `definesSchema` compares the statement's keyword, because SQLite reports ATTACH as read-only.
     if !observation.isActive || statement.definesSchema {
       observation.otherSchemasDidChange()
     } else if !statement.isReadOnly {

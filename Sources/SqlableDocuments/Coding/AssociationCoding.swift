@@ -247,7 +247,7 @@ extension DocumentDecoder {
     return try known.key(under: table).map { Document.key($0).json == key.json } ?? false
   }
 
-  /// True if the form of the result (rows, a count or an aggregate) is the form of a known association.
+  /// True if the document asks for the same kind of result as the known association: rows, a count or an aggregate.
   private func isForm(_ fields: Fields, of known: AssociationLevel) throws -> Bool {
     guard try flag(fields[.count], .count) == (known.form == .count) else { return false }
     guard case .value(let aggregate) = known.form, known.form != .count else { return fields[.aggregate] == nil }

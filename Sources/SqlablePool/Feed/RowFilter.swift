@@ -192,7 +192,7 @@ extension SqlExpression {
     }
   }
 
-  /// The column names of an expression that depends on one row.
+  /// The names of the columns that the expression reads.
   fileprivate var columns: [String] {
     if case .column(let column) = node { return [column.name] }
     return node.terms.flatMap(\.columns)

@@ -47,7 +47,7 @@ extension SqlitePool {
     }
     walSizeLimiter.queue.async { [weak self] in
       guard let self else { return }
-      // An archive needs the WAL, and resets the WAL itself.
+      // An archive needs the commits in the WAL. It resets the WAL after copying them.
       if allFileUsers.isEmpty { resetWAL() }
       walSizeLimiter.endAttempt()
     }

@@ -268,7 +268,8 @@ extension Connection {
 }
 
 extension Schema {
-  /// Returns the tables, parents before children and views last. In a cycle, the table visited first comes last.
+  /// Returns the tables, parents before children and views last. Of the tables of a cycle, the first of `tables` comes
+  /// last.
   static func ordered(_ tables: [TableInfo]) -> [TableInfo] {
     var (ordered, visited): ([TableInfo], Set<[UInt8]>) = ([], [])
     func add(_ table: TableInfo) {
