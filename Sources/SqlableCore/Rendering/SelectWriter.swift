@@ -318,7 +318,7 @@ struct SelectWriter {
     }
     if source.isSearched, table.fullText?.isExternal == true {
       guard source.join == .inner || source.join == .cross else {
-        throw SqlError.invalidStatement("a table with a full-text search can only be joined by an inner or cross join").at(
+        throw SqlError.invalidStatement("a full-text search allows its table only inner and cross joins").at(
           table: table.name)
       }
       // The table's join condition follows the index's join: a separate condition would need parentheses.

@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// An inotify instance that watches files. Many pools can share one: the kernel limits the instances of a user, often to
-/// 128.
+/// An inotify instance that watches files. Many pools can share one, because the kernel limits the instances of a user,
+/// often to 128.
 ///
 /// `FileWatches` is safe as `@unchecked Sendable`: only the dispatch source has mutable state, which Dispatch guards.
 final class FileWatches: @unchecked Sendable {
