@@ -44,20 +44,6 @@ import Testing
     }
   }
 
-  @Test func aFullTextIndexGoesWithItsTable() throws {
-    enum Note: TableDeclaration {
-      static let name = "note"
-      static let text = Column("text", .text)
-      static let columns = [Column("id", .integer, PrimaryKey()), text]
-      static let fullText = FullTextIndex(text)
-    }
-    try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Entry<Note>.self)
-      try Entry<Note>.dropTable().run(db)
-      #expect(try names(db) == [])
-    }
-  }
-
   @Test func tableWithReferencingRowsIsNotDropped() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       enum Parent: TableDeclaration {

@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func fullTextIndexesAreCreatedWithTheirTable() throws {
+  @Test func fullTextIndexesAreCreatedAndDroppedWithTheirTable() throws {
     enum Note: TableDeclaration {
       static let name = "note"
       static let text = Column("text", .text)
@@ -83,6 +83,7 @@ import Testing
       try Entry<Note>(1, "hello world").insert().run(db)
       #expect(try db.query("SELECT count(*) FROM note_fulltext('hello')", as: Int.self) == [1])
       try Entry<Note>.dropTable().run(db)
+      #expect(try db.query("SELECT name FROM sqlite_schema", as: String.self) == [])
     }
   }
 
