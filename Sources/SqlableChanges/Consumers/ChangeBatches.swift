@@ -41,14 +41,14 @@ extension SqlitePool {
   ///
   /// ```swift
   /// for try await batch in pool.changes(as: "audit") {
-  ///   for try await change in batch.changes { try await audit.add(change.table, change.change, change.old, change.new) }
+  ///   for try await change in batch.changes { try await audit.add(change.table, change.old, change.new) }
   ///   try await batch.acknowledge()
   /// }
   /// ```
   ///
   /// Also reads logs of keys. The consumer has the behaviour and the errors of
-  /// ``changes(on:in:as:startingWith:lease:file:line:)``. ``ConsumerStart/rows`` delivers the rows of all tables that are
-  /// logged at that time. A table whose log is created later is delivered from its first logged change.
+  /// ``changes(on:in:as:startingWith:lease:file:line:)``. ``ConsumerStart/rows`` delivers the rows of all tables that
+  /// are logged at that time. A table whose log is created later is delivered from its first logged change.
   public func changes(
     as name: String, startingWith start: ConsumerStart = .rows, lease: Duration = .seconds(10),
     file: StaticString = #fileID, line: UInt = #line

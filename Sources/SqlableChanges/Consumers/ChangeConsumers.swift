@@ -78,7 +78,8 @@ extension ChangeConsumer {
       (SELECT count(*) FROM main."sqlable_change_quarantine" AS q
       WHERE q."consumer" = c."name" AND q."isQuarantined" = 1),
       (SELECT q."error" FROM main."sqlable_change_quarantine" AS q
-      WHERE q."consumer" = c."name" AND q."isQuarantined" = 0 AND (q."seq" > c."seq" OR c."isNew") ORDER BY q."seq" LIMIT 1)
+      WHERE q."consumer" = c."name" AND q."isQuarantined" = 0 AND (q."seq" > c."seq" OR c."isNew")
+      ORDER BY q."seq" LIMIT 1)
       FROM main."sqlable_change_consumers" AS c ORDER BY c."name"
       """, as: String.self, String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self,
       Int.self, String?.self)

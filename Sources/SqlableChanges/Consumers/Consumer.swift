@@ -73,8 +73,8 @@ final class Consumer<Element: Sendable>: Sendable {
     }
   }
 
-  /// Returns the rows of the followed tables as inserts. Calls `note` with the position of the snapshot before the first
-  /// row.
+  /// Returns the rows of the followed tables as inserts. Calls `note` with the position of the snapshot before the
+  /// first row.
   func rows(
     _ note: @escaping @Sendable (ChangePosition) -> Void
   ) -> PoolRows<SnapshotRow<Element>> {

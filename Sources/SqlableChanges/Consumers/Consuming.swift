@@ -44,8 +44,8 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// The values of a change are ``DynamicRow``s, and logs of keys are read, too. The closure must not change rows of any
-  /// logged table. Otherwise, the call has the behaviour and the errors of
+  /// The values of a change are ``DynamicRow``s, and logs of keys are read, too. The closure must not change rows of
+  /// any logged table. Otherwise, the call has the behaviour and the errors of
   /// ``consume(_:on:in:startingWith:retries:file:line:_:)``.
   public func consume(
     _ name: String, startingWith start: ConsumerStart = .rows, retries: ChangeRetries? = nil,

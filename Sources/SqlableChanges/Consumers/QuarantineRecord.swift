@@ -3,8 +3,8 @@ import SqlableCore
 /// A change whose closure has failed, in the table `sqlable_change_quarantine`.
 ///
 /// The table has a copy of the change, so that the change survives the trimming of the log. A row whose `isQuarantined`
-/// is 0 counts the attempts of a change that its consumer tries again. Rows with which a new consumer starts have negative
-/// numbers, because they are not in the log.
+/// is 0 counts the attempts of a change that its consumer tries again. Rows with which a new consumer starts have
+/// negative numbers, because they are not in the log.
 struct QuarantineRecord {
   let number: Int
   let attempts: Int
@@ -81,8 +81,8 @@ struct QuarantineRecord {
     return try changes(of: consumer, after: number - 1, in: db)[.change(number)]
   }
 
-  /// Returns the number of a change or row, which is added to the table if it has not failed before; nil if another call
-  /// has meanwhile consumed the change.
+  /// Returns the number of a change or row, which is added to the table if it has not failed before; nil if another
+  /// call has meanwhile consumed the change.
   private static func number(
     of subject: FailedAttempt.Subject, consumer: String, failedAt now: Int, in db: SqliteDatabase
   ) throws -> Int? {

@@ -227,8 +227,8 @@ extension [LogEntry] {
 extension LogEntry {
   /// Throws `.schema(.mismatch)` if the table's columns or triggers have changed since the log's triggers were created.
   ///
-  /// A table that was dropped, or whose log was dropped, records nothing more; its old changes can be read. A table that
-  /// was dropped and created again has lost its triggers.
+  /// A table that was dropped, or whose log was dropped, records nothing more; its old changes can be read. A table
+  /// that was dropped and created again has lost its triggers.
   func checkIsCurrent(in db: SqliteDatabase) throws {
     try db.running { connection in
       guard isLogged, try connection.hasTable(named: table) else { return }
