@@ -124,6 +124,7 @@ import Testing
       let task = Task { try await count() }
       for number in 1...10 { try await Bicycle(name: "\(number)", color: "red").insert().run(pool) }
       try await until { (try? pool.query("SELECT bikes FROM total", as: Int.self)) == [10] }
+      pool.monitorChangeConsumers()
       for consumer in try await pool.changeConsumers() {
         print(consumer.name, consumer.lag, consumer.delay, consumer.isOwned, consumer.quarantined, consumer.error ?? "")
       }
@@ -167,6 +168,25 @@ import Testing
       #expect(count == 0)
       try await pool.close()
       try await task.value
+    }
+  }
+
+  @Test func aConsumerWithoutAModel() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try newPool(in: directory)
+      try await pool.transaction { db in try createLog(db) }
+      let task = Task {
+        for try await batch in pool.changes(as: "audit") {
+          for try await change in batch.changes {
+            print(change.table, change.change, change.old ?? "–", change.new ?? "–")
+          }
+        }
+      }
+      try await Bicycle(name: "Rover", color: "red").insert().run(pool)
+      try await until { (try? pool.read { try $0.changeConsumers() }.first?.lag) == 0 }
+      task.cancel()
+      _ = try? await task.value
+      try await pool.close()
     }
   }
 

@@ -31,39 +31,59 @@ extension SqlitePool {
   public func changes<Model: Sqlable & Sendable>(
     on model: Model.Type, in tableName: String? = nil, as name: String, startingWith start: ConsumerStart = .rows,
     lease: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line
-  ) -> ChangeBatches<Model> {
+  ) -> ChangeBatches<LoggedModelChange<Model>> {
     ChangeBatches(
-      pool: self, tableName: tableName, name: name, start: start, lease: lease,
+      pool: self, followed: .of(model, in: tableName), name: name, start: start, lease: lease,
+      callSite: CallSite(file: file, line: line))
+  }
+
+  /// Returns the changes of all logged tables for a named consumer, with their values as ``DynamicRow``.
+  ///
+  /// ```swift
+  /// for try await batch in pool.changes(as: "audit") {
+  ///   for try await change in batch.changes { try await audit.add(change.table, change.old, change.new) }
+  ///   try await batch.acknowledge()
+  /// }
+  /// ```
+  ///
+  /// Also reads logs of keys. The consumer has the behaviour and the errors of
+  /// ``changes(on:in:as:startingWith:lease:file:line:)``. ``ConsumerStart/rows`` delivers the rows of all tables that
+  /// are logged at that time. A table whose log is created later is delivered from its first logged change.
+  public func changes(
+    as name: String, startingWith start: ConsumerStart = .rows, lease: Duration = .seconds(10),
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> ChangeBatches<LoggedChange> {
+    ChangeBatches(
+      pool: self, followed: .ofAllTables, name: name, start: start, lease: lease,
       callSite: CallSite(file: file, line: line))
   }
 }
 
 /// A sequence of batches of logged changes; see ``SqlitePool/changes(on:in:as:startingWith:lease:file:line:)``.
-public struct ChangeBatches<Model: Sqlable & Sendable>: AsyncSequence, Sendable {
-  fileprivate let pool: SqlitePool
-  fileprivate let tableName: String?
-  fileprivate let name: String
-  fileprivate let start: ConsumerStart
-  fileprivate let lease: Duration
-  fileprivate let callSite: CallSite
+public struct ChangeBatches<Change: Sendable>: AsyncSequence, Sendable {
+  let pool: SqlitePool
+  let followed: FollowedChanges<Change>
+  let name: String
+  let start: ConsumerStart
+  let lease: Duration
+  let callSite: CallSite
 
   public func makeAsyncIterator() -> Iterator {
-    let table = tableName ?? TableInfo.unchecked(Model.self).name
-    let lease = ConsumerLease(pool, name, of: table, start, lease, callSite)
-    return Iterator(consumer: Consumer(pool, tableName, lease, callSite))
+    let lease = ConsumerLease(pool, name, of: followed.table, start, lease, callSite)
+    return Iterator(consumer: Consumer(pool, followed, lease, callSite))
   }
 
   public struct Iterator: AsyncIteratorProtocol {
-    fileprivate let consumer: Consumer<Model>
-    private var batch: ChangeBatch<Model>?
+    fileprivate let consumer: Consumer<Change>
+    private var batch: ChangeBatch<Change>?
     private var isEnded = false
 
-    fileprivate init(consumer: Consumer<Model>) { self.consumer = consumer }
+    fileprivate init(consumer: Consumer<Change>) { self.consumer = consumer }
 
     /// Acknowledges the previous batch, and returns the next; nil after the pool was closed, and after an error.
-    public mutating func next() async throws -> ChangeBatch<Model>? { try await next(isolation: #isolation) }
+    public mutating func next() async throws -> ChangeBatch<Change>? { try await next(isolation: #isolation) }
 
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ChangeBatch<Model>? {
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ChangeBatch<Change>? {
       guard !isEnded else { return nil }
       do {
         try Task.checkCancellation()
@@ -81,38 +101,42 @@ public struct ChangeBatches<Model: Sqlable & Sendable>: AsyncSequence, Sendable 
 }
 
 /// The changes of one or several commits, for a named consumer.
-public final class ChangeBatch<Model: Sqlable & Sendable>: Sendable {
+public final class ChangeBatch<Change: Sendable>: Sendable {
   /// The changes, in order. A loop reads them in pages of about 1,000; each loop starts with the first change.
   ///
   /// In a snapshot, each row of the table is an insert, in no particular order.
-  public let changes: BatchChanges<Model>
+  public let changes: BatchChanges<Change>
   /// True if the batch has the rows of the table with which a new consumer starts.
   public let isSnapshot: Bool
-  private let consumer: Consumer<Model>
+  /// The rows of a snapshot; nil for a batch of changes.
+  let rows: PoolRows<SnapshotRow<Change>>?
+  private let consumer: Consumer<Change>
   private let start: ChangePosition
   private let state: LockedValue<(end: ChangePosition, isAcknowledged: Bool)>
 
   /// Makes a batch of the changes after `start`, whose first page was read.
-  init(_ consumer: Consumer<Model>, after start: ChangePosition, _ page: LogPage<LoggedModelChange<Model>>) {
+  init(_ consumer: Consumer<Change>, after start: ChangePosition, _ page: LogPage<Change>) {
     (self.consumer, self.start, isSnapshot) = (consumer, start, false)
     state = LockedValue((page.snapshotEnd, false))
-    changes = BatchChanges(pages: LogPages(consumer: consumer, first: page))
+    rows = nil
+    changes = BatchChanges(pages: LogPages(consumer: consumer, first: page), rows: nil)
   }
 
   /// Makes a batch of all rows of the table, for a consumer that started at `start`.
-  init(snapshotFor consumer: Consumer<Model>, after start: ChangePosition) {
+  init(snapshotFor consumer: Consumer<Change>, after start: ChangePosition) {
     (self.consumer, self.start, isSnapshot) = (consumer, start, true)
     let state = LockedValue((end: start, isAcknowledged: false))
     self.state = state
-    changes = BatchChanges(rows: consumer.rows { end in state.withLock { $0.end = end } })
+    rows = consumer.rows { end in state.withLock { $0.end = end } }
+    changes = BatchChanges(pages: nil, rows: rows)
   }
 
   /// The position after the last change. A snapshot has the position of the last loop over its rows.
   public var position: ChangePosition { state.withLock { $0.end } }
 
   /// Returns all changes of the batch.
-  public func all() async throws -> [LoggedModelChange<Model>] {
-    var all: [LoggedModelChange<Model>] = []
+  public func all() async throws -> [Change] {
+    var all: [Change] = []
     for try await change in changes { all.append(change) }
     return all
   }
@@ -129,36 +153,32 @@ public final class ChangeBatch<Model: Sqlable & Sendable>: Sendable {
 }
 
 /// The changes of a batch, one after another; see ``ChangeBatch/changes``.
-public struct BatchChanges<Model: Sqlable & Sendable>: AsyncSequence, Sendable {
-  private let pages: LogPages<Model>?
-  private let rows: PoolRows<LoggedModelChange<Model>>?
-
-  fileprivate init(pages: LogPages<Model>) { (self.pages, rows) = (pages, nil) }
-
-  fileprivate init(rows: PoolRows<LoggedModelChange<Model>>) { (pages, self.rows) = (nil, rows) }
+public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
+  fileprivate let pages: LogPages<Change>?
+  fileprivate let rows: PoolRows<SnapshotRow<Change>>?
 
   public func makeAsyncIterator() -> Iterator { Iterator(pages: pages, rows: rows?.makeAsyncIterator()) }
 
   public struct Iterator: AsyncIteratorProtocol {
-    private let pages: LogPages<Model>?
-    private var rows: PoolRows<LoggedModelChange<Model>>.Iterator?
-    private var page: LogPage<LoggedModelChange<Model>>?
+    private let pages: LogPages<Change>?
+    private var rows: PoolRows<SnapshotRow<Change>>.Iterator?
+    private var page: LogPage<Change>?
     /// The elements of the page, apart from the page so that a call copies only one element.
-    private var elements: [LoggedModelChange<Model>]
+    private var elements: [Change]
     private var delivered = 0
 
-    fileprivate init(pages: LogPages<Model>?, rows: PoolRows<LoggedModelChange<Model>>.Iterator?) {
+    fileprivate init(pages: LogPages<Change>?, rows: PoolRows<SnapshotRow<Change>>.Iterator?) {
       (self.pages, self.rows) = (pages, rows)
       (page, elements) = (pages?.first, pages?.first.elements ?? [])
     }
 
     /// Returns the next change; nil after the last change.
-    public mutating func next() async throws -> LoggedModelChange<Model>? { try await next(isolation: #isolation) }
+    public mutating func next() async throws -> Change? { try await next(isolation: #isolation) }
 
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> LoggedModelChange<Model>? {
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Change? {
       try Task.checkCancellation()
       while delivered == elements.count {
-        guard let pages, let page else { return try await rows?.next(isolation: actor) }
+        guard let pages, let page else { return try await rows?.next(isolation: actor)?.change }
         if page.isLast { return nil }
         let next = try await pages.consumer.page(after: page.end, upTo: pages.first.snapshotEnd)
         (self.page, elements, delivered) = (next, next.elements, 0)
@@ -170,7 +190,7 @@ public struct BatchChanges<Model: Sqlable & Sendable>: AsyncSequence, Sendable {
 }
 
 /// The pages of a batch: the first page, and the consumer that reads the following pages.
-private struct LogPages<Model: Sqlable & Sendable>: Sendable {
-  let consumer: Consumer<Model>
-  let first: LogPage<LoggedModelChange<Model>>
+private struct LogPages<Change: Sendable>: Sendable {
+  let consumer: Consumer<Change>
+  let first: LogPage<Change>
 }

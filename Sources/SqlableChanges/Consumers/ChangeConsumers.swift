@@ -37,12 +37,19 @@ extension SqlDatabase {
 }
 
 extension SqlitePool {
+  /// Includes the consumers of the change log in `health()` and the metrics of the pool, also those of other processes.
+  ///
+  /// ```swift
+  /// pool.monitorChangeConsumers()
+  /// ```
+  ///
+  /// A pool that starts a consumer does this by itself. Further calls do nothing.
+  public func monitorChangeConsumers() { ChangeMonitor.add(to: self) }
+
   /// Returns the consumers of the change log without blocking the thread; see
-  /// ``SqlDatabase/changeConsumers(file:line:)``. From then on, `health()` and metrics of the pool include the
-  /// consumers, also those of other processes.
+  /// ``SqlDatabase/changeConsumers(file:line:)``.
   public func changeConsumers(file: StaticString = #fileID, line: UInt = #line) async throws -> [ChangeConsumer] {
-    ChangeMonitor.add(to: self)
-    return try await read(file: file, line: line) { db in try ChangeConsumer.all(in: db) }
+    try await read(file: file, line: line) { db in try ChangeConsumer.all(in: db) }
   }
 
   /// Removes a consumer with its position and its quarantine. A running loop with this name starts again as a new
@@ -71,7 +78,8 @@ extension ChangeConsumer {
       (SELECT count(*) FROM main."sqlable_change_quarantine" AS q
       WHERE q."consumer" = c."name" AND q."isQuarantined" = 1),
       (SELECT q."error" FROM main."sqlable_change_quarantine" AS q
-      WHERE q."consumer" = c."name" AND q."isQuarantined" = 0 AND q."seq" > c."seq" ORDER BY q."seq" LIMIT 1)
+      WHERE q."consumer" = c."name" AND q."isQuarantined" = 0 AND (q."seq" > c."seq" OR c."isNew")
+      ORDER BY q."seq" LIMIT 1)
       FROM main."sqlable_change_consumers" AS c ORDER BY c."name"
       """, as: String.self, String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self,
       Int.self, String?.self)

@@ -51,8 +51,16 @@ public struct ChangeRetries: Sendable, Hashable {
 
 /// The error of a closure for a change, on its way out of the consumer's transaction.
 struct FailedAttempt: Error {
-  /// The number of the change; nil for a row with which a new consumer starts.
-  let number: Int?
+  /// The object of an attempt.
+  enum Subject: Sendable, Hashable {
+    /// The change with this number in the log.
+    case change(Int)
+    /// A row with which a new consumer starts.
+    case row(KeptValues)
+  }
+
+  /// Nil without retries.
+  let subject: Subject?
   let error: any Error
 
   /// True for errors that end the consumer without a retry.

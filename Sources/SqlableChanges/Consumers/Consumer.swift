@@ -2,23 +2,21 @@ import SqlableCore
 import SqlablePool
 
 /// The reads and the lease of one loop of a named consumer.
-final class Consumer<Model: Sqlable & Sendable>: Sendable {
-  typealias Page = LogPage<LoggedModelChange<Model>>
+final class Consumer<Element: Sendable>: Sendable {
+  typealias Page = LogPage<Element>
 
   private let pool: SqlitePool
-  private let table: TableInfo
+  private let followed: FollowedChanges<Element>
   private let lease: ConsumerLease
   private let callSite: CallSite
-  private let source: LogSource<LoggedModelChange<Model>>
   private let signal: CommitSignal
   /// The position of the last read and of the last acknowledgement; nil before the first read.
   private let reached = LockedValue<(read: ChangePosition, acknowledged: ChangePosition)?>(nil)
 
-  init(_ pool: SqlitePool, _ tableName: String?, _ lease: ConsumerLease, _ callSite: CallSite) {
-    (self.pool, self.lease, self.callSite) = (pool, lease, callSite)
-    let info = TableInfo.unchecked(Model.self)
-    table = tableName.map(info.named) ?? info
-    source = LogSource(table)
+  init(
+    _ pool: SqlitePool, _ followed: FollowedChanges<Element>, _ lease: ConsumerLease, _ callSite: CallSite
+  ) {
+    (self.pool, self.followed, self.lease, self.callSite) = (pool, followed, lease, callSite)
     signal = CommitSignal(pool, table: ChangeTables.log, columns: [])
   }
 
@@ -29,7 +27,7 @@ final class Consumer<Model: Sqlable & Sendable>: Sendable {
   }
 
   /// Returns the next batch; nil if the pool was closed. Waits for the lease and for a change.
-  func next(isolation actor: isolated (any Actor)?) async throws -> ChangeBatch<Model>? {
+  func next(isolation actor: isolated (any Actor)?) async throws -> ChangeBatch<Element>? {
     do {
       while true {
         let next = try await pool.perform(.read, at: callSite) { [self] db in
@@ -66,26 +64,25 @@ final class Consumer<Model: Sqlable & Sendable>: Sendable {
     if record.isNew { return .new(record.position) }
     let isSame = reached?.acknowledged == record.position
     let read = isSame ? reached?.read ?? record.position : record.position
-    return .read(from: record.position, try source.page(after: read, in: db))
+    return .read(from: record.position, try followed.source.page(after: read, in: db))
   }
 
   func page(after position: ChangePosition, upTo last: ChangePosition) async throws -> Page {
     try await pool.perform(.read, at: callSite) { [self] db in
-      try db.transaction(.deferred) { db in try source.page(after: position, upTo: last, in: db) }
+      try db.transaction(.deferred) { db in try followed.source.page(after: position, upTo: last, in: db) }
     }
   }
 
-  /// Returns the rows of the table as inserts. Calls `note` with the position of the snapshot before the first row.
-  func rows(_ note: @escaping @Sendable (ChangePosition) -> Void) -> PoolRows<LoggedModelChange<Model>> {
-    let table = table
-    return PoolRows(pool: pool, callSite: callSite) { db, body in
+  /// Returns the rows of the followed tables as inserts. Calls `note` with the position of the snapshot before the
+  /// first row.
+  func rows(
+    _ note: @escaping @Sendable (ChangePosition) -> Void
+  ) -> PoolRows<SnapshotRow<Element>> {
+    PoolRows(pool: pool, callSite: callSite) { [followed] db, body in
       try db.transaction(.deferred) { db in
         let end = try LogState(db).end
         note(end)
-        try Model.read().in(table.name).forEach(db) { model in
-          try body(LoggedModelChange(position: end, time: end.date, row: .insert(model)))
-          return .continue
-        }
+        try followed.forEachRow(db, end, body)
       }
     }
   }

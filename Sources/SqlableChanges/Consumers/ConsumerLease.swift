@@ -13,7 +13,7 @@ final class ConsumerLease: Sendable {
   let name: String
   /// The name of the loop: the id of the process, and a random text.
   let owner = "\(getpid())-\(String(UInt64.random(in: .min ... .max), radix: 36))"
-  private let tableName: String
+  private let tableName: String?
   private let start: ConsumerStart
   private let length: Duration
   private let callSite: CallSite
@@ -21,12 +21,12 @@ final class ConsumerLease: Sendable {
   private let keeper = LockedValue<Task<Void, Never>?>(nil)
 
   init(
-    _ pool: SqlitePool, _ name: String, of tableName: String, _ start: ConsumerStart, _ length: Duration,
+    _ pool: SqlitePool, _ name: String, of tableName: String?, _ start: ConsumerStart, _ length: Duration,
     _ callSite: CallSite
   ) {
     (self.pool, self.name, self.tableName, self.start) = (pool, name, tableName, start)
     (self.length, self.callSite) = (length, callSite)
-    ChangeMonitor.add(to: pool)
+    pool.monitorChangeConsumers()
   }
 
   deinit {

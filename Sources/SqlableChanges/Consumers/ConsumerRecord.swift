@@ -30,7 +30,7 @@ struct ConsumerRecord {
 
   /// Returns the row of a consumer, which is added if the consumer is unknown.
   static func known(
-    _ name: String, of tableName: String, startingAt start: ConsumerStart, in db: SqliteDatabase
+    _ name: String, of tableName: String?, startingAt start: ConsumerStart, in db: SqliteDatabase
   ) throws -> ConsumerRecord {
     guard !name.isEmpty, !name.utf8.contains(0) else {
       throw SqlError.misuse("the name of a consumer can't be empty or contain a NUL byte")

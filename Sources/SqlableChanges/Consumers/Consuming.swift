@@ -20,7 +20,7 @@ extension SqlitePool {
   ///
   /// Without `retries`, an error of the closure ends the call. With ``ChangeRetries``, the transaction is rolled back
   /// and tried again after a pause. A change in quarantine is skipped in later transactions, and the effects of the
-  /// other changes are stored. The rows with which a new consumer starts are tried again, but not put into quarantine.
+  /// other changes are stored. The same applies to the rows with which a new consumer starts.
   ///
   /// The other parameters are those of ``changes(on:in:as:startingWith:lease:file:line:)``. Throws the errors of the
   /// closure, of ``changes(on:in:since:file:line:)``, and `CancellationError`. Throws `.changeLog(.ownerChanged)` if a
@@ -30,15 +30,36 @@ extension SqlitePool {
     retries: ChangeRetries? = nil, file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (SqliteDatabase, LoggedModelChange<Model>) throws -> Void
   ) async throws {
-    try retries?.check()
-    let info = TableInfo.unchecked(model)
-    let run = ConsumingRun<Model>(
-      name: name, table: tableName.map(info.named) ?? info, start: start, retries: retries, body: body)
-    ChangeMonitor.add(to: self)
-    let (signal, callSite) = (
-      CommitSignal(self, table: ChangeTables.log, columns: []), CallSite(file: file, line: line)
-    )
-    var failuresOfRows = 0
+    let run = ConsumingRun(
+      name: name, followed: .of(model, in: tableName), start: start, retries: retries, body: body)
+    try await consume(run, CallSite(file: file, line: line))
+  }
+
+  /// Runs a closure for each logged change of all logged tables, exactly once, until the task is cancelled or the pool
+  /// closes.
+  ///
+  /// ```swift
+  /// try await pool.consume("audit") { db, change in
+  ///   try Audit(table: change.table, at: change.time).insert().run(db)
+  /// }
+  /// ```
+  ///
+  /// The values of a change are ``DynamicRow``s, and logs of keys are read, too. The closure must not change rows of
+  /// any logged table. Otherwise, the call has the behaviour and the errors of
+  /// ``consume(_:on:in:startingWith:retries:file:line:_:)``.
+  public func consume(
+    _ name: String, startingWith start: ConsumerStart = .rows, retries: ChangeRetries? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (SqliteDatabase, LoggedChange) throws -> Void
+  ) async throws {
+    let run = ConsumingRun(name: name, followed: .ofAllTables, start: start, retries: retries, body: body)
+    try await consume(run, CallSite(file: file, line: line))
+  }
+
+  private func consume(_ run: ConsumingRun<some Sendable>, _ callSite: CallSite) async throws {
+    try run.retries?.check()
+    monitorChangeConsumers()
+    let signal = CommitSignal(self, table: ChangeTables.log, columns: [])
     do {
       repeat {
         var isAtEnd = false
@@ -58,14 +79,10 @@ extension SqlitePool {
               isAtEnd = true
             }
           } catch let failure as FailedAttempt {
-            guard let retries, !failure.isFinal else { throw failure.error }
-            guard let number = failure.number else {
-              failuresOfRows += 1
-              guard failuresOfRows < retries.attempts else { throw failure.error }
-              try await Task.sleep(for: .milliseconds(retries.milliseconds(after: failuresOfRows)))
-              continue
+            guard let retries = run.retries, !failure.isFinal else {
+              throw failure.error
             }
-            try await note(failure, of: number, consumer: name, retries, callSite)
+            _ = try await note(failure, consumer: run.name, retries, callSite)
           }
         }
       } while await signal.wait(isolation: nil)
@@ -76,35 +93,30 @@ extension SqlitePool {
     try Task.checkCancellation()
   }
 
-  /// Counts a failed attempt in the database. Throws the closure's error if the consumer must stop.
+  /// Counts a failed attempt in the database, and returns the count; nil if another call has meanwhile consumed the
+  /// change. Throws the closure's error if the consumer must stop.
   func note(
-    _ failure: FailedAttempt, of number: Int, consumer: String, _ retries: ChangeRetries, _ callSite: CallSite
-  ) async throws {
+    _ failure: FailedAttempt, consumer: String, _ retries: ChangeRetries,
+    _ callSite: CallSite
+  ) async throws -> QuarantineRecord? {
+    guard let subject = failure.subject else { throw failure.error }
     let limit = retries.then == .quarantine ? retries.attempts : nil
-    let attempts = try await perform(.write, at: callSite) { db in
-      try QuarantineRecord.note(failure.error, of: number, consumer: consumer, quarantiningAfter: limit, in: db)
+    let record = try await perform(.write, at: callSite) { db in
+      try QuarantineRecord.note(failure.error, of: subject, consumer: consumer, quarantiningAfter: limit, in: db)
     }
     // The attempts of an earlier call count for the pause. The consumer stops after the attempts of this call.
-    if retries.then == .stop, attempts > 0, attempts % retries.attempts == 0 { throw failure.error }
+    if retries.then == .stop, let record, record.attempts % retries.attempts == 0 { throw failure.error }
+    return record
   }
 }
 
 /// The transactions of one call of ``SqlitePool/consume(_:on:in:startingWith:retries:file:line:_:)``.
-private struct ConsumingRun<Model: Sqlable & Sendable>: Sendable {
+private struct ConsumingRun<Element: Sendable>: Sendable {
   let name: String
-  let table: TableInfo
+  let followed: FollowedChanges<Element>
   let start: ConsumerStart
   let retries: ChangeRetries?
-  let source: LogSource<LoggedModelChange<Model>>
-  let body: @Sendable (SqliteDatabase, LoggedModelChange<Model>) throws -> Void
-
-  init(
-    name: String, table: TableInfo, start: ConsumerStart, retries: ChangeRetries?,
-    body: @escaping @Sendable (SqliteDatabase, LoggedModelChange<Model>) throws -> Void
-  ) {
-    (self.name, self.table, self.start, self.retries, self.body) = (name, table, start, retries, body)
-    source = LogSource(table)
-  }
+  let body: @Sendable (SqliteDatabase, Element) throws -> Void
 
   enum Work {
     case none
@@ -119,13 +131,17 @@ private struct ConsumingRun<Model: Sqlable & Sendable>: Sendable {
 
   func nextWork(_ db: SqliteDatabase) throws -> Work {
     guard let record = try ConsumerRecord(named: name, in: db) else { return .register }
-    if record.isNew { return .changes }
-    let page = try source.page(after: record.position, in: db)
-    guard !page.elements.isEmpty || page.end.number - record.position.number >= ConsumerRecord.longestGap else {
-      return .none
+    if !record.isNew {
+      let page = try followed.source.page(after: record.position, in: db)
+      guard !page.elements.isEmpty || page.end.number - record.position.number >= ConsumerRecord.longestGap else {
+        return .none
+      }
     }
     if let retries {
-      let failed = try QuarantineRecord.all(of: name, after: record.position.number, in: db).values
+      let failed =
+        record.isNew
+        ? try QuarantineRecord.rows(of: name, in: db).values
+        : try QuarantineRecord.changes(of: name, after: record.position.number, in: db).values
       let now = try ConsumerRecord.now(db)
       let pauses = failed.filter { !$0.isQuarantined }.map { $0.pause(retries, now: now) }
       if let longest = pauses.max(), longest > 0 { return .pause(longest) }
@@ -134,26 +150,25 @@ private struct ConsumingRun<Model: Sqlable & Sendable>: Sendable {
   }
 
   func register(_ db: SqliteDatabase) throws {
-    _ = try ConsumerRecord.known(name, of: table.name, startingAt: start, in: db)
+    _ = try ConsumerRecord.known(name, of: followed.table, startingAt: start, in: db)
   }
 
   func consume(_ db: SqliteDatabase) throws {
-    let record = try ConsumerRecord.known(name, of: table.name, startingAt: start, in: db)
+    let record = try ConsumerRecord.known(name, of: followed.table, startingAt: start, in: db)
     guard record.owner == nil else { throw ConsumerRecord.ownerChanged(name) }
     let state = try LogState(db)
     if record.isNew {
-      try Model.read().in(table.name).forEach(db) { model in
-        try attempt(db, LoggedModelChange(position: state.end, time: state.end.date, row: .insert(model)), nil)
-        return .continue
+      let failed = try QuarantineRecord.rows(of: name, in: db)
+      try followed.forEachRow(db, state.end) { row in
+        try attempt(db, row.change, failed) { try .row(row.values()) }
       }
+      try QuarantineRecord.removeTried(of: name, upTo: state.end.number, in: db)
     } else {
-      let failed = try QuarantineRecord.all(of: name, after: record.position.number, in: db)
-      var page = LogPage<LoggedModelChange<Model>>(end: record.position, isLast: false, snapshotEnd: state.end)
+      let failed = try QuarantineRecord.changes(of: name, after: record.position.number, in: db)
+      var page = LogPage<Element>(end: record.position, isLast: false, snapshotEnd: state.end)
       while !page.isLast {
-        page = try source.page(after: page.end, upTo: state.end, in: db)
-        for change in page.elements where failed[change.position.number]?.isQuarantined != true {
-          try attempt(db, change, change.position.number)
-        }
+        page = try followed.source.page(after: page.end, upTo: state.end, in: db)
+        for change in page.elements { try attempt(db, change, failed) { .change(followed.position(change).number) } }
       }
       if failed.contains(where: { !$0.value.isQuarantined }) {
         try QuarantineRecord.removeTried(of: name, upTo: state.end.number, in: db)
@@ -162,10 +177,13 @@ private struct ConsumingRun<Model: Sqlable & Sendable>: Sendable {
     try ConsumerRecord.move(name, from: record.position, to: state.end, owner: nil, in: db)
   }
 
-  private func attempt(_ db: SqliteDatabase, _ change: LoggedModelChange<Model>, _ number: Int?) throws {
+  private func attempt(
+    _ db: SqliteDatabase, _ change: Element, _ failed: [FailedAttempt.Subject: QuarantineRecord],
+    _ subject: () throws -> FailedAttempt.Subject
+  ) throws {
+    if !failed.isEmpty, failed[try subject()]?.isQuarantined == true { return }
     do { try body(db, change) } catch {
-      guard retries != nil else { throw error }
-      throw FailedAttempt(number: number, error: error)
+      throw retries == nil ? error : FailedAttempt(subject: try subject(), error: error)
     }
   }
 }

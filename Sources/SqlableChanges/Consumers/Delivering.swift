@@ -18,7 +18,7 @@ extension SqlitePool {
   ///
   /// Without `retries`, an error of the closure ends the call. With ``ChangeRetries``, the closure runs again for the
   /// same change after a pause. A change in quarantine is not delivered again, and later changes follow, also those of
-  /// the same row. The rows with which a new consumer starts are tried again, but never put into quarantine.
+  /// the same row. The same applies to the rows with which a new consumer starts.
   ///
   /// The other parameters are those of ``changes(on:in:as:startingWith:lease:file:line:)``. Throws the errors of the
   /// closure and of that sequence, and `CancellationError`.
@@ -27,18 +27,38 @@ extension SqlitePool {
     lease: Duration = .seconds(10), retries: ChangeRetries? = nil, file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (LoggedModelChange<Model>) async throws -> Void
   ) async throws {
-    try retries?.check()
-    let callSite = CallSite(file: file, line: line)
     let batches = changes(
       on: model, in: tableName, as: name, startingWith: start, lease: lease, file: file, line: line)
-    let delivery = Delivery(pool: self, name: name, retries: retries, callSite: callSite, body: body)
+    try await deliver(batches, retries, body)
+  }
+
+  /// Runs an async closure for each logged change of all logged tables, at least once, until the task is cancelled or
+  /// the pool closes.
+  ///
+  /// ```swift
+  /// try await pool.deliver("broker") { change in try await publish(change.table, change.change, change.new) }
+  /// ```
+  ///
+  /// The values of a change are ``DynamicRow``s, and logs of keys are read, too. Otherwise, the call has the behaviour
+  /// and the errors of ``deliver(_:on:in:startingWith:lease:retries:file:line:_:)``.
+  public func deliver(
+    _ name: String, startingWith start: ConsumerStart = .rows, lease: Duration = .seconds(10),
+    retries: ChangeRetries? = nil, file: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (LoggedChange) async throws -> Void
+  ) async throws {
+    let batches = changes(as: name, startingWith: start, lease: lease, file: file, line: line)
+    try await deliver(batches, retries, body)
+  }
+
+  private func deliver<Element: Sendable>(
+    _ batches: ChangeBatches<Element>, _ retries: ChangeRetries?,
+    _ body: @escaping @Sendable (Element) async throws -> Void
+  ) async throws {
+    try retries?.check()
+    let delivery = Delivery(batches: batches, retries: retries, body: body)
     do {
       for try await batch in batches {
-        if batch.isSnapshot {
-          for try await change in batch.changes { try await delivery.deliverRow(change) }
-        } else {
-          try await delivery.deliver(batch)
-        }
+        try await delivery.deliver(batch)
         try await batch.acknowledge()
       }
     } catch {
@@ -50,38 +70,57 @@ extension SqlitePool {
 }
 
 /// The attempts of one call of ``SqlitePool/deliver(_:on:in:startingWith:lease:retries:file:line:_:)``.
-private struct Delivery<Model: Sqlable & Sendable>: Sendable {
-  let pool: SqlitePool
-  let name: String
+private struct Delivery<Element: Sendable>: Sendable {
+  let batches: ChangeBatches<Element>
   let retries: ChangeRetries?
-  let callSite: CallSite
-  let body: @Sendable (LoggedModelChange<Model>) async throws -> Void
+  let body: @Sendable (Element) async throws -> Void
 
-  func deliver(_ batch: ChangeBatch<Model>) async throws {
-    var failed: [Int: QuarantineRecord] = [:]
-    var isFirst = true
-    for try await change in batch.changes {
-      if isFirst {
-        failed = try await failures(after: change.position.number - 1)
-        isFirst = false
-      }
-      let number = change.position.number
-      try await deliver(change, number, failed[number])
-    }
-    guard failed.contains(where: { !$0.value.isQuarantined }) else { return }
+  private var pool: SqlitePool { batches.pool }
+  private var name: String { batches.name }
+  private var callSite: CallSite { batches.callSite }
+
+  func deliver(_ batch: ChangeBatch<Element>) async throws {
+    let hasFailed =
+      if let rows = batch.rows { try await deliver(rows: rows) } else { try await deliver(changes: batch.changes) }
+    guard hasFailed else { return }
     let last = batch.position.number
     try await pool.perform(.write, at: callSite) { [name] db in
       try QuarantineRecord.removeTried(of: name, upTo: last, in: db)
     }
   }
 
-  private func failures(after bound: Int) async throws -> [Int: QuarantineRecord] {
+  /// Delivers the rows with which a new consumer starts; returns true if rows have failed in an earlier call.
+  private func deliver(rows: PoolRows<SnapshotRow<Element>>) async throws -> Bool {
+    let failed = try await pool.perform(.read, at: callSite) { [name] db in
+      try QuarantineRecord.rows(of: name, in: db)
+    }
+    for try await row in rows { try await deliver(row.change, failed) { try .row(row.values()) } }
+    return failed.contains { !$0.value.isQuarantined }
+  }
+
+  private func deliver(changes: BatchChanges<Element>) async throws -> Bool {
+    var failed: [FailedAttempt.Subject: QuarantineRecord] = [:]
+    var isFirst = true
+    for try await change in changes {
+      let number = batches.followed.position(change).number
+      if isFirst { failed = try await failures(after: number - 1) }
+      isFirst = false
+      try await deliver(change, failed) { .change(number) }
+    }
+    return failed.contains { !$0.value.isQuarantined }
+  }
+
+  private func failures(after bound: Int) async throws -> [FailedAttempt.Subject: QuarantineRecord] {
     try await pool.perform(.read, at: callSite) { [name] db in
-      try QuarantineRecord.all(of: name, after: bound, in: db)
+      try QuarantineRecord.changes(of: name, after: bound, in: db)
     }
   }
 
-  private func deliver(_ change: LoggedModelChange<Model>, _ number: Int, _ known: QuarantineRecord?) async throws {
+  private func deliver(
+    _ change: Element, _ failed: [FailedAttempt.Subject: QuarantineRecord],
+    _ subject: () throws -> FailedAttempt.Subject
+  ) async throws {
+    let known = failed.isEmpty ? nil : failed[try subject()]
     var record = known
     while record?.isQuarantined != true {
       if let record, let retries {
@@ -92,27 +131,12 @@ private struct Delivery<Model: Sqlable & Sendable>: Sendable {
         try await body(change)
         guard let record, known == nil else { return }
         return try await pool.perform(.write, at: callSite) { [name] db in
-          try QuarantineRecord.removeTried(of: name, upTo: record.number, in: db)
+          try QuarantineRecord.removeTried(of: name, at: record.number, in: db)
         }
       } catch {
-        let failure = FailedAttempt(number: number, error: error)
-        guard let retries, !failure.isFinal else { throw error }
-        try await pool.note(failure, of: number, consumer: name, retries, callSite)
-        record = try await failures(after: number - 1)[number]
-      }
-    }
-  }
-
-  /// Delivers a row with which a new consumer starts.
-  func deliverRow(_ change: LoggedModelChange<Model>) async throws {
-    var attempts = 0
-    while true {
-      do { return try await body(change) } catch {
-        attempts += 1
-        guard let retries, attempts < retries.attempts, !FailedAttempt(number: nil, error: error).isFinal else {
-          throw error
-        }
-        try await Task.sleep(for: .milliseconds(retries.milliseconds(after: attempts)))
+        guard let retries, !FailedAttempt(subject: nil, error: error).isFinal else { throw error }
+        let failure = FailedAttempt(subject: try subject(), error: error)
+        record = try await pool.note(failure, consumer: name, retries, callSite)
       }
     }
   }

@@ -55,12 +55,29 @@ extension SqlitePool {
     of consumer: String, on model: Model.Type, in tableName: String? = nil, file: StaticString = #fileID,
     line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase, LoggedModelChange<Model>) throws -> Void
   ) async throws -> Int {
-    let callSite = CallSite(file: file, line: line)
-    return try await retryEach(consumer, model, tableName, callSite) { [self] change in
-      try await perform(.write, at: callSite) { db in
+    try await retry(.of(model, in: tableName), of: consumer, CallSite(file: file, line: line), body)
+  }
+
+  /// Runs a closure for the changes in the quarantine of a consumer of all logged tables; see
+  /// ``retryQuarantinedChanges(of:on:in:file:line:_:)-((SqliteDatabase,_)->Void)``.
+  @discardableResult
+  public func retryQuarantinedChanges(
+    of consumer: String, file: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (SqliteDatabase, LoggedChange) throws -> Void
+  ) async throws -> Int {
+    try await retry(.ofAllTables, of: consumer, CallSite(file: file, line: line), body)
+  }
+
+  private func retry<Element: Sendable>(
+    _ followed: FollowedChanges<Element>, of consumer: String, _ callSite: CallSite,
+    _ body: @escaping @Sendable (SqliteDatabase, Element) throws -> Void
+  ) async throws -> Int {
+    try await retryEach(followed, of: consumer, callSite) { [self] change in
+      let number = followed.position(change).number
+      return try await perform(.write, at: callSite) { db in
         // Another call might have removed the change.
-        guard try QuarantineRecord.remove(change.position.number, of: consumer, in: db) else { return false }
-        do { try body(db, change) } catch { throw FailedAttempt(number: change.position.number, error: error) }
+        guard try QuarantineRecord.remove(number, of: consumer, in: db) else { return false }
+        do { try body(db, change) } catch { throw FailedAttempt(subject: nil, error: error) }
         return true
       }
     }
@@ -80,13 +97,30 @@ extension SqlitePool {
     of consumer: String, on model: Model.Type, in tableName: String? = nil, file: StaticString = #fileID,
     line: UInt = #line, _ body: @escaping @Sendable (LoggedModelChange<Model>) async throws -> Void
   ) async throws -> Int {
-    let callSite = CallSite(file: file, line: line)
-    return try await retryEach(consumer, model, tableName, callSite) { [self] change in
+    try await retry(.of(model, in: tableName), of: consumer, CallSite(file: file, line: line), body)
+  }
+
+  /// Runs an async closure for the changes in the quarantine of a consumer of all logged tables; see
+  /// ``retryQuarantinedChanges(of:on:in:file:line:_:)-((_)->Void)``.
+  @discardableResult
+  public func retryQuarantinedChanges(
+    of consumer: String, file: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (LoggedChange) async throws -> Void
+  ) async throws -> Int {
+    try await retry(.ofAllTables, of: consumer, CallSite(file: file, line: line), body)
+  }
+
+  private func retry<Element: Sendable>(
+    _ followed: FollowedChanges<Element>, of consumer: String, _ callSite: CallSite,
+    _ body: @escaping @Sendable (Element) async throws -> Void
+  ) async throws -> Int {
+    try await retryEach(followed, of: consumer, callSite) { [self] change in
       do { try await body(change) } catch {
-        throw FailedAttempt(number: change.position.number, error: error)
+        throw FailedAttempt(subject: nil, error: error)
       }
+      let number = followed.position(change).number
       return try await perform(.write, at: callSite) { db in
-        try QuarantineRecord.remove(change.position.number, of: consumer, in: db)
+        try QuarantineRecord.remove(number, of: consumer, in: db)
       }
     }
   }
@@ -115,14 +149,12 @@ extension SqlitePool {
   }
 
   /// Calls `attempt` for each change in quarantine, and counts the failed attempts in the database.
-  private func retryEach<Model: Sqlable & Sendable>(
-    _ consumer: String, _ model: Model.Type, _ tableName: String?, _ callSite: CallSite,
-    _ attempt: (LoggedModelChange<Model>) async throws -> Bool
+  private func retryEach<Element: Sendable>(
+    _ followed: FollowedChanges<Element>, of consumer: String, _ callSite: CallSite,
+    _ attempt: (Element) async throws -> Bool
   ) async throws -> Int {
-    let info = TableInfo.unchecked(model)
-    let source = LogSource<LoggedModelChange<Model>>(tableName.map(info.named) ?? info)
     let changes = try await perform(.read, at: callSite) { db in
-      try db.transaction(.deferred) { try source.quarantined(of: consumer, in: $0) }
+      try db.transaction(.deferred) { try followed.source.quarantined(of: consumer, in: $0) }
     }
     var count = 0
     for change in changes {
@@ -131,8 +163,9 @@ extension SqlitePool {
         if try await attempt(change) { count += 1 }
       } catch let failure as FailedAttempt {
         guard !failure.isFinal else { throw failure.error }
+        let number = followed.position(change).number
         try await perform(.write, at: callSite) { db in
-          try QuarantineRecord.noteAgain(failure.error, of: change.position.number, consumer: consumer, in: db)
+          try QuarantineRecord.noteAgain(failure.error, of: number, consumer: consumer, in: db)
         }
       }
     }
@@ -165,7 +198,8 @@ extension QuarantineRecord {
     try db.query(
       """
       SELECT "seq" FROM main."sqlable_change_quarantine" WHERE "consumer" = \(consumer) AND "isQuarantined" = 1
-      AND "seq" <= (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer)) ORDER BY "seq"
+      AND "seq" <= (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer) AND "isNew" = 0)
+      ORDER BY "seq"
       """, as: Int.self)
   }
 

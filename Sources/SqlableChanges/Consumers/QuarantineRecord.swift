@@ -3,7 +3,8 @@ import SqlableCore
 /// A change whose closure has failed, in the table `sqlable_change_quarantine`.
 ///
 /// The table has a copy of the change, so that the change survives the trimming of the log. A row whose `isQuarantined`
-/// is 0 counts the attempts of a change that its consumer tries again.
+/// is 0 counts the attempts of a change that its consumer tries again. Rows with which a new consumer starts have
+/// negative numbers, because they are not in the log.
 struct QuarantineRecord {
   let number: Int
   let attempts: Int
@@ -11,18 +12,48 @@ struct QuarantineRecord {
   let failedAt: Int
   let isQuarantined: Bool
 
-  /// Returns the changes of a consumer that have failed, by their numbers.
+  /// Returns the changes of a consumer that have failed.
   ///
-  /// - Parameter bound: The number before the first change.
-  static func all(of consumer: String, after bound: Int, in db: SqliteDatabase) throws -> [Int: QuarantineRecord] {
+  /// - Parameter bound: The number before the first change, not negative.
+  static func changes(
+    of consumer: String, after bound: Int, in db: SqliteDatabase
+  ) throws -> [FailedAttempt.Subject: QuarantineRecord] {
     let rows = try db.query(
       """
       SELECT "seq", "attempts", "failedAt", "isQuarantined" FROM main."sqlable_change_quarantine"
       WHERE "consumer" = \(consumer) AND "seq" > \(bound)
       """, as: Int.self, Int.self, Int.self, Bool.self)
     return Dictionary(
-      rows.map { ($0.0, QuarantineRecord(number: $0.0, attempts: $0.1, failedAt: $0.2, isQuarantined: $0.3)) }
+      rows.map { (.change($0.0), QuarantineRecord(number: $0.0, attempts: $0.1, failedAt: $0.2, isQuarantined: $0.3)) }
     ) { $1 }
+  }
+
+  /// Returns the rows that have failed when the consumer started. Their numbers are negative.
+  static func rows(
+    of consumer: String, in db: SqliteDatabase
+  ) throws -> [FailedAttempt.Subject: QuarantineRecord] {
+    let counts = Dictionary(try LogEntry.all(in: db).map { ($0.id, $0.columns.count) }) { $1 }
+    let columns = try valueColumns(db).filter { $0.begins(with: "v") }.map(\.quotedName).joined(separator: ", ")
+    let sql: SQL = """
+      SELECT "seq", "attempts", "failedAt", "isQuarantined", "table", \(sql: SQL(verbatim: columns))
+      FROM main."sqlable_change_quarantine" WHERE "consumer" = \(consumer) AND "seq" < 0
+      """
+    let rows = try db.query(sql, as: Int.self, Int.self, Int.self, Bool.self, Int.self, DynamicRow.self)
+    return Dictionary(
+      rows.map { number, attempts, failedAt, isQuarantined, entry, row in
+        let values = KeptValues(entry: entry, values: Array(row.values.prefix(counts[entry] ?? 0)))
+        let record = QuarantineRecord(
+          number: number, attempts: attempts, failedAt: failedAt, isQuarantined: isQuarantined)
+        return (.row(values), record)
+      }
+    ) { $1 }
+  }
+
+  /// The columns of the table that have values of changes, such as `v0`.
+  private static func valueColumns(_ db: SqliteDatabase) throws -> [String] {
+    try db.running { connection in
+      try connection.rows("PRAGMA main.table_info(\(ChangeTables.log.quotedName))").map { $0[1] }
+    }.filter { !["seq", "table", "kind", "at"].contains($0) }
   }
 
   /// Returns the rest of the pause before the next attempt, in milliseconds.
@@ -32,36 +63,77 @@ struct QuarantineRecord {
     return elapsed.overflow || elapsed.partialValue < 0 ? length : max(length - elapsed.partialValue, 0)
   }
 
-  /// Counts a failed attempt, and returns the number of attempts; 0 if another call has meanwhile consumed the change.
+  /// Counts a failed attempt, and returns the record; nil if another call has meanwhile consumed the change.
   ///
   /// - Parameter limit: The number of attempts after which the change is put into quarantine; nil for no limit.
-  @discardableResult
   static func note(
-    _ error: any Error, of number: Int, consumer: String, quarantiningAfter limit: Int?, in db: SqliteDatabase
-  ) throws -> Int {
-    let columns = try db.running { connection in
-      try connection.rows("PRAGMA main.table_info(\(ChangeTables.log.quotedName))").map { $0[1] }
-    }.filter { !$0.isExactly("seq") }.map(\.quotedName).joined(separator: ", ")
+    _ error: any Error, of subject: FailedAttempt.Subject, consumer: String, quarantiningAfter limit: Int?,
+    in db: SqliteDatabase
+  ) throws -> QuarantineRecord? {
     let (text, now) = (FailedAttempt.text(of: error), try ConsumerRecord.now(db))
+    guard let number = try number(of: subject, consumer: consumer, failedAt: now, in: db) else { return nil }
     try db.execute(
       """
-      INSERT INTO main."sqlable_change_quarantine"
-      ("consumer", "seq", "attempts", "error", "failedAt", "isQuarantined", \(sql: SQL(verbatim: columns)))
-      SELECT \(consumer), "seq", 1, \(text), \(now), 0, \(sql: SQL(verbatim: columns)) FROM main."sqlable_changes"
-      WHERE "seq" = \(number)
-      AND "seq" > (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer))
-      ON CONFLICT ("consumer", "seq") DO UPDATE SET "attempts" = "attempts" + 1, "error" = excluded."error",
-      "failedAt" = excluded."failedAt"
+      UPDATE main."sqlable_change_quarantine" SET "attempts" = "attempts" + 1, "error" = \(text), "failedAt" = \(now),
+      "isQuarantined" = coalesce("attempts" + 1 >= \(limit), 0)
+      WHERE "consumer" = \(consumer) AND "seq" = \(number)
       """)
-    guard try db.query("SELECT changes()", as: Int.self) == [1] else { return 0 }
-    if let limit {
+    return try changes(of: consumer, after: number - 1, in: db)[.change(number)]
+  }
+
+  /// Returns the number of a change or row, which is added to the table if it has not failed before; nil if another
+  /// call has meanwhile consumed the change.
+  private static func number(
+    of subject: FailedAttempt.Subject, consumer: String, failedAt now: Int, in db: SqliteDatabase
+  ) throws -> Int? {
+    switch subject {
+    case .change(let number):
+      let columns = SQL(
+        verbatim: (["table", "kind", "at"] + (try valueColumns(db))).map(\.quotedName).joined(separator: ", "))
       try db.execute(
         """
-        UPDATE main."sqlable_change_quarantine" SET "isQuarantined" = 1
-        WHERE "consumer" = \(consumer) AND "seq" = \(number) AND "attempts" >= \(limit)
+        INSERT INTO main."sqlable_change_quarantine"
+        ("consumer", "seq", "attempts", "error", "failedAt", "isQuarantined", \(sql: columns))
+        SELECT \(consumer), "seq", 0, '', \(now), 0, \(sql: columns) FROM main."sqlable_changes" WHERE "seq" = \(number)
+        AND "seq" > (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer))
+        ON CONFLICT ("consumer", "seq") DO NOTHING
         """)
+      let isKnown = try db.query(
+        """
+        SELECT count(*) FROM main."sqlable_change_quarantine" WHERE "consumer" = \(consumer) AND "seq" = \(number)
+        AND "seq" > (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer))
+        """, as: Int.self)
+      return isKnown == [1] ? number : nil
+    case .row(let row):
+      guard try ConsumerRecord(named: consumer, in: db)?.isNew == true else { return nil }
+      if let known = try rows(of: consumer, in: db)[subject] { return known.number }
+      try db.execute(
+        """
+        INSERT INTO main."sqlable_change_quarantine"
+        ("consumer", "seq", "attempts", "error", "failedAt", "isQuarantined", "table", "kind", "at")
+        SELECT \(consumer), min(coalesce(min("seq"), 0), 0) - 1, 0, '', \(now), 0, \(row.entry), 1, \(now)
+        FROM main."sqlable_change_quarantine" WHERE "consumer" = \(consumer)
+        """)
+      let number = try db.query(
+        "SELECT min(\"seq\") FROM main.\"sqlable_change_quarantine\" WHERE \"consumer\" = \(consumer)", as: Int.self)[0]
+      for (position, value) in row.values.enumerated() {
+        try db.execute(
+          """
+          UPDATE main."sqlable_change_quarantine" SET \(column: ChangeTables.value(position)) = \(value)
+          WHERE "consumer" = \(consumer) AND "seq" = \(number)
+          """)
+      }
+      return number
     }
-    return try all(of: consumer, after: number - 1, in: db)[number]?.attempts ?? 1
+  }
+
+  /// Removes a change or row that has succeeded after a failed attempt.
+  static func removeTried(of consumer: String, at number: Int, in db: SqliteDatabase) throws {
+    try db.execute(
+      """
+      DELETE FROM main."sqlable_change_quarantine"
+      WHERE "consumer" = \(consumer) AND "seq" = \(number) AND "isQuarantined" = 0
+      """)
   }
 
   /// Removes the changes that have succeeded after a failed attempt.

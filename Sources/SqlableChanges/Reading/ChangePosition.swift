@@ -17,7 +17,7 @@ import SqlableCore
 public struct ChangePosition: Sendable, Hashable {
   /// The random name of the history.
   let history: String
-  /// The number of the change in the log; 0 before the first change.
+  /// The number of the change in the log; 0 before the first change; negative for a row with which a consumer started.
   let number: Int
   /// The time of the change in milliseconds since 1970. After a restore, another change can have the same number, but
   /// a later time.
@@ -35,8 +35,10 @@ extension ChangePosition: LosslessStringConvertible {
 
   /// Makes a position from its description; nil for any other text.
   public init?(_ description: String) {
-    let parts = description.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 3, !parts[0].isEmpty, let number = Int(parts[1]), number >= 0, let time = Int(parts[2])
+    // A negative number has the sign after the separator.
+    let parts = description.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty, let separator = parts[1].lastIndex(of: "-"),
+      let number = Int(parts[1][..<separator]), let time = Int(parts[1][separator...].dropFirst())
     else { return nil }
     self.init(history: String(parts[0]), number: number, time: time)
   }

@@ -78,8 +78,8 @@ final class LogSource<Element: Sendable>: Sendable {
     let sql: SQL = """
       SELECT "seq", "at", "kind", \(sql: SQL(verbatim: query.values)) FROM main."sqlable_change_quarantine"
       WHERE "consumer" = \(consumer) AND "isQuarantined" = 1 AND "table" IN (\(sql: SQL(verbatim: entries)))
-      AND "seq" <= (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer))
-      ORDER BY "seq"
+      AND "seq" <= (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer) AND "isNew" = 0)
+      ORDER BY "seq" > 0, abs("seq")
       """
     return try decode(db, sql, query, state.end.history).elements
   }

@@ -1,3 +1,4 @@
+import Foundation
 import SqlableCore
 import SqlablePool
 import SqlableSchema
@@ -8,7 +9,7 @@ import Testing
 @testable import SqlableTestSupport
 
 @Suite struct ChangeBatchesTests {
-  private func ids(_ batch: ChangeBatch<Member>?) async throws -> [Int] {
+  private func ids(_ batch: ChangeBatch<LoggedModelChange<Member>>?) async throws -> [Int] {
     try await batch?.all().map { change in
       switch change.row {
       case .insert(let member): member.id
@@ -20,7 +21,7 @@ import Testing
 
   private func batches(
     _ pool: SqlitePool, _ start: ConsumerStart = .now, lease: Duration = .seconds(10)
-  ) -> ChangeBatches<Member>.Iterator {
+  ) -> ChangeBatches<LoggedModelChange<Member>>.Iterator {
     pool.changes(on: Member.self, as: "copy", startingWith: start, lease: lease).makeAsyncIterator()
   }
 
@@ -40,6 +41,62 @@ import Testing
       let next = try await loop.next()
       #expect(next?.isSnapshot == false)
       #expect(try await ids(next) == [5])
+    }
+  }
+
+  @Test(.needsSQLiteProgram, .disabled(if: isInMemory)) func aConsumerWithoutAModelHasAllTables() async throws {
+    try await withLoggedMembers { pool in
+      try await pool.transaction { db in
+        try db.execute("CREATE TABLE pair (a, b, PRIMARY KEY (a, b)) WITHOUT ROWID")
+        try ChangeLog([], keeping: .keys).adding(Member.self, named: "pair").create(db)
+        try db.execute("CREATE TABLE other (a)")
+        try db.execute("INSERT INTO pair VALUES (1, x'00')")
+      }
+      try await insert(1...2, pool)
+      var loop = pool.changes(as: "audit").makeAsyncIterator()
+      let rows = try await loop.next()
+      #expect(rows?.isSnapshot == true)
+      let pair: [DatabaseValue] = [.integer(1), .blob(Data([0]))]
+      let expected: [[DatabaseValue]?] = [[.integer(1), .text("m")], [.integer(2), .text("m")], pair]
+      let values = try await rows?.all().map(\.new?.values)
+      #expect(values == expected)
+      #expect(try await rows?.all().map(\.table) == ["member", "member", "pair"])
+      #expect(try await rows?.all().map(\.key) == [["id"], ["id"], ["a", "b"]])
+      let shell = try SQLiteProcess(pool.filepath)
+      try shell.run(
+        "BEGIN; UPDATE pair SET b = 2; DELETE FROM member WHERE id = 1; INSERT INTO other VALUES (1); COMMIT;")
+      shell.quit()
+      let next = try await loop.next()
+      #expect(next?.isSnapshot == false)
+      #expect(try await next?.all().map(\.table) == ["pair", "member"])
+      let old = try await next?.all().map(\.old?.values)
+      #expect(old == [pair, expected[0]])
+      try await next?.acknowledge()
+      let consumer = try #require(try await pool.changeConsumers().first)
+      #expect(consumer.lag == 0)
+      #expect(!consumer.isNew)
+    }
+  }
+
+  @Test func consumeWithoutAModelHasEachChangeOnce() async throws {
+    try await withLoggedMembers { pool in
+      try await pool.transaction { db in try db.execute("CREATE TABLE audit (name, change, id)") }
+      try await insert(1...2, pool)
+      let task = Task {
+        try await pool.consume("audit") { db, change in
+          let id = try change.new?.get("id", as: Int.self)
+          try db.execute("INSERT INTO audit VALUES (\(change.table), \("\(change.change)"), \(id))")
+        }
+      }
+      let count = SQL("SELECT count(*) FROM audit")
+      try await until { (try? pool.query(count, as: Int.self)) == [2] }
+      try await insert(3...3, pool)
+      try await pool.transaction { db in try db.execute("DELETE FROM member WHERE id = 1") }
+      try await until { (try? pool.query(count, as: Int.self)) == [4] }
+      task.cancel()
+      _ = try? await task.value
+      let ids: [Int?] = try await pool.read { db in try db.query("SELECT id FROM audit ORDER BY rowid", as: Int?.self) }
+      #expect(ids == [1, 2, 3, nil])
     }
   }
 
@@ -135,7 +192,7 @@ import Testing
 
   @Test func aSecondLoopWaitsUntilTheFirstEnds() async throws {
     try await withLoggedMembers { pool in
-      let first = LockedValue<ChangeBatches<Member>.Iterator?>(batches(pool, .log))
+      let first = LockedValue<ChangeBatches<LoggedModelChange<Member>>.Iterator?>(batches(pool, .log))
       try await insert(1...1, pool)
       var loop = first.withLock { $0 }
       var batch = try await loop?.next()

@@ -214,6 +214,6 @@ import Testing
     }
   }
 
-  @Test(arguments: ["", "a-1", "a--1-2", "-1-2", "a-1-b", "a-1-2-3"])
+  @Test(arguments: ["", "a-1", "a--1", "-1-2", "a-1-b", "a-1-2-3"])
   func refusesOtherTextsAsPositions(_ text: String) { #expect(ChangePosition(text) == nil) }
 }
