@@ -48,6 +48,11 @@ let package = Package(
       dependencies: [
         .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableChanges", package: "Sqlable"),
       ]),
+    .executableTarget(
+      name: "TenantCost",
+      dependencies: [
+        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableTenants", package: "Sqlable"),
+      ]),
     .executableTarget(name: "EncryptionCost", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
     .executableTarget(name: "Growth", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
     .executableTarget(name: "SchemaScale", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),

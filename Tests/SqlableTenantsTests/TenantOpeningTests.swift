@@ -82,6 +82,8 @@ import Testing
   @Test func aTenantInUseIsNotClosed() async throws {
     try await withTenants(TenantsConfiguration(maximumOpen: 1, waitTimeout: .seconds(300))) { tenants in
       try await tenants["a"].withPool { pool in
+        // The end of another use is not the end of this one.
+        #expect(try await tenants["a"].texts() == [])
         await expectAsync(.timeout) { try await withDeadline(.milliseconds(50)) { try await tenants["b"].add("1") } }
         try await Note("1").insert().run(pool)
       }

@@ -82,6 +82,24 @@ import Testing
     }
   }
 
+  @Test func aLoopOverAllTenantsCreatesNoTenant() async throws {
+    try await withTenants(TenantsConfiguration(maximumOpen: 1, waitTimeout: .seconds(300))) { tenants in
+      let swept = SqliteTenant(name: "gone", tenants: tenants, isSweep: true)
+      await expectAsync(.tenant(.missing)) { _ = try await swept.texts() }
+      #expect(try !tenants.contains("gone"))
+      // Other calls that wait at the same time create the tenant.
+      let (sweep, call) = try await tenants["a"].withPool { _ in
+        let sweep = Task { try await swept.texts() }
+        let call = Task { try await tenants["gone"].add("1") }
+        try await until { tenants.statistics.waiting == 2 }
+        return (sweep, call)
+      }
+      try await call.value
+      _ = await sweep.result
+      #expect(try await tenants["gone"].texts() == ["1"])
+    }
+  }
+
   // MARK: Migrations
 
   private static let first = Migration("first") { db in

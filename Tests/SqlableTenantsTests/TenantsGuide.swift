@@ -22,18 +22,20 @@ import Testing
   }
 
   @Test func aTenantIsAnExecutor() async throws {
-    try await withTenants { tenants, _ in
+    try await withDirectoryAsync { directory in
+      let tenants = try SqliteTenants(directory: directory, models: schema, migrations: migrations)
       try await Bicycle(name: "Trek", color: "red").insert().run(tenants["acme"])
       let (count, first) = try await tenants["acme"].read { db in
         (try Bicycle.count().run(db), try Bicycle.read().first().run(db))
       }
+      try await tenants["acme"].transaction { db in try Bicycle.delete(Bicycle.color == "blue").run(db) }
       #expect(count == 1)
       #expect(first?.name == "Trek")
-      try await tenants["acme"].transaction { db in try Bicycle.delete(Bicycle.color == "blue").run(db) }
       #expect(tenants.directory.file(of: try TenantName("acme")).hasSuffix("e4/acme.sqlite"))
       let statistics = tenants.statistics
       print(statistics.open, statistics.idle, statistics.waiting, statistics.longestWait, statistics.failed)
       #expect(statistics.open == 1)
+      try await tenants.close(within: .seconds(5))
     }
   }
 

@@ -80,11 +80,10 @@ extension SqliteTenants {
   /// The copy is one snapshot, and appears when it is complete. Throws `.tenant(.missing)`, and `.tenant(.exists)` if
   /// the new name is taken.
   public func copy(_ name: String, to newName: String) async throws {
-    let (source, target) = (try TenantName(name), try TenantName(newName))
-    guard source != target else { throw exists(target) }
-    // The source must not be created by the copy.
-    guard directory.exists(source) else { throw missing(source) }
-    try await self[name].withPool { pool in
+    let target = try TenantName(newName)
+    guard name != newName else { throw exists(target) }
+    // As for a loop over all tenants, a missing tenant is not created.
+    try await SqliteTenant(name: name, tenants: self, isSweep: true).withPool { pool in
       try await changing([target]) { [self] _ in
         guard !directory.exists(target) else { throw exists(target) }
         try place(target) { path, _ in try pool.backup(to: path) }

@@ -19,7 +19,14 @@ extension SqliteTenants {
   }
 
   private func open(_ slot: TenantSlot) {
-    switch Result(catching: { try openPool(slot.name) }) {
+    // A loop over all tenants must not create a tenant that was deleted after its name was read.
+    let creates = withState { _ in configuration.createsMissing && slot.waiters.contains { !$0.isSweep } }
+    guard creates || directory.exists(slot.name) else {
+      let (waiters, work) = withState { $0.didFindMissing(slot, createsForCalls: configuration.createsMissing) }
+      start(work)
+      return fail(waiters, missing(slot.name))
+    }
+    switch Result(catching: { try openPool(slot.name, creates: creates) }) {
     case .success(let pool):
       let (leases, work) = withState { $0.didOpen(slot, pool) }
       start(work)
@@ -27,15 +34,16 @@ extension SqliteTenants {
     case .failure(let error):
       let (waiters, work) = withState { $0.didFailToOpen(slot) }
       start(work)
-      for waiter in waiters { waiter.resume(.failure(error)) }
+      fail(waiters, error)
     }
   }
 
-  private func openPool(_ name: TenantName) throws -> SqlitePool {
-    if !directory.exists(name) {
-      guard configuration.createsMissing else { throw missing(name) }
-      try create(name)
-    }
+  private func fail(_ waiters: [TenantWaiter], _ error: any Error) {
+    for waiter in waiters { waiter.resume(.failure(error)) }
+  }
+
+  private func openPool(_ name: TenantName, creates: Bool) throws -> SqlitePool {
+    if creates, !directory.exists(name) { try create(name) }
     let pool = try SqlitePool(
       filepath: directory.file(of: name), configuration: poolConfiguration(name), sharing: resources)
     do {

@@ -16,7 +16,7 @@ import SqlablePool
 public struct SqliteTenant: AsyncSqlExecutor {
   public let name: String
   let tenants: SqliteTenants
-  /// True for the calls of a loop over all tenants.
+  /// True for the calls of a loop over all tenants, which do not create the tenant.
   let isSweep: Bool
 
   init(name: String, tenants: SqliteTenants, isSweep: Bool = false) {

@@ -70,14 +70,17 @@ struct TenantsState {
     return true
   }
 
-  /// Ends the wait of all calls for a tenant; returns these calls.
-  mutating func takeWaiters(of slot: TenantSlot) -> [TenantWaiter] {
-    defer { slot.waiters = [] }
-    for waiter in slot.waiters {
+  /// Ends the wait of the calls for a tenant; returns these calls.
+  mutating func takeWaiters(
+    of slot: TenantSlot, where isTaken: (TenantWaiter) -> Bool = { _ in true }
+  ) -> [TenantWaiter] {
+    let taken = slot.waiters.filter(isTaken)
+    slot.waiters.removeAll(where: isTaken)
+    for waiter in taken {
       waiting[ObjectIdentifier(waiter)] = nil
       counts.longestWait = max(counts.longestWait, waiter.begin.duration(to: .now))
     }
-    return slot.waiters
+    return taken
   }
 
   /// Ends the use of a lease.
@@ -150,6 +153,15 @@ struct TenantsState {
     placesTaken -= 1
     let waiters = takeWaiters(of: slot)
     end(slot)
+    return (waiters, nextWork())
+  }
+
+  /// Records that a tenant is missing, and may not be created by the calls that waited; returns these calls. If other
+  /// calls may create it, those that have asked meanwhile wait for a place.
+  mutating func didFindMissing(_ slot: TenantSlot, createsForCalls: Bool) -> ([TenantWaiter], [Work]) {
+    placesTaken -= 1
+    let waiters = takeWaiters(of: slot) { $0.isSweep || !createsForCalls }
+    leave(slot)
     return (waiters, nextWork())
   }
 

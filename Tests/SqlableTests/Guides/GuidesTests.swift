@@ -155,7 +155,8 @@ extension GuidesTests {
   /// clusters and the command, and the flight questions with their SQL.
   static func sources() throws -> [Source] {
     let folders = [
-      "Tests/SqlableTests/Guides", "Tests/SqlableChangesTests", "Tests/SqlableTestSupport",
+      "Tests/SqlableTests/Guides", "Tests/SqlableChangesTests", "Tests/SqlableTenantsTests",
+      "Tests/SqlableTestSupport",
       "Tests/SqlableTestSupport/Models",
       "Tests/Macros/Tests/ModelTests",
       "Tests/Integrations/Tests/IntegrationTests", "Tests/Cluster/Tests/ClusterTests/Guides",

@@ -62,7 +62,8 @@ struct TenantsToolTests {
     try await withTenants { directory, _ in
       for (arguments, code): ([String], Int32) in [
         (["tenants"], 2), (["tenants", "list"], 2), (["tenants", "list", "missing"], 1),
-        (["tenants", "migrate", "tenants", "missing"], 1), (["tenants", "migrate", "tenants", "sql", "--limit", "0"], 2),
+        (["tenants", "migrate", "tenants", "missing"], 1),
+        (["tenants", "migrate", "tenants", "sql", "--limit", "0"], 2),
       ] {
         let run = try Program.tool.run(arguments, in: directory)
         #expect(run.exitCode == code, "\(arguments): \(run)")

@@ -1,0 +1,173 @@
+import Foundation
+import Sqlable
+import SqlableTenants
+
+/// The costs of a database for each tenant:
+///
+///     swift run -c release --package-path Tests/Benchmarks --disable-default-traits TenantCost --tenants 2000 --open 500
+///
+/// Makes the tenants, of 1 MB each, in a temporary directory, and removes them.
+@main struct Program {
+  struct Note: Sqlable {
+    static let id = column("id", Int?.self, PrimaryKey(autoincrement: true))
+    static let text = column("text", String.self)
+    static let tableLayout = [id.column, text.column]
+
+    var id: Int?
+    var text: String
+
+    init(_ text: String) { self.text = text }
+
+    init(row: ReadRow) throws {
+      id = try row.get(Note.id)
+      text = try row.get(Note.text)
+    }
+
+    func write(to row: inout RowWriter) throws {
+      row.set(Note.id, id)
+      row.set(Note.text, text)
+    }
+  }
+
+  static let first = Migration("first") { db in
+    try db.execute("CREATE TABLE note (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL)")
+  }
+  static let second = Migration("second") { db in try db.execute("ALTER TABLE note ADD COLUMN more TEXT") }
+
+  let directory: String
+  let count: Int
+  let open: Int
+
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    func number(_ name: String, _ ordinary: Int) -> Int {
+      arguments.firstIndex(of: name).flatMap { arguments.dropFirst($0 + 1).first.flatMap(Int.init) } ?? ordinary
+    }
+    let directory = NSTemporaryDirectory() + "sqlable-tenants-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let program = Program(
+      directory: directory, count: number("--tenants", 2_000), open: number("--open", 500))
+    try await program.prepare()
+    try await program.measureReads()
+    try await program.measureMemory()
+    try await program.measurePools()
+    try await program.measureStorm()
+    try await program.measureMigrations()
+  }
+
+  private func tenants(
+    _ migrations: [Migration] = [first], open: Int? = nil, wait: Duration = .seconds(600)
+  ) throws -> SqliteTenants {
+    try SqliteTenants(
+      directory: directory, models: Schema(Note.self), migrations: Migrations(migrations),
+      configuration: TenantsConfiguration(maximumOpen: open ?? self.open, waitTimeout: wait))
+  }
+
+  private func name(_ index: Int) -> String { "tenant-\(index)" }
+
+  /// Makes the tenants from a backup of 1 MB, and opens each once, which turns on its WAL mode.
+  private func prepare() async throws {
+    let tenants = try tenants(open: 8)
+    let backup = directory + "/template.backup"
+    let text = String(repeating: "x", count: 1_000)
+    _ = try await Note.insert((0..<960).map { _ in Note(text) }).run(tenants["template"])
+    try await tenants["template"].withPool { pool in try await pool.backup(to: backup) }
+    try await tenants.delete("template")
+    let time = try await timed {
+      try await concurrently(count, 4) { index in
+        try await tenants.create(name(index), from: backup)
+        _ = try await Note.byId(1).run(tenants[name(index)])
+      }
+    }
+    print("\(count) tenants created from a backup, and opened: \(text: time / count) each, 4 at once")
+    try await tenants.close()
+  }
+
+  private func measureReads() async throws {
+    let tenants = try tenants()
+    func read(_ range: some Sequence<Int>) async throws -> [Duration] {
+      var times: [Duration] = []
+      for index in range {
+        times.append(try await timed { _ = try await Note.byId(5).run(tenants[name(index)]) })
+      }
+      return times
+    }
+    report("first read of a tenant, with free places", try await read(0..<open))
+    report("first read of a tenant, which replaces another", try await read(open..<count))
+    report("first read of a tenant that was open before", try await read(0..<count))
+    _ = try await read(0..<open)
+    report("read of an open tenant", try await read((0..<50_000).lazy.map { $0 % open }))
+    let last = name(0)
+    try await tenants[last].withPool { pool in
+      var times: [Duration] = []
+      for _ in 0..<50_000 { times.append(try await timed { _ = try await Note.byId(5).run(pool) }) }
+      report("read on a pool", times)
+    }
+    try await tenants.close()
+  }
+
+  private func measureMemory() async throws {
+    let tenants = try tenants()
+    let warm = open / 10
+    for index in 0..<warm { _ = try await Note.byId(5).run(tenants[name(index)]) }
+    let before = ProcessUse.now()
+    for index in warm..<open { _ = try await Note.byId(5).run(tenants[name(index)]) }
+    let read = ProcessUse.now(releasing: false)
+    for index in warm..<open { try await Note("a").insert().run(tenants[name(index)]) }
+    let written = ProcessUse.now(releasing: false)
+    print("an open tenant that was read: \(read.each(since: before, open - warm))")
+    print("an open tenant that was written to, too: \(written.each(since: before, open - warm))")
+    print("threads of the process: \(written.threads)")
+    try await tenants.close()
+  }
+
+  /// The usual way without a keeper: a pool for each file, and all of them open.
+  private func measurePools() async throws {
+    let tenants = try tenants()
+    var paths: [String] = []
+    for index in 0..<open { paths.append(try await tenants[name(index)].withPool { $0.filepath }) }
+    try await tenants.close()
+    let before = ProcessUse.now()
+    var pools: [SqlitePool] = []
+    for path in paths { pools.append(try SqlitePool(filepath: path, readers: 2)) }
+    try await concurrently(open, open) { [pools] index in
+      _ = try await pools[index].read { db in try Note.byId(5).run(db) }
+    }
+    let after = ProcessUse.now(releasing: false)
+    print("a pool for each of \(open) files, that was read: \(after.each(since: before, open))")
+    print("threads of the process: \(after.threads)")
+    for pool in pools { try await pool.close() }
+  }
+
+  private func measureStorm() async throws {
+    let tenants = try tenants(open: 200)
+    let times = Times()
+    let whole = try await timed {
+      try await concurrently(count, count) { index in
+        times.add(try await timed { _ = try await Note.byId(5).run(tenants[name(index)]) })
+      }
+    }
+    report("a read on each of \(count) tenants at once, 200 open, \(text: whole) in total", times.all)
+    try await tenants.close()
+  }
+
+  private func measureMigrations() async throws {
+    let tenants = try tenants([Program.first, Program.second])
+    let time = try await timed { print("migrated: \(try await tenants.migrate().migrated)") }
+    print("one added column: \(text: time / count) each, \(text: time) for all")
+    try await tenants.close()
+  }
+
+  /// Calls `body` with each index, at most `width` at once.
+  private func concurrently(
+    _ count: Int, _ width: Int, _ body: @escaping @Sendable (Int) async throws -> Void
+  ) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for index in 0..<count {
+        if index >= width { try await group.next() }
+        group.addTask { try await body(index) }
+      }
+      try await group.waitForAll()
+    }
+  }
+}
