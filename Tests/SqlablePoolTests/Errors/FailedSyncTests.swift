@@ -52,7 +52,7 @@ struct FailedSyncProcess {
       try db.createTable(Member.self)
       check("a statement") { try Member(id: 1, name: "a").insert().run(db) }
       check("SQL text") { try db.execute("INSERT INTO member VALUES (2, 'b')") }
-      check("a transaction") { try db.transaction { db in try Member(id: 3, name: "c").insert().run(db) } }
+      check("a transaction") { try db.transaction { db in _ = try Member(id: 3, name: "c").insert().run(db) } }
       check("a transaction by hand") {
         try db.beginTransaction()
         try Member(id: 4, name: "d").insert().run(db)

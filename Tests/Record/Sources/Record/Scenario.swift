@@ -17,7 +17,7 @@ struct Scenario: Sendable {
   var work: @Sendable (_ words: [String]) throws -> Void = { _ in }
 
   static let all: [Scenario] = [
-    .writers, .disk, .power, .memory, .gate, .observers, .queries, .documents, .salvage, .steps,
+    .writers, .disk, .power, .memory, .gate, .observers, .live, .cancellation, .queries, .documents, .salvage, .steps,
   ]
 
   static func named(_ name: String) throws -> Scenario {

@@ -55,7 +55,7 @@ struct DiskFault {
     let number = Int(pow(2, Double.random(in: 0...7.5, using: &random)))
     // While every lock fails, SQLite itself waits for ten seconds at each transaction.
     let length = random.pick(kind == .locks ? [1, 1, 3] : [1, 1, 3, Int.max / 2])
-    let error = random.pick([EIO, EIO, ENOSPC])
+    let error = random.pick(kind == .opens ? [EIO, EMFILE, ENOSPC] : [EIO, EIO, ENOSPC])
     words = ["\(kind.rawValue)", "\(number)", "\(length)", "\(error)"]
   }
 }

@@ -24,20 +24,27 @@ extension Scenario {
       try work.prepare()
       for turn in 0..<9 {
         try work.begin(turn: turn)
-        let call = Int(pow(2, Double.random(in: 0...9, using: &round.random)))
-        round.log("\(turn): \(name), call \(call)")
-        let teller = try round.startTeller(
-          [name, files, "\(call)"], environment: FaultLibrary.environment(library, files: files))
-        teller.read(seconds: 120)
-        if !teller.isAtEnd { round.report(.hung, "\(name), call \(call)") }
-        teller.kill()
-        switch teller.process.endingSignal {
-        case SIGKILL: round.tried()
-        case let signal?: round.report(.trapped, "\(name), call \(call), signal \(signal)")
-        case nil: round.log("the work ended before call \(call)")
+        let tellers = try (0..<work.processes).map { _ in
+          let call = Int(pow(2, Double.random(in: 0...9, using: &round.random)))
+          round.log("\(turn): \(name), call \(call)")
+          return (
+            call,
+            try round.startTeller(
+              [name, files, "\(call)"], environment: FaultLibrary.environment(library, files: files))
+          )
         }
-        for line in teller.lines where line.hasPrefix("threw ") {
-          round.report(.wrong, "\(name), call \(call): \(line)")
+        for (call, teller) in tellers {
+          teller.read(seconds: 120)
+          if !teller.isAtEnd { round.report(.hung, "\(name), call \(call)") }
+          teller.kill()
+          switch teller.process.endingSignal {
+          case SIGKILL: round.tried()
+          case let signal?: round.report(.trapped, "\(name), call \(call), signal \(signal)")
+          case nil: round.log("the work ended before call \(call)")
+          }
+          for line in teller.lines where line.hasPrefix("threw ") {
+            round.report(.wrong, "\(name), call \(call): \(line)")
+          }
         }
         try work.check(round, turn: turn)
         if round.hasFindings { return }

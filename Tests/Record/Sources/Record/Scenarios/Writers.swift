@@ -27,6 +27,12 @@ extension Scenario {
         }
         for teller in tellers {
           teller.read(seconds: 60) { $0.contains(UInt8(ascii: "+")) }
+          // Some are stopped for a while first, perhaps with the lock held.
+          if round.random.chance(20) {
+            teller.process.signal(SIGSTOP)
+            teller.read(seconds: Double.random(in: 0...0.2, using: &round.random))
+            teller.process.signal(SIGCONT)
+          }
           teller.read(seconds: Double.random(in: 0...0.04, using: &round.random))
           if teller.isAtEnd { round.report(.wrong, "a writer ended by itself: \(teller.lines.suffix(2))") }
           teller.kill()

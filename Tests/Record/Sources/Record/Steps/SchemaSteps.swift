@@ -1,9 +1,10 @@
 import Glibc
 import Sqlable
 
-/// Migrations of which each may run once.
+/// Migrations of which each may run once, in two processes.
 struct MigrationSteps: SteppedWork {
   private let path: String
+  var processes: Int { 2 }
 
   init(_ directory: String) { path = directory + "/migrated.sqlite" }
 

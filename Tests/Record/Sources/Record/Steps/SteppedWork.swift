@@ -3,6 +3,8 @@ import Sqlable
 /// Work that changes files in several steps, at each of which a process can be killed.
 protocol SteppedWork {
   init(_ directory: String)
+  /// The number of processes that do the work at once. Each of them is killed.
+  var processes: Int { get }
   /// Creates the files.
   func prepare() throws
   /// Changes the files before each kill, without one.
@@ -14,6 +16,8 @@ protocol SteppedWork {
 }
 
 extension SteppedWork {
+  var processes: Int { 1 }
+
   func begin(turn: Int) throws {}
 }
 
