@@ -71,12 +71,16 @@ extension Select {
     return self
   }
 
-  /// Limits the result to `limit` rows, after skipping `offset` rows.
-  ///
-  /// Running the query with a negative number throws `.invalidStatement`.
-  public consuming func limit(_ limit: Int, offset: Int? = nil) -> Self {
+  /// Limits the result to `limit` rows. Running the query with a negative limit throws `.invalidStatement`.
+  public consuming func limit(_ limit: Int) -> Self {
     query.clauses.limit = .number(limit)
-    if let offset { query.clauses.offset = .number(offset) }
+    return self
+  }
+
+  /// Limits the result to `limit` rows after skipping `offset` rows.
+  public consuming func limit(_ limit: Int, offset: Int) -> Self {
+    query.clauses.limit = .number(limit)
+    query.clauses.offset = .number(offset)
     return self
   }
 

@@ -56,9 +56,7 @@ extension Statement {
     return self
   }
 
-  /// Limits the statement to `limit` rows, after skipping `offset` rows.
-  ///
-  /// Running the statement with a negative number throws `.invalidStatement`.
+  /// Limits the statement to `limit` rows. Running the statement with a negative limit throws `.invalidStatement`.
   ///
   /// ```swift
   /// Bicycle.read().limit(10, offset: 20)                             // … LIMIT ? OFFSET ?
@@ -66,9 +64,16 @@ extension Statement {
   /// // DELETE … WHERE "id" IN (SELECT "id" … LIMIT ?)
   /// ```
   @inlinable
-  public consuming func limit(_ limit: Int, offset: Int? = nil) -> Statement {
+  public consuming func limit(_ limit: Int) -> Statement {
     tree.limit(to: limit)
-    if let offset { tree.skip(offset) }
+    return self
+  }
+
+  /// Limits the statement to `limit` rows after skipping `offset` rows.
+  @inlinable
+  public consuming func limit(_ limit: Int, offset: Int) -> Statement {
+    tree.limit(to: limit)
+    tree.skip(offset)
     return self
   }
 
