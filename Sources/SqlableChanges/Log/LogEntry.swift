@@ -33,9 +33,9 @@ struct LogEntry: Sendable, Hashable {
 
   /// Returns the id of a table's entry, and the statements that add the entry if the table has none with these columns.
   static func current(
-    of table: LoggedTable, _ kept: ChangeLog.Values, on connection: Connection
+    of table: LoggedTable, _ kept: ChangeLog.Values, among all: [LogEntry]
   ) throws -> (id: Int, updates: [String]) {
-    let (columns, key, all) = (table.images(kept), table.identity, try all(on: connection))
+    let (columns, key) = (table.images(kept), table.identity)
     let latest = all.last { $0.table.isExactly(table.name) }
     if let latest, latest.kept == kept, latest.columns.areExactly(columns), latest.key.areExactly(key) {
       let log = "UPDATE main.\"sqlable_change_tables\" SET \"isLogged\" = 1 WHERE \"id\" = \(latest.id)"
@@ -52,17 +52,25 @@ struct LogEntry: Sendable, Hashable {
     )
   }
 
-  /// Returns the statement that renames a column in the entry; nil if the entry does not have the column.
-  func renaming(_ old: String, to new: String) throws -> String? {
-    guard columns.contains(where: old.isSameName) else { return nil }
+  /// Returns the entry with other names of its columns; nil if the entry has none of the columns.
+  func renaming(_ renames: [(old: String, new: String)]) -> LogEntry? {
+    guard renames.contains(where: { rename in columns.contains(where: rename.old.isSameName) }) else { return nil }
     func renamed(_ name: String) -> String {
-      if name.isSameName(as: old) { return new }
+      if let rename = renames.first(where: { $0.old.isSameName(as: name) }) { return rename.new }
       // A column with the new name was dropped before the rename.
-      return name.isSameName(as: new) ? "\(name) (dropped)" : name
+      return renames.contains { $0.new.isSameName(as: name) } ? "\(name) (dropped)" : name
     }
-    let (columns, key) = (try LogEntry.text(columns.map(renamed)), try LogEntry.text(key.map(renamed)))
-    return "UPDATE main.\"sqlable_change_tables\" SET \"columns\" = \(columns.quotedText), \"key\" = \(key.quotedText) "
-      + "WHERE \"id\" = \(id)"
+    return LogEntry(
+      id: id, table: table, kept: kept, columns: columns.map(renamed), key: key.map(renamed), isLogged: isLogged)
+  }
+
+  /// The statement that stores the names of the columns.
+  var update: String {
+    get throws {
+      let (columns, key) = (try LogEntry.text(columns), try LogEntry.text(key))
+      return "UPDATE main.\"sqlable_change_tables\" SET \"columns\" = \(columns.quotedText), "
+        + "\"key\" = \(key.quotedText) WHERE \"id\" = \(id)"
+    }
   }
 
   private static func names(_ text: String) throws -> [String] {

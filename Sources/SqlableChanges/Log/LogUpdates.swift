@@ -5,10 +5,18 @@ extension LoggedTable {
   /// Returns the statements that bring the log's triggers of the table up to date, with the columns and the entry that
   /// they need; empty if everything is up to date.
   func updates(_ kept: ChangeLog.Values, on connection: Connection) throws -> [String] {
-    let additions = try connection.missingValueColumns(images(kept).count)
-    let entry = try LogEntry.current(of: self, kept, on: connection)
-    let triggers = ChangeTriggers(table: self, entry: entry.id, kept: kept).all
     let existing = try connection.triggers(of: name)
+    var (entries, additions) = (
+      try LogEntry.all(on: connection), try connection.missingValueColumns(images(kept).count)
+    )
+    let renames = entries.last { $0.table.isExactly(name) }.map { $0.renames(in: existing) } ?? []
+    for (position, entry) in entries.enumerated() where entry.table.isExactly(name) {
+      guard let renamed = entry.renaming(renames) else { continue }
+      entries[position] = renamed
+      additions.append(try renamed.update)
+    }
+    let entry = try LogEntry.current(of: self, kept, among: entries)
+    let triggers = ChangeTriggers(table: self, entry: entry.id, kept: kept).all
     let isUpToDate =
       existing.suffix(triggers.count).elementsEqual(
         triggers, by: { $0.name.isExactly($1.name) && $0.sql.isExactly($1.sql) })
@@ -16,6 +24,25 @@ extension LoggedTable {
     guard !isUpToDate else { return additions + entry.updates }
     let drops = existing.filter(\.isOfLog).map { "DROP TRIGGER main.\($0.name.quotedName)" }
     return additions + entry.updates + drops + triggers.map(\.sql)
+  }
+}
+
+extension LogEntry {
+  /// Returns the columns that ALTER TABLE has renamed since the triggers were created: SQLite has renamed the columns
+  /// in the triggers, too.
+  fileprivate func renames(in triggers: [(name: String, sql: String, isOfLog: Bool)]) -> [(old: String, new: String)] {
+    guard
+      let trigger = triggers.first(where: {
+        $0.isOfLog && $0.sql.contains(" AFTER INSERT ON ") && !$0.sql.contains(" WHEN ")
+      })
+    else { return [] }
+    let tokens = SQLTokenList(trigger.sql)
+    let names = (0..<tokens.count).compactMap { position in
+      tokens.name(position)?.isSameName(as: "new") == true && tokens.isSign(position + 1, UInt8(ascii: "."))
+        ? tokens.name(position + 2) : nil
+    }
+    guard names.count == columns.count else { return [] }
+    return zip(columns, names).filter { !$0.isExactly($1) }.map { (old: $0, new: $1) }
   }
 }
 
@@ -58,7 +85,7 @@ extension ChangeLogHook: ChangeLogUpdates {
     column old: String, to new: String, of table: String, on connection: Connection
   ) throws -> [String] {
     try LogEntry.all(on: connection).filter { $0.table.isSameName(as: table) }
-      .compactMap { try $0.renaming(old, to: new) }
+      .compactMap { try $0.renaming([(old, new)])?.update }
   }
 }
 

@@ -106,6 +106,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     guard detector.isPolling == isComplete else { return }
     detector.isPolling = !isComplete
     schedulePolls()
+    // A commit whose write was reported during the polls might become visible after the last poll.
+    if isComplete { queue.async { [weak self] in self?.logWasWritten() } }
   }
 
   /// Looks for other processes' commits; returns false if the monitor can't see commits.

@@ -210,6 +210,16 @@ import Testing
     }
   }
 
+  @Test func aMigrationRenamesColumnsInOldChanges() throws {
+    try withLog(Entry<Before>.self) { db in
+      try db.execute("INSERT INTO t VALUES (1, 'a', 'b')")
+      let sql = "ALTER TABLE t RENAME COLUMN a TO \"c \"\"d\"; ALTER TABLE t RENAME COLUMN b TO a"
+      try Migrations([Migration("rename", sql: sql)]).apply(db)
+      try db.execute("DELETE FROM t")
+      #expect(try log(db) == ["i id=1 c \"d='a' a='b'", "d id=1 c \"d='a' a='b'"])
+    }
+  }
+
   @Test func aMigrationThatCreatesATableAgainKeepsItsLog() throws {
     try withLog(Entry<Before>.self) { db in
       try db.execute("INSERT INTO t VALUES (1, 'a', 'b')")

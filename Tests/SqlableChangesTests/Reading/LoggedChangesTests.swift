@@ -37,6 +37,29 @@ import Testing
     }
   }
 
+  private struct WithAge: TableDeclaration {
+    static let name = "member"
+    static let columns = [
+      Column("id", .integer, PrimaryKey()), Column("name", .text), Column("age", .integer, Default(18)),
+    ]
+  }
+
+  @Test(.needsSQLiteProgram, .disabled(if: isInMemory)) func aLoopContinuesAcrossAPlanOfAnotherHandle() async throws {
+    try await withLoggedMembers { pool in
+      let start = try await pool.changePosition()
+      let task = Task { try await first(3, of: pool, since: start) }
+      try await Member(id: 1, name: "Ada").insert().run(pool)
+      let other = try SqliteDatabase(filepath: pool.filepath)
+      try Schema(Entry<WithAge>.self).plan(other).apply(other)
+      let shell = try SQLiteProcess(pool.filepath)
+      try shell.run("INSERT INTO member VALUES (2, 'Bob', 40); DELETE FROM member WHERE id = 1;")
+      shell.quit()
+      let (ada, bob) = (Member(id: 1, name: "Ada"), Member(id: 2, name: "Bob"))
+      #expect(try await task.value.map(\.row) == [.insert(ada), .insert(bob), .delete(ada)])
+      try other.close()
+    }
+  }
+
   @Test func aLoopContinuesAtThePositionOfAnyChange() async throws {
     try await withLoggedMembers { pool in
       let start = try await pool.changePosition()
