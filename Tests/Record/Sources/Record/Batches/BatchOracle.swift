@@ -8,7 +8,6 @@ struct BatchOracle {
     var refused: Set<Int> = []
     /// Batches whose error says that the outcome is unknown.
     var unknown: Set<Int> = []
-    var errors: [String] = []
 
     /// The number of the batch that the writer may have begun last.
     var next: Int { (stored.union(refused).union(unknown).max() ?? 0) + 1 }
@@ -17,7 +16,6 @@ struct BatchOracle {
   private var told: [Int: Told] = [:]
   /// The first errors that writers were told.
   private(set) var errors: [String] = []
-  var acknowledged: Int { told.values.reduce(0) { $0 + $1.stored.count } }
 
   /// Takes the lines that a writer has told.
   mutating func take(_ lines: [Substring], _ round: Round) {
@@ -43,11 +41,9 @@ struct BatchOracle {
     case lastBatches
   }
 
-  /// Reads the file with a new handle and reports each difference. After a lost power, a commit that has failed can be
-  /// complete in the WAL: `failedMayBeStored`.
+  /// Reads the file with a new handle and reports each difference.
   func check(
-    _ path: String, _ configuration: Configuration, _ round: Round, mayLose loss: Loss = .nothing,
-    failedMayBeStored: Bool = false
+    _ path: String, _ configuration: Configuration, _ round: Round, mayLose loss: Loss = .nothing
   ) throws {
     let db = try SqliteDatabase(filepath: path, configuration: configuration)
     defer { try? db.close() }
@@ -68,7 +64,6 @@ struct BatchOracle {
           round.report(.wrong, "batch \(number) of writer \(writer) has \(rows.count) of \(batch.parts.count) rows")
         }
         if told.stored.contains(number) || told.unknown.contains(number) || number == told.next { continue }
-        if failedMayBeStored, told.refused.contains(number), !batch.isUndone { continue }
         round.report(.invented, "batch \(number) of writer \(writer) was refused, and is stored")
       }
       // A batch that is absent was deleted if the batch that deletes it is there.

@@ -1,1 +1,1 @@
-../../../../Benchmarks/Sources/SalvageShare/Trial.swift
+../../../../Benchmarks/Sources/SalvageShare/SalvageTrial.swift
