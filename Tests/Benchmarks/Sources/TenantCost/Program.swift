@@ -4,8 +4,7 @@ import SqlableTenants
 
 /// The costs of a database for each tenant:
 ///
-///     swift run -c release --package-path Tests/Benchmarks --disable-default-traits TenantCost \
-///       --tenants 2000 --open 500
+///     swift run -c release --package-path Tests/Benchmarks --disable-default-traits TenantCost --tenants 2000
 ///
 /// Makes the tenants, of 1 MB each, in a temporary directory, and removes them.
 @main struct Program {
