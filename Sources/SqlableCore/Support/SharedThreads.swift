@@ -84,29 +84,36 @@ package final class SharedThreads: Sendable {
   }
 
   private func next() -> Next {
-    state.withLock { state in
+    let (next, wakes) = state.withLock { state -> (Next, Bool) in
       // A thread that has returned from `whileBlocked` no longer needs its stand-in.
       if state.running > limit {
         state.running -= 1
-        return .end
+        // The signal that woke this thread might have been for a closure that still waits.
+        guard state.head < state.blocks.count, state.idle > state.woken else { return (.end, false) }
+        state.woken += 1
+        return (.end, true)
       }
-      if let block = state.popFirst() { return .run(block) }
+      if let block = state.popFirst() { return (.run(block), false) }
       state.idle += 1
-      return .wait
+      return (.wait, false)
     }
+    if wakes { bell.signal() }
+    return next
   }
 
   /// Waits until a closure was added; returns false if the thread must end.
   private func waitForBlock() -> Bool {
     if bell.wait(timeout: .now() + SharedThreads.patience) == .timedOut {
-      let ends = state.withLock { state in
+      let goesOn = state.withLock { state -> Bool? in
         // If every idle thread was signalled, one of the signals is for this thread.
-        guard state.idle > state.woken else { return false }
+        guard state.idle > state.woken else { return nil }
         state.idle -= 1
+        // A closure waits without a signal if the signalled thread was ended as a stand-in.
+        if state.head < state.blocks.count { return true }
         state.running -= 1
-        return true
+        return false
       }
-      if ends { return false }
+      if let goesOn { return goesOn }
       bell.wait()
     }
     state.withLock { state in

@@ -40,7 +40,9 @@ final class ThreadExchange<Question: Sendable, Answer: Sendable>: Sendable {
   /// the error that ended the exchange.
   func next(_ check: () throws -> Void) throws -> Question? {
     while true {
-      let isSignalled = signal.wait(timeout: .now() + .milliseconds(20)) == .success
+      let isSignalled = SharedThreads.whileBlockedByCaller {
+        signal.wait(timeout: .now() + .milliseconds(20)) == .success
+      }
       let (question, end) = state.withLock { state in
         defer { state.question = nil }
         return (state.question, state.end)

@@ -25,8 +25,9 @@ struct CommitDetector: Hashable, Sendable {
   /// The pause after an ambiguous check. The detector ignores events during the pause, because each commit of the pool
   /// would wake the connection.
   static let pauseAfterUncertainty = 2_000
-  /// The longest pause without polls: an hour.
-  static let longestPause = 3_600_000_000
+  /// The longest pause without polls: a minute. A watch reports neither that a directory above the file's was moved,
+  /// nor a mount at the path.
+  static let longestPause = 60_000_000
 
   /// The polling interval in microseconds. No pause is longer while the monitor polls.
   let limit: Int
@@ -77,7 +78,11 @@ struct CommitDetector: Hashable, Sendable {
       return nil
     }
     // An ambiguity must not last: the writer is asked again after each of these pauses.
-    self.pause = checksBeforeUncertainty == nil ? min(pause + pause / 4, CommitDetector.longestPause) : limit
+    guard checksBeforeUncertainty == nil else {
+      self.pause = limit
+      return min(pause, limit)
+    }
+    self.pause = min(pause + pause / 4, max(limit, CommitDetector.longestPause))
     return pause
   }
 

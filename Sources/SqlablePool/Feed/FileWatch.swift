@@ -20,9 +20,9 @@ final class FileWatch: Sendable {
   private let queue: DispatchQueue
   private let path: String
   private let file: FileIdentity
-  /// True if the kernel reports all writes by all processes, and the replacement of each companion. False for files in
-  /// network file systems, whose other machines can write.
-  let isComplete: Bool
+  /// True if the kernel reports the writes of all processes to the file. False for files in network file systems, whose
+  /// other machines can write.
+  private let reportsAllWrites: Bool
 
   private static let replacements = UInt32(IN_ATTRIB) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)
 
@@ -31,8 +31,7 @@ final class FileWatch: Sendable {
   /// - Parameters:
   ///   - companions: Files whose replacement is reported, too. A write to such a file is not reported.
   ///   - directory: A directory whose end or new place is reported.
-  ///   - queue: The queue on which `body` is called, and on which `suspend` and `resume` must be called. With `shared`,
-  ///     a queue whose target is the queue of `shared`.
+  ///   - queue: The queue on which `body` is called, and on which `suspend` and `resume` must be called.
   ///   - shared: An inotify instance for several watches; nil for an instance of this watch.
   init?(
     _ path: String, companions: [String] = [], directory: String? = nil, on queue: DispatchQueue,
@@ -47,16 +46,21 @@ final class FileWatch: Sendable {
       + (directory.map { [FileWatches.File(path: $0, events: UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF))] } ?? [])
     let written = FileWatches.File(path: path, events: UInt32(IN_MODIFY) | FileWatch.replacements)
     let token = watches.add(written, others) { event in
-      if let pause { pause.report(event) } else { body(event) }
+      // The queue of a shared instance must not wait for one of its watches.
+      if let pause { queue.async { pause.report(event) } } else { body(event) }
     }
     guard let token else { return nil }
     (self.watches, self.token, self.pause, self.queue) = (watches, token, pause, queue)
     (self.path, self.file) = (path, file)
-    isComplete = token.isComplete && sqlable_reports_all_writes(path) != 0
+    reportsAllWrites = sqlable_reports_all_writes(path) != 0
   }
 
-  /// True if another file has replaced the watched file at its path.
-  var isOutdated: Bool { FileIdentity(path) != file }
+  /// True if the kernel reports all writes by all processes, and the replacement of each companion.
+  var isComplete: Bool { reportsAllWrites && token.isComplete && watches.isAlive(token) }
+
+  /// True if another file has replaced the watched file at its path, or if the kernel has ended the watch. A new file
+  /// can have the identity of the deleted one.
+  var isOutdated: Bool { !watches.isAlive(token) || FileIdentity(path) != file }
 
   /// Holds reports back until `resume` has been called as often as `suspend`.
   func suspend() {

@@ -30,6 +30,7 @@ final class FileWatches: @unchecked Sendable {
   let descriptor: Int32
   private let source: any DispatchSourceRead
   private let state = LockedValue(State())
+  private let forkGeneration = ForkGuard.generation
 
   /// Creates an instance; nil if the kernel has none left. The closures are called on `queue`.
   init?(on queue: DispatchQueue) {
@@ -47,12 +48,16 @@ final class FileWatches: @unchecked Sendable {
   /// Calls `body` after events of a file and of others; nil if the kernel can't watch the file.
   func add(_ file: File, _ others: [File], _ body: @escaping @Sendable (FileWatch.Event) -> Void) -> Token? {
     // The lock keeps an event from being read before its closure is known.
-    state.withLock { state in
+    guard !isForked else { return nil }
+    return state.withLock { state in
       // Two watches of a file can ask for other events: a second mask is added to the first.
       let numbers = ([file] + others).map {
         inotify_add_watch(descriptor, $0.path, $0.events | UInt32(IN_MASK_ADD))
       }
-      guard numbers[0] >= 0 else { return nil }
+      guard numbers[0] >= 0 else {
+        for number in numbers where number >= 0 && state.bodies[number] == nil { inotify_rm_watch(descriptor, number) }
+        return nil
+      }
       state.count += 1
       let token = Token(
         files: numbers.filter { $0 >= 0 }, number: state.count, isComplete: !numbers.contains { $0 < 0 })
@@ -61,7 +66,16 @@ final class FileWatches: @unchecked Sendable {
     }
   }
 
+  /// True if the kernel still watches all files of a watch. The kernel ends the watch of a deleted file.
+  func isAlive(_ token: Token) -> Bool {
+    !isForked && state.withLock { state in token.files.allSatisfy { state.bodies[$0]?[token.number] != nil } }
+  }
+
+  /// True in a child process of `fork()`, which shares the kernel's instance with its parent.
+  private var isForked: Bool { ForkGuard.generation != forkGeneration }
+
   func remove(_ token: Token) {
+    guard !isForked else { return }
     state.withLock { state in
       for file in token.files {
         state.bodies[file]?[token.number] = nil
@@ -79,10 +93,14 @@ final class FileWatches: @unchecked Sendable {
   func resume() { source.resume() }
 
   private func report() {
-    var events = read()
+    var (events, ended) = read()
     let reports = state.withLock { state in
-      // The number -1 stands for events that the kernel has dropped.
-      if events[-1] != nil { events = state.bodies.mapValues { _ in .replaced } }
+      // The number -1 stands for events that the kernel has dropped. These can include the end of any watch.
+      if events[-1] != nil {
+        events = state.bodies.mapValues { _ in .replaced }
+        ended = Array(state.bodies.keys)
+      }
+      defer { for file in ended { state.bodies[file] = nil } }
       var reports: [Int: (event: FileWatch.Event, body: @Sendable (FileWatch.Event) -> Void)] = [:]
       for (file, event) in events {
         for (number, body) in state.bodies[file] ?? [:] where reports[number]?.event != .replaced {
@@ -94,14 +112,16 @@ final class FileWatches: @unchecked Sendable {
     for report in reports { report.body(report.event) }
   }
 
-  /// Reads all events; returns the more important one of each file.
-  private func read() -> [Int32: FileWatch.Event] {
+  /// Reads all events; returns the more important one of each file, and the files that the kernel no longer watches.
+  private func read() -> (events: [Int32: FileWatch.Event], ended: [Int32]) {
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
       var events: [Int32: FileWatch.Event] = [:]
+      var ended: [Int32] = []
       while case let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count), count > 0 {
         var offset = 0
         while offset + MemoryLayout<inotify_event>.size <= count {
           let event = UnsafeRawBufferPointer(buffer).loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+          if event.mask & UInt32(IN_IGNORED) != 0 { ended.append(event.wd) }
           if event.mask != UInt32(IN_MODIFY) {
             events[event.wd] = .replaced
           } else if events[event.wd] == nil {
@@ -110,7 +130,7 @@ final class FileWatches: @unchecked Sendable {
           offset += MemoryLayout<inotify_event>.size + Int(event.len)
         }
       }
-      return events
+      return (events, ended)
     }
   }
 }

@@ -9,14 +9,11 @@ package final class PoolResources: Sendable {
   package let threads: SharedThreads
   /// The queue that matches the commits of each pool with its loops.
   let feedQueue = DispatchQueue(label: "sqlable.pools.feed")
-  /// The queue that checks for other processes' commits. A separate queue: a match on `feedQueue` can release a pool,
-  /// whose deinit waits for its monitor.
-  let monitorQueue = DispatchQueue(label: "sqlable.pools.others")
   /// Nil if the kernel has no watcher left. Then the pools only poll.
   let watches: FileWatches?
 
   package init(threads limit: Int) {
     threads = SharedThreads(limit: limit)
-    watches = FileWatches(on: monitorQueue)
+    watches = FileWatches(on: DispatchQueue(label: "sqlable.pools.watches"))
   }
 }

@@ -41,7 +41,8 @@ extension SqlitePool {
       state.closers.append(done)
       return false
     }
-    return isIdle || done.wait(timeout: .now() + duration.dispatched) == .success
+    return isIdle
+      || SharedThreads.whileBlockedByCaller { done.wait(timeout: .now() + duration.dispatched) == .success }
   }
 
   private func finish() throws {

@@ -35,12 +35,17 @@ extension SqlitePool {
   /// Waits until the call gets a handle, or until another thread has run the work.
   private func wait(_ call: PoolCall) throws {
     guard let alarm = call.alarm else { return }
-    let isInTime = call.waitEnd.map { alarm.wait(timeout: .now() + (ContinuousClock.now.duration(to: $0)).dispatched) }
-    if isInTime == nil { alarm.wait() }
-    if isInTime == .timedOut {
-      guard !withState({ $0.refuse(call) }) else { throw waitedTooLong(call) }
-      // The call got its handle at the last moment, so the alarm will be signalled.
-      alarm.wait()
+    // The pool that is waited for can need a thread of the same set.
+    try SharedThreads.whileBlockedByCaller {
+      let isInTime = call.waitEnd.map { end in
+        alarm.wait(timeout: .now() + ContinuousClock.now.duration(to: end).dispatched)
+      }
+      if isInTime == nil { alarm.wait() }
+      if isInTime == .timedOut {
+        guard !withState({ $0.refuse(call) }) else { throw waitedTooLong(call) }
+        // The call got its handle at the last moment, so the alarm will be signalled.
+        alarm.wait()
+      }
     }
     if let outcome = call.outcome { return try outcome.get() }
     guard case .running(let handle) = call.state else { return }

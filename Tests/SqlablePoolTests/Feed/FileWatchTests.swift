@@ -58,6 +58,45 @@ struct FileWatchTests {
     }
   }
 
+  @Test func theWatchOfADeletedFileIsDead() throws {
+    try withDirectory { directory in
+      let (path, queue) = (directory + "/log", DispatchQueue(label: "watch"))
+      try Data("a".utf8).write(to: URL(fileURLWithPath: path))
+      let (watches, heard) = (try #require(FileWatches(on: queue)), DispatchSemaphore(value: 0))
+      let file = FileWatches.File(path: path, events: UInt32(IN_MODIFY) | UInt32(IN_DELETE_SELF))
+      let token = try #require(watches.add(file, []) { if $0 == .replaced { heard.signal() } })
+      #expect(watches.isAlive(token))
+      // A new file at the path can have the identity of the deleted one, but not its watch.
+      try FileManager.default.removeItem(atPath: path)
+      #expect(heard.wait(timeout: .now() + 60) == .success)
+      queue.sync {}
+      #expect(!watches.isAlive(token))
+      watches.remove(token)
+    }
+  }
+
+  @Test(.disabled(if: isSanitized)) func aForkedChildEndsNoWatchOfItsParent() throws {
+    try withDirectory { directory in
+      let (path, queue) = (directory + "/log", DispatchQueue(label: "watch"))
+      try Data("a".utf8).write(to: URL(fileURLWithPath: path))
+      let (watches, heard) = (try #require(FileWatches(on: queue)), DispatchSemaphore(value: 0))
+      let file = FileWatches.File(path: path, events: UInt32(IN_MODIFY))
+      let token = try #require(watches.add(file, []) { _ in heard.signal() })
+      let child = Fork.begin()
+      if child == 0 {
+        watches.remove(token)
+        _exit(0)
+      }
+      #expect(Fork.wait(for: child) == 0)
+      let writer = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+      try writer.write(contentsOf: Data("b".utf8))
+      #expect(heard.wait(timeout: .now() + 60) == .success)
+      #expect(watches.isAlive(token))
+      watches.remove(token)
+      try writer.close()
+    }
+  }
+
   @Test func kernelFilesAndMissingFilesMayHideWrites() {
     #expect(sqlable_reports_all_writes("/proc/self/status") == 0)
     #expect(sqlable_reports_all_writes("/nowhere/file") == 0)
