@@ -59,7 +59,7 @@ extension SqlitePool {
   }
 
   /// Runs a closure for the changes in the quarantine of a consumer of all logged tables; see
-  /// ``retryQuarantinedChanges(of:on:in:file:line:_:)-((SqliteDatabase,_)->Void)``.
+  /// ``retryQuarantinedChanges(of:on:in:file:line:_:)-(_,_,_,_,_,(SqliteDatabase,LoggedModelChange<Model>)->Void)``.
   @discardableResult
   public func retryQuarantinedChanges(
     of consumer: String, file: StaticString = #fileID, line: UInt = #line,
@@ -101,7 +101,7 @@ extension SqlitePool {
   }
 
   /// Runs an async closure for the changes in the quarantine of a consumer of all logged tables; see
-  /// ``retryQuarantinedChanges(of:on:in:file:line:_:)-((_)->Void)``.
+  /// ``retryQuarantinedChanges(of:on:in:file:line:_:)-(_,_,_,_,_,(LoggedModelChange<Model>)->Void)``.
   @discardableResult
   public func retryQuarantinedChanges(
     of consumer: String, file: StaticString = #fileID, line: UInt = #line,
