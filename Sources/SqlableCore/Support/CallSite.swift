@@ -11,7 +11,7 @@ package struct CallSite: Sendable, CustomStringConvertible {
   static let modules: Set = [
     "Sqlable", "SqlableBackup", "SqlableChanges", "SqlableCluster", "SqlableCodable", "SqlableCore",
     "SqlableDocuments", "SqlableIntegrations", "SqlablePool", "SqlableQueries", "SqlableRecovery", "SqlableSchema",
-    "SqlableSealing", "SqlableTracing",
+    "SqlableSealing", "SqlableTenants", "SqlableTracing",
   ]
 
   /// True if the call site is inside the library. Such a call site is useless for the application's developer.
