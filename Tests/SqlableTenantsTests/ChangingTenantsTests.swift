@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SqlableBackup
 import SqlableCore
 import SqlablePool
@@ -93,6 +94,72 @@ import Testing
       try await renaming.value
       await expectAsync(.tenant(.deleted)) { try await late.value }
       #expect(try await tenants.allNames() == ["b"])
+    }
+  }
+
+  @Test func aTakenNameIsRefusedWithoutWaitingForItsCalls() async throws {
+    try await withTenants { tenants in
+      for name in ["a", "b"] { try await tenants[name].add("1") }
+      try await tenants["a"].withPool { _ in
+        await expectAsync(.tenant(.exists)) { try await tenants.create("a") }
+        await expectAsync(.tenant(.exists)) { try await tenants.copy("b", to: "a") }
+        await expectAsync(.tenant(.exists)) { try await tenants.rename("b", to: "a") }
+        let texts = try await tenants["a"].texts()
+        #expect(texts == ["1"])
+      }
+    }
+  }
+
+  @Test func onlyOneOfTwoKeepersCreatesATenant() async throws {
+    try await withTenants { tenants in
+      let other = try SqliteTenants(directory: tenants.directory.path, models: Schema(Note.self))
+      let created = Mutex(0)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<20 {
+          for keeper in [tenants, other] {
+            group.addTask {
+              do {
+                try await keeper.create("t\(index)")
+                created.withLock { $0 += 1 }
+              } catch let error as SqlError where error.kind == .tenant(.exists) {
+              }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(created.withLock { $0 } == 20)
+      try await other.close()
+    }
+  }
+
+  @Test func aTenantThatVanishesWhileItIsOpenedStaysAway() async throws {
+    try await withTenants(TenantsConfiguration(createsMissing: false)) { tenants in
+      try await tenants.create("a")
+      let path = try tenants.directory.file(of: TenantName("a"))
+      // The lock of another process that deletes the tenant.
+      let lock = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      try #require(flock(lock, LOCK_EX) == 0)
+      let call = Task { try await tenants["a"].texts() }
+      try await until { tenants.statistics.open == 1 }
+      try await Task.sleep(for: .milliseconds(50))
+      unlink(path)
+      close(lock)
+      await expectAsync(.tenant(.missing)) { _ = try await call.value }
+      #expect(try !tenants.contains("a"))
+    }
+  }
+
+  @Test func theRemainsOfADamagedTenantAreNotInTheWay() async throws {
+    try await withTenants { tenants in
+      try await tenants["a"].add("1")
+      try await tenants.rename("a", to: "b")
+      let path = try tenants.directory.file(of: TenantName("a"))
+      for ending in ["-wal", "-journal", "-gate"] {
+        try Data("old".utf8).write(to: URL(fileURLWithPath: path + ending))
+      }
+      try await tenants.rename("b", to: "a")
+      #expect(try await tenants["a"].texts() == ["1"])
     }
   }
 

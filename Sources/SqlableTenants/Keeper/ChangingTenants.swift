@@ -18,6 +18,8 @@ extension SqliteTenants {
   /// the backup.
   public func create(_ name: String, from backup: String? = nil) async throws {
     let name = try TenantName(name)
+    // Also tested here, because a claim of a tenant that exists makes its calls wait.
+    guard !directory.exists(name) else { throw exists(name) }
     try await changing([name]) { [self] _ in
       guard !directory.exists(name) else { throw exists(name) }
       guard let backup else { return try create(name) }
@@ -66,11 +68,11 @@ extension SqliteTenants {
   public func rename(_ name: String, to newName: String, within duration: Duration = .seconds(10)) async throws {
     let (name, newName) = (try TenantName(name), try TenantName(newName))
     guard name != newName else { throw exists(newName) }
+    try check(name, isFree: newName)
     try await changing([name, newName], within: duration) { [self] slots in
-      guard directory.exists(name) else { throw missing(name) }
-      guard !directory.exists(newName) else { throw exists(newName) }
+      try check(name, isFree: newName)
       try directory.prepareDirectory(of: newName)
-      try files(name).move(to: directory.file(of: newName))
+      try directory.withLock(.exclusive, of: [name, newName]) { try move(files(name), to: newName) }
       forget(slots[0])
     }
   }
@@ -80,15 +82,21 @@ extension SqliteTenants {
   /// The copy is one snapshot, and appears when it is complete. Throws `.tenant(.missing)`, and `.tenant(.exists)` if
   /// the new name is taken.
   public func copy(_ name: String, to newName: String) async throws {
-    let target = try TenantName(newName)
-    guard name != newName else { throw exists(target) }
+    let (source, target) = (try TenantName(name), try TenantName(newName))
+    guard source != target else { throw exists(target) }
     // As for a loop over all tenants, a missing tenant is not created.
     try await SqliteTenant(name: name, tenants: self, isSweep: true).withPool { pool in
+      guard !directory.exists(target) else { throw exists(target) }
       try await changing([target]) { [self] _ in
         guard !directory.exists(target) else { throw exists(target) }
         try place(target) { path, _ in try pool.backup(to: path) }
       }
     }
+  }
+
+  private func check(_ name: TenantName, isFree newName: TenantName) throws {
+    guard directory.exists(name) else { throw missing(name) }
+    guard !directory.exists(newName) else { throw exists(newName) }
   }
 
   private func exists(_ name: TenantName) -> SqlError {
@@ -100,18 +108,28 @@ extension SqliteTenants {
     return DatabaseFiles(of: directory.file(of: name), key: handles.key, cipher: handles.cipher)
   }
 
+  /// Gives files the name of a tenant. Call with the directory's lock.
+  func move(_ files: DatabaseFiles, to name: TenantName) throws {
+    directory.removeRemains(of: name)
+    do { try files.move(to: directory.file(of: name)) } catch  where directory.exists(name) {
+      // Another process has created the tenant.
+      throw exists(name)
+    }
+  }
+
   /// Removes a tenant's file in one step, by a rename, and then deletes it.
   private func remove(_ name: TenantName) throws {
     let trash = try directory.newFile()
-    do {
-      try files(name).move(to: trash)
-    } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey, .io].contains(error.kind) {
-      // A damaged file can't be opened, and so not be moved with its WAL. The WAL goes first: beside a new tenant, the
-      // WAL of a deleted one would be in the way.
-      let path = directory.file(of: name)
-      for ending in ["-wal", "-shm", "-journal"] { unlink(path + ending) }
-      guard Glibc.rename(path, trash) == 0 else { throw SqlError.system("delete", path, errno) }
-      unlink(path + "-gate")
+    // With the lock, because another process can create the tenant again as soon as the name is free. Files by this
+    // name would then be those of the new tenant.
+    try directory.withLock(.exclusive, of: [name]) {
+      guard directory.exists(name) else { throw missing(name) }
+      do {
+        try files(name).move(to: trash)
+      } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey, .io].contains(error.kind) {
+        // A damaged file can't be opened. The database file goes first: until then, the tenant has all its files.
+        try directory.moveDamaged(name, to: trash)
+      }
     }
     try? DatabaseFiles(of: trash).remove()
   }

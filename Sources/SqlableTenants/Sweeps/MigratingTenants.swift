@@ -83,10 +83,12 @@ extension SqliteTenants {
   }
 
   private func handle(_ name: TenantName, isReadOnly: Bool) throws -> SqliteDatabase {
-    guard directory.exists(name) else { throw missing(name) }
     var configuration = handleConfiguration(name)
     configuration.isReadOnly = isReadOnly
-    return try SqliteDatabase(filepath: directory.file(of: name), configuration: configuration)
+    return try directory.withLock(.shared, of: [name]) {
+      guard directory.exists(name) else { throw missing(name) }
+      return try SqliteDatabase(filepath: directory.file(of: name), configuration: configuration)
+    }
   }
 
   private func sweep(
