@@ -78,6 +78,7 @@ import Testing
 
   @Test func renamingWaitsForTheUsersOfATenant() async throws {
     try await withTenants { tenants in
+      let name = try TenantName("a")
       try await tenants["a"].add("1")
       try await tenants["a"].withPool { pool in
         await expectAsync(.busy) { try await tenants.rename("a", to: "b", within: .milliseconds(20)) }
@@ -86,7 +87,7 @@ import Testing
       #expect(try await tenants["a"].texts() == ["1", "2"])
       let (renaming, late) = try await tenants["a"].withPool { _ in
         let renaming = Task { try await tenants.rename("a", to: "b") }
-        try await until { tenants.withState { $0.slots["a"]?.isWanted == true } }
+        try await until { tenants.withState { $0.slots[name]?.isWanted == true } }
         let late = Task { try await tenants["a"].add("3") }
         try await until { tenants.statistics.waiting == 1 }
         return (renaming, late)
@@ -137,9 +138,7 @@ import Testing
     try await withTenants(TenantsConfiguration(createsMissing: false)) { tenants in
       try await tenants.create("a")
       let path = try tenants.directory.file(of: TenantName("a"))
-      // The lock of another process that deletes the tenant.
-      let lock = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      try #require(flock(lock, LOCK_EX) == 0)
+      let lock = try lockDirectory(of: "a", tenants)
       let call = Task { try await tenants["a"].texts() }
       try await until { tenants.statistics.open == 1 }
       try await Task.sleep(for: .milliseconds(50))

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SqlableCore
 import SqlablePool
 import SqlableSchema
@@ -262,6 +263,20 @@ import Testing
       await expectAsync(.closed) { try await tenants["a"].add("2") }
       await expectAsync(.closed) { try await tenants["b"].add("2") }
       await expectAsync(.closed) { try await tenants.create("c") }
+    }
+  }
+
+  @Test func closingWaitsForATenantThatIsBeingOpened() async throws {
+    try await withTenants { tenants in
+      try await tenants.create("a")
+      let lock = try lockDirectory(of: "a", tenants)
+      let call = Task { try await tenants["a"].texts() }
+      try await until { tenants.statistics.open == 1 }
+      await expectAsync(.busy) { try await tenants.close(within: .zero) }
+      await expectAsync(.closed) { _ = try await call.value }
+      close(lock)
+      try await tenants.close(within: .seconds(300))
+      #expect(tenants.statistics.open == 0)
     }
   }
 

@@ -138,7 +138,7 @@ extension SqliteTenants {
   private func forget(_ slot: TenantSlot) {
     let waiters = withState { state in
       slot.isDeleted = true
-      state.checked[slot.name.text] = nil
+      state.checked[slot.name] = nil
       return state.takeWaiters(of: slot)
     }
     for waiter in waiters { waiter.resume(.failure(SqliteTenants.deleted(slot.name.text))) }
@@ -190,7 +190,9 @@ extension SqliteTenants {
         usleep(1_000)
         continue
       }
-      for (waiter, lease) in withState({ $0.stopClaiming(name) }) { waiter.resume(.success(lease)) }
+      let (leases, work) = withState { $0.stopClaiming(name) }
+      start(work)
+      for (waiter, lease) in leases { waiter.resume(.success(lease)) }
       guard isLate else { throw CancellationError() }
       throw SqlError(.busy, message: "the tenant is in use", label: name.text)
     }

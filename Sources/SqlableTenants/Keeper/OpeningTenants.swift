@@ -82,7 +82,7 @@ extension SqliteTenants {
   private func prepare(_ pool: SqlitePool, _ name: TenantName) throws {
     let version = try pool.root.locked { try pool.root.openConnection().schemaVersion() }
     let now = FileIdentity(directory.file(of: name)).map { CheckedTenant(file: $0, schemaVersion: version) }
-    let isChecked = now != nil && withState({ $0.checked[name.text] }) == now
+    let isChecked = now != nil && withState({ $0.checked[name] }) == now
     // Most tenants need no change. Then no writer is opened, which would take as much memory as a reader.
     guard try !isCurrent(pool.root, isChecked: isChecked) else {
       if !isChecked { try noteChecked(pool.root, name) }
@@ -116,7 +116,7 @@ extension SqliteTenants {
   func noteChecked(_ db: SqliteDatabase, _ name: TenantName) throws {
     let version = try db.locked { try db.openConnection().schemaVersion() }
     let file = FileIdentity(directory.file(of: name))
-    withState { $0.checked[name.text] = file.map { CheckedTenant(file: $0, schemaVersion: version) } }
+    withState { $0.checked[name] = file.map { CheckedTenant(file: $0, schemaVersion: version) } }
   }
 
   func missing(_ name: TenantName) -> SqlError {

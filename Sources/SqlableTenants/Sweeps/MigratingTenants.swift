@@ -79,7 +79,7 @@ extension SqliteTenants {
   }
 
   private func isOpen(_ name: TenantName) -> Bool {
-    withState { state in if case .open = state.slots[name.text]?.phase { true } else { false } }
+    withState { state in if case .open = state.slots[name]?.phase { true } else { false } }
   }
 
   private func handle(_ name: TenantName, isReadOnly: Bool) throws -> SqliteDatabase {

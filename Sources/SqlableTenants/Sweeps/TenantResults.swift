@@ -93,9 +93,9 @@ public struct TenantResults<Value: Sendable>: AsyncSequence, Sendable {
     func next() async throws -> Element? {
       try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
-          let isCancelled = Task.isCancelled
           let outcome = state.withLock { state -> Result<Element?, any Error>? in
-            if isCancelled { return .failure(CancellationError()) }
+            // Read with the lock: a cancellation after this line finds the waiter.
+            if Task.isCancelled { return .failure(CancellationError()) }
             if !state.finished.isEmpty { return .success(state.finished.removeFirst()) }
             if state.tasks.isEmpty { return .success(nil) }
             state.waiter = continuation
