@@ -39,6 +39,23 @@ import Testing
     }
   }
 
+  @Test func deletionWaitsForAClosureThatIgnoresItsEnd() async throws {
+    try await withTenants(TenantsConfiguration(waitTimeout: .seconds(300))) { tenants in
+      try await tenants["a"].add("1")
+      let begun = Mutex(false)
+      let call = Task {
+        try await tenants["a"].read { _ in
+          begun.withLock { $0 = true }
+          Thread.sleep(forTimeInterval: 2.5)
+        }
+      }
+      try await until { begun.withLock { $0 } }
+      try await tenants.delete("a")
+      _ = await call.result
+      #expect(try !tenants.contains("a"))
+    }
+  }
+
   @Test func aMissingTenantIsNotDeletedRenamedOrCopied() async throws {
     try await withTenants { tenants in
       await expectAsync(.tenant(.missing)) { try await tenants.delete("a") }

@@ -180,6 +180,19 @@ import Testing
     }
   }
 
+  @Test func aSweepCountsATenantInUseAndEndsWithItsLimit() async throws {
+    try await withTwoVersions { new, old in
+      #expect(try await new.migrate(limit: 0).count == 0)
+      try await new["t0"].withPool { _ in
+        let report = try await new.migrate()
+        #expect(report.current == 9)
+        #expect(report.migrated == 8)
+      }
+      try await new.close()
+      await expectAsync(.closed) { try await new.migrate() }
+    }
+  }
+
   @Test func aSweepNeedsMigrations() async throws {
     try await withTenants { tenants in
       await expectMisuseAsync { try await tenants.migrate() }

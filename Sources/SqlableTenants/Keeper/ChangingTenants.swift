@@ -39,16 +39,17 @@ extension SqliteTenants {
   /// back. None of them creates the file again. A later call creates an empty tenant, unless ``TenantsConfiguration``
   /// says otherwise. After a crash, there is the whole tenant or none.
   ///
-  /// Throws `.tenant(.missing)` without such a tenant. Throws `.busy` if a closure of a call does not end, or if
-  /// another process has the file open; the tenant then stays.
+  /// Throws `.tenant(.missing)` without such a tenant. Throws `.busy` if a closure of a call does not end within
+  /// ``TenantsConfiguration/waitTimeout``, or if another process has the file open; the tenant then stays.
   public func delete(_ name: String) async throws {
     let name = try TenantName(name)
-    // Before the calls are ended, because the tenant stays.
-    if let other = KernelLocks.otherProcess(withFileAt: directory.file(of: name)) {
+    let path = directory.file(of: name)
+    // Before the calls are ended, because the tenant stays. One reading of the kernel's list can miss a lock.
+    if let other = (0..<3).lazy.compactMap({ _ in KernelLocks.otherProcess(withFileAt: path) }).first {
       throw SqlError(
         .busy, message: "can't delete the tenant: another process (\(other)) has the file open", label: name.text)
     }
-    try await changing([name], endingCalls: true) { [self] slots in
+    try await changing([name], .endsCalls) { [self] slots in
       do {
         guard directory.exists(name) else { throw missing(name) }
         try remove(name)
@@ -146,37 +147,34 @@ extension SqliteTenants {
 
   // MARK: Exclusive use
 
-  /// Calls `body` on its own thread while no other call of this process uses the tenants' files.
+  /// Calls `body` on a thread of its own while no other call of this process uses the tenants' files.
   func changing<Value: Sendable>(
-    _ names: [TenantName], endingCalls ends: Bool = false, within duration: Duration? = nil,
+    _ names: [TenantName], _ policy: ClaimPolicy = .waits, within duration: Duration? = nil,
     _ body: @escaping @Sendable ([TenantSlot]) throws -> Value
   ) async throws -> Value {
     try checkFork()
     let end = Deadline.after(duration ?? configuration.waitTimeout ?? .seconds(3_600))
-    let isCancelled = LockedValue(false)
-    @Sendable func cancel() { isCancelled.withLock { $0 = true } }
-    return try await onOwnThread(onCancel: cancel) { [self] in
-      // In the same order in each call, so that two calls don't wait for each other.
-      var claimed: [TenantSlot] = []
-      defer { for slot in claimed { start(withState { $0.endClaim(slot) }) } }
-      for name in names.sorted(by: { $0.text < $1.text }) {
-        claimed.append(try claim(name, endingCalls: ends, until: end, isCancelled))
-      }
-      return try body(names.compactMap { name in claimed.first { $0.name == name } })
+    // In the same order in each call, so that two calls don't wait for each other.
+    var claimed: [TenantSlot] = []
+    defer { for slot in claimed { start(withState { $0.endClaim(slot) }) } }
+    for name in names.sorted(by: { $0.text < $1.text }) {
+      claimed.append(try await claim(name, policy, until: end))
     }
+    let slots = names.compactMap { name in claimed.first { $0.name == name } }
+    return try await changes.run { try body(slots) }
   }
 
   /// Waits until no other call uses a tenant's file, and closes the tenant.
   private func claim(
-    _ name: TenantName, endingCalls ends: Bool, until end: ContinuousClock.Instant,
-    _ isCancelled: LockedValue<Bool>
-  ) throws -> TenantSlot {
+    _ name: TenantName, _ policy: ClaimPolicy, until end: ContinuousClock.Instant
+  ) async throws -> TenantSlot {
+    var pause = Duration.milliseconds(1)
     while true {
-      switch try withState({ try $0.claim(name, endingCalls: ends) }) {
+      switch try withState({ try $0.claim(name, policy) }) {
       case .claimed(let slot): return slot
       case .closes(let slot, let pool):
-        if ends { withState { _ in slot.isDeleted = true } }
-        do { try pool.close(within: .zero) } catch {
+        if policy == .endsCalls { withState { _ in slot.isDeleted = true } }
+        do { try await close(pool, until: end) } catch {
           withState { _ in slot.isDeleted = false }
           start([.close(slot, pool)])
           throw error
@@ -186,8 +184,10 @@ extension SqliteTenants {
       case .waits: break
       }
       let isLate = ContinuousClock.now >= end
-      guard isCancelled.withLock({ $0 }) || isLate else {
-        usleep(1_000)
+      guard Task.isCancelled || isLate else {
+        // No thread waits meanwhile. A cancellation ends the pause.
+        try? await Task.sleep(for: pause)
+        pause = min(pause * 2, .milliseconds(16))
         continue
       }
       let (leases, work) = withState { $0.stopClaiming(name) }
@@ -197,4 +197,28 @@ extension SqliteTenants {
       throw SqlError(.busy, message: "the tenant is in use", label: name.text)
     }
   }
+
+  /// Closes a tenant's pool, and stops its calls. Waits for closures that ignore this, until `end`.
+  private func close(_ pool: SqlitePool, until end: ContinuousClock.Instant) async throws {
+    while true {
+      do {
+        return try await changes.run { try pool.close(within: .zero) }
+      } catch let error as SqlError where error.kind == .busy {
+        guard ContinuousClock.now < end, !Task.isCancelled else { throw error }
+      }
+    }
+  }
 }
+
+/// The treatment of the calls that use a tenant which a call wants to have to itself.
+enum ClaimPolicy {
+  /// The claim waits for the calls.
+  case waits
+  /// The calls end.
+  case endsCalls
+  /// The claim throws ``TenantIsOpen`` for an open tenant.
+  case skipsOpen
+}
+
+/// The error of a claim that is not needed for an open tenant.
+struct TenantIsOpen: Error {}

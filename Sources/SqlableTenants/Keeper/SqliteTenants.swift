@@ -26,6 +26,8 @@ public final class SqliteTenants: Sendable {
   let schema: Schema
   let migrations: Migrations?
   let resources: PoolResources
+  /// The threads of the calls that create, delete, rename, copy or migrate tenants.
+  let changes: BlockingWork
   private let state: LockedValue<TenantsState>
   private let generation = ForkGuard.generation
 
@@ -44,6 +46,7 @@ public final class SqliteTenants: Sendable {
     (self.configuration, self.schema, self.migrations) = (configuration, schema, migrations)
     self.directory = try TenantDirectory(directory)
     resources = PoolResources(threads: configuration.threads)
+    changes = BlockingWork(maximum: configuration.threads)
     state = LockedValue(TenantsState(maximumOpen: configuration.maximumOpen))
   }
 

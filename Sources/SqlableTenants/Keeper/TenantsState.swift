@@ -225,9 +225,7 @@ struct TenantsState {
   }
 
   /// Claims a tenant's file.
-  ///
-  /// - Parameter ends: True if the calls that use the tenant end, and false if the claim waits for them.
-  mutating func claim(_ name: TenantName, endingCalls ends: Bool) throws -> Claim {
+  mutating func claim(_ name: TenantName, _ policy: ClaimPolicy) throws -> Claim {
     guard !isClosed else { throw SqlError(.closed, message: "the tenants are closed") }
     guard let slot = slots[name] else {
       let slot = TenantSlot(name)
@@ -240,7 +238,8 @@ struct TenantsState {
       slot.phase = .exclusive
       return .claimed(slot)
     case .open(let pool):
-      guard ends || slot.uses == 0 else {
+      if policy == .skipsOpen { throw TenantIsOpen() }
+      guard policy == .endsCalls || slot.uses == 0 else {
         slot.isWanted = true
         return .waits
       }
