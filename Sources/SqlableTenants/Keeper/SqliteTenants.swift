@@ -18,8 +18,9 @@ import SqlableSchema
 /// another tenant needs its place. A tenant is never closed under a call or a loop. If all open tenants are in use,
 /// calls wait in order, up to ``TenantsConfiguration/waitTimeout``.
 ///
-/// The pools of all tenants share one set of threads and one watcher of files. A tenant that is damaged, or locked by
-/// another process, fails or delays only its own calls. Several processes can use one directory.
+/// The pools of all tenants share one set of threads and one watcher of files. A damaged tenant fails only its own
+/// calls. A tenant that another process locks delays only its own calls, unless other processes lock more tenants at
+/// once than twice ``TenantsConfiguration/threads``. Several processes can use one directory.
 public final class SqliteTenants: Sendable {
   public let configuration: TenantsConfiguration
   let directory: TenantDirectory
@@ -79,8 +80,8 @@ public final class SqliteTenants: Sendable {
   /// Closes all tenants: rejects new calls, and waits for the calls that run, up to `duration`.
   ///
   /// Calls that wait for their tenant throw `.closed`. After `duration`, the calls that still run are stopped and throw
-  /// `.closed`. Throws `.busy` if a closure does not end, or if a tenant is still being opened, created, deleted, renamed,
-  /// copied or migrated; then `close` can be called again.
+  /// `.closed`. Throws `.busy` if a closure does not end, or if a tenant is still being opened, created, deleted,
+  /// renamed, copied or migrated; then `close` can be called again.
   public func close(within duration: Duration = .seconds(10)) async throws {
     try checkFork()
     try await onOwnThread { [self] in

@@ -11,7 +11,7 @@ import Synchronization
 /// ```
 ///
 /// A file gets its name in one step, when it is complete, and loses its name in one step. A killed process therefore
-/// leaves whole tenants, and unfinished files that the next process removes.
+/// leaves whole tenants, and unfinished files. A later process removes them before its own first unfinished file.
 final class TenantDirectory: Sendable {
   let path: String
   /// The directory of this process's unfinished files, and the descriptor of its lock; nil before the first use.
