@@ -131,6 +131,23 @@ import Testing
     }
   }
 
+  @Test func aCallKeepsItsTurnWhileItsTenantIsCreated() async throws {
+    let configuration = TenantsConfiguration(maximumOpen: 1, waitTimeout: .seconds(300))
+    try await withTenants(configuration) { tenants in
+      let order = Mutex<[String]>([])
+      var tasks: [Task<Void, any Error>] = []
+      try await tenants["first"].withPool { _ in
+        for (index, name) in ["x", "y"].enumerated() {
+          tasks.append(Task { try await tenants[name].withPool { _ in order.withLock { $0.append(name) } } })
+          try await until { tenants.statistics.waiting == index + 1 }
+        }
+        try await tenants.create("x")
+      }
+      for task in tasks { try await task.value }
+      #expect(order.withLock { $0 } == ["x", "y"])
+    }
+  }
+
   @Test func aCancelledCallStopsWaiting() async throws {
     let configuration = TenantsConfiguration(maximumOpen: 1, waitTimeout: nil)
     try await withTenants(configuration) { tenants in
