@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SqlableBackup
 import SqlableCore
 import SqlablePool
@@ -35,6 +36,23 @@ import Testing
       let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
       #expect(try await tenants["acme"].texts() == [])
+    }
+  }
+
+  @Test func deletionWaitsForAClosureThatIgnoresItsEnd() async throws {
+    try await withTenants(TenantsConfiguration(waitTimeout: .seconds(300))) { tenants in
+      try await tenants["a"].add("1")
+      let begun = Mutex(false)
+      let call = Task {
+        try await tenants["a"].read { _ in
+          begun.withLock { $0 = true }
+          Thread.sleep(forTimeInterval: 2.5)
+        }
+      }
+      try await until { begun.withLock { $0 } }
+      try await tenants.delete("a")
+      _ = await call.result
+      #expect(try !tenants.contains("a"))
     }
   }
 
@@ -77,6 +95,7 @@ import Testing
 
   @Test func renamingWaitsForTheUsersOfATenant() async throws {
     try await withTenants { tenants in
+      let name = try TenantName("a")
       try await tenants["a"].add("1")
       try await tenants["a"].withPool { pool in
         await expectAsync(.busy) { try await tenants.rename("a", to: "b", within: .milliseconds(20)) }
@@ -85,7 +104,7 @@ import Testing
       #expect(try await tenants["a"].texts() == ["1", "2"])
       let (renaming, late) = try await tenants["a"].withPool { _ in
         let renaming = Task { try await tenants.rename("a", to: "b") }
-        try await until { tenants.withState { $0.slots["a"]?.isWanted == true } }
+        try await until { tenants.withState { $0.slots[name]?.isWanted == true } }
         let late = Task { try await tenants["a"].add("3") }
         try await until { tenants.statistics.waiting == 1 }
         return (renaming, late)
@@ -93,6 +112,70 @@ import Testing
       try await renaming.value
       await expectAsync(.tenant(.deleted)) { try await late.value }
       #expect(try await tenants.allNames() == ["b"])
+    }
+  }
+
+  @Test func aTakenNameIsRefusedWithoutWaitingForItsCalls() async throws {
+    try await withTenants { tenants in
+      for name in ["a", "b"] { try await tenants[name].add("1") }
+      try await tenants["a"].withPool { _ in
+        await expectAsync(.tenant(.exists)) { try await tenants.create("a") }
+        await expectAsync(.tenant(.exists)) { try await tenants.copy("b", to: "a") }
+        await expectAsync(.tenant(.exists)) { try await tenants.rename("b", to: "a") }
+        let texts = try await tenants["a"].texts()
+        #expect(texts == ["1"])
+      }
+    }
+  }
+
+  @Test func onlyOneOfTwoKeepersCreatesATenant() async throws {
+    try await withTenants { tenants in
+      let other = try SqliteTenants(directory: tenants.directory.path, models: Schema(Note.self))
+      let created = Mutex(0)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<20 {
+          for keeper in [tenants, other] {
+            group.addTask {
+              do {
+                try await keeper.create("t\(index)")
+                created.withLock { $0 += 1 }
+              } catch let error as SqlError where error.kind == .tenant(.exists) {
+              }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(created.withLock { $0 } == 20)
+      try await other.close()
+    }
+  }
+
+  @Test func aTenantThatVanishesWhileItIsOpenedStaysAway() async throws {
+    try await withTenants(TenantsConfiguration(createsMissing: false)) { tenants in
+      try await tenants.create("a")
+      let path = try tenants.directory.file(of: TenantName("a"))
+      let lock = try lockDirectory(of: "a", tenants)
+      let call = Task { try await tenants["a"].texts() }
+      try await until { tenants.statistics.open == 1 }
+      try await Task.sleep(for: .milliseconds(50))
+      unlink(path)
+      close(lock)
+      await expectAsync(.tenant(.missing)) { _ = try await call.value }
+      #expect(try !tenants.contains("a"))
+    }
+  }
+
+  @Test func theRemainsOfADamagedTenantAreNotInTheWay() async throws {
+    try await withTenants { tenants in
+      try await tenants["a"].add("1")
+      try await tenants.rename("a", to: "b")
+      let path = try tenants.directory.file(of: TenantName("a"))
+      for ending in ["-wal", "-journal", "-gate"] {
+        try Data("old".utf8).write(to: URL(fileURLWithPath: path + ending))
+      }
+      try await tenants.rename("b", to: "a")
+      #expect(try await tenants["a"].texts() == ["1"])
     }
   }
 

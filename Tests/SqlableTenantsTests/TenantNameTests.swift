@@ -44,6 +44,14 @@ import Testing
     }
   }
 
+  @Test func aKelvinSignIsNotTheNameOfAnOpenTenant() async throws {
+    try await withTenants { tenants in
+      try await tenants["K"].add("1")
+      #expect("\u{212a}" == "K")
+      await expectAsync(.tenant(.invalidName)) { _ = try await tenants["\u{212a}"].texts() }
+    }
+  }
+
   @Test func theErrorOfABadNameDoesNotContainTheName() {
     let error = sqlError { _ = try TenantName("secret/name") }
     #expect(error?.kind == .tenant(.invalidName))

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SqlableCore
 import SqlablePool
 import SqlableSchema
@@ -127,6 +128,23 @@ import Testing
       }
       for task in tasks { try await task.value }
       #expect(order.withLock { $0 } == Array(0..<8))
+    }
+  }
+
+  @Test func aCallKeepsItsTurnWhileItsTenantIsCreated() async throws {
+    let configuration = TenantsConfiguration(maximumOpen: 1, waitTimeout: .seconds(300))
+    try await withTenants(configuration) { tenants in
+      let order = Mutex<[String]>([])
+      var tasks: [Task<Void, any Error>] = []
+      try await tenants["first"].withPool { _ in
+        for (index, name) in ["x", "y"].enumerated() {
+          tasks.append(Task { try await tenants[name].withPool { _ in order.withLock { $0.append(name) } } })
+          try await until { tenants.statistics.waiting == index + 1 }
+        }
+        try await tenants.create("x")
+      }
+      for task in tasks { try await task.value }
+      #expect(order.withLock { $0 } == ["x", "y"])
     }
   }
 
@@ -262,6 +280,20 @@ import Testing
       await expectAsync(.closed) { try await tenants["a"].add("2") }
       await expectAsync(.closed) { try await tenants["b"].add("2") }
       await expectAsync(.closed) { try await tenants.create("c") }
+    }
+  }
+
+  @Test func closingWaitsForATenantThatIsBeingOpened() async throws {
+    try await withTenants { tenants in
+      try await tenants.create("a")
+      let lock = try lockDirectory(of: "a", tenants)
+      let call = Task { try await tenants["a"].texts() }
+      try await until { tenants.statistics.open == 1 }
+      await expectAsync(.busy) { try await tenants.close(within: .zero) }
+      await expectAsync(.closed) { _ = try await call.value }
+      close(lock)
+      try await tenants.close(within: .seconds(300))
+      #expect(tenants.statistics.open == 0)
     }
   }
 

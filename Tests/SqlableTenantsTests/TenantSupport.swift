@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import SqlableCore
 import SqlableSchema
 import Testing
@@ -62,4 +64,12 @@ func expectAsync(
   var found: (any Error)?
   do { try await body() } catch { found = error }
   #expect((found as? SqlError)?.kind == kind, "\(String(describing: found))", sourceLocation: sourceLocation)
+}
+
+/// Takes the lock of another process that creates, deletes or renames a tenant. Closing the descriptor ends the lock.
+func lockDirectory(of name: String, _ tenants: SqliteTenants) throws -> Int32 {
+  let path = URL(fileURLWithPath: tenants.directory.file(of: try TenantName(name))).deletingLastPathComponent().path
+  let lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  try #require(flock(lock, LOCK_EX) == 0)
+  return lock
 }

@@ -140,6 +140,24 @@ import Testing
     }
   }
 
+  @Test func migrationsOfRowsAreNoticedWhenATenantIsOpenedAgain() async throws {
+    let rows = Migration("rows") { db in try db.execute("UPDATE note SET text = 'new'") }
+    let configuration = TenantsConfiguration(maximumOpen: 1)
+    try await withTenants(configuration, migrations: Migrations([Self.first])) { old in
+      for name in ["a", "b"] { try await old[name].add("1") }
+      let new = try SqliteTenants(
+        directory: old.directory.path, models: Schema(Note.self), migrations: Migrations([Self.first, rows]))
+      #expect(try await new["a"].texts() == ["new"])
+      try await new.close()
+      var found: (any Error)?
+      do { _ = try await old["a"].texts() } catch { found = error }
+      guard case .schema = (found as? SqlError)?.kind else {
+        Issue.record("the newer tenant was opened: \(String(describing: found))")
+        return
+      }
+    }
+  }
+
   @Test func aSweepMigratesAllAndReportsFailures() async throws {
     try await withTwoVersions { new, old in
       let canary = try await new.migrate(limit: 3)
@@ -159,6 +177,19 @@ import Testing
       let seen = try await old.migrationReport()
       #expect(seen.newer.count == 9)
       #expect(seen.current == 1)
+    }
+  }
+
+  @Test func aSweepCountsATenantInUseAndEndsWithItsLimit() async throws {
+    try await withTwoVersions { new, old in
+      #expect(try await new.migrate(limit: 0).count == 0)
+      try await new["t0"].withPool { _ in
+        let report = try await new.migrate()
+        #expect(report.current == 9)
+        #expect(report.migrated == 8)
+      }
+      try await new.close()
+      await expectAsync(.closed) { try await new.migrate() }
     }
   }
 

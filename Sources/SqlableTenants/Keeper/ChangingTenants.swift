@@ -18,6 +18,8 @@ extension SqliteTenants {
   /// the backup.
   public func create(_ name: String, from backup: String? = nil) async throws {
     let name = try TenantName(name)
+    // Also tested here, because a claim of a tenant that exists makes its calls wait.
+    guard !directory.exists(name) else { throw exists(name) }
     try await changing([name]) { [self] _ in
       guard !directory.exists(name) else { throw exists(name) }
       guard let backup else { return try create(name) }
@@ -37,16 +39,17 @@ extension SqliteTenants {
   /// back. None of them creates the file again. A later call creates an empty tenant, unless ``TenantsConfiguration``
   /// says otherwise. After a crash, there is the whole tenant or none.
   ///
-  /// Throws `.tenant(.missing)` without such a tenant. Throws `.busy` if a closure of a call does not end, or if
-  /// another process has the file open; the tenant then stays.
+  /// Throws `.tenant(.missing)` without such a tenant. Throws `.busy` if a closure of a call does not end within
+  /// ``TenantsConfiguration/waitTimeout``, or if another process has the file open; the tenant then stays.
   public func delete(_ name: String) async throws {
     let name = try TenantName(name)
-    // Before the calls are ended, because the tenant stays.
-    if let other = KernelLocks.otherProcess(withFileAt: directory.file(of: name)) {
+    let path = directory.file(of: name)
+    // Before the calls are ended, because the tenant stays. One reading of the kernel's list can miss a lock.
+    if let other = (0..<3).lazy.compactMap({ _ in KernelLocks.otherProcess(withFileAt: path) }).first {
       throw SqlError(
         .busy, message: "can't delete the tenant: another process (\(other)) has the file open", label: name.text)
     }
-    try await changing([name], endingCalls: true) { [self] slots in
+    try await changing([name], .endsCalls) { [self] slots in
       do {
         guard directory.exists(name) else { throw missing(name) }
         try remove(name)
@@ -66,11 +69,11 @@ extension SqliteTenants {
   public func rename(_ name: String, to newName: String, within duration: Duration = .seconds(10)) async throws {
     let (name, newName) = (try TenantName(name), try TenantName(newName))
     guard name != newName else { throw exists(newName) }
+    try check(name, isFree: newName)
     try await changing([name, newName], within: duration) { [self] slots in
-      guard directory.exists(name) else { throw missing(name) }
-      guard !directory.exists(newName) else { throw exists(newName) }
+      try check(name, isFree: newName)
       try directory.prepareDirectory(of: newName)
-      try files(name).move(to: directory.file(of: newName))
+      try directory.withLock(.exclusive, of: [name, newName]) { try move(files(name), to: newName) }
       forget(slots[0])
     }
   }
@@ -80,15 +83,21 @@ extension SqliteTenants {
   /// The copy is one snapshot, and appears when it is complete. Throws `.tenant(.missing)`, and `.tenant(.exists)` if
   /// the new name is taken.
   public func copy(_ name: String, to newName: String) async throws {
-    let target = try TenantName(newName)
-    guard name != newName else { throw exists(target) }
+    let (source, target) = (try TenantName(name), try TenantName(newName))
+    guard source != target else { throw exists(target) }
     // As for a loop over all tenants, a missing tenant is not created.
     try await SqliteTenant(name: name, tenants: self, isSweep: true).withPool { pool in
+      guard !directory.exists(target) else { throw exists(target) }
       try await changing([target]) { [self] _ in
         guard !directory.exists(target) else { throw exists(target) }
         try place(target) { path, _ in try pool.backup(to: path) }
       }
     }
+  }
+
+  private func check(_ name: TenantName, isFree newName: TenantName) throws {
+    guard directory.exists(name) else { throw missing(name) }
+    guard !directory.exists(newName) else { throw exists(newName) }
   }
 
   private func exists(_ name: TenantName) -> SqlError {
@@ -100,18 +109,28 @@ extension SqliteTenants {
     return DatabaseFiles(of: directory.file(of: name), key: handles.key, cipher: handles.cipher)
   }
 
+  /// Gives files the name of a tenant. Call with the directory's lock.
+  func move(_ files: DatabaseFiles, to name: TenantName) throws {
+    directory.removeRemains(of: name)
+    do { try files.move(to: directory.file(of: name)) } catch  where directory.exists(name) {
+      // Another process has created the tenant.
+      throw exists(name)
+    }
+  }
+
   /// Removes a tenant's file in one step, by a rename, and then deletes it.
   private func remove(_ name: TenantName) throws {
     let trash = try directory.newFile()
-    do {
-      try files(name).move(to: trash)
-    } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey, .io].contains(error.kind) {
-      // A damaged file can't be opened, and so not be moved with its WAL. The WAL goes first: beside a new tenant, the
-      // WAL of a deleted one would be in the way.
-      let path = directory.file(of: name)
-      for ending in ["-wal", "-shm", "-journal"] { unlink(path + ending) }
-      guard Glibc.rename(path, trash) == 0 else { throw SqlError.system("delete", path, errno) }
-      unlink(path + "-gate")
+    // With the lock, because another process can create the tenant again as soon as the name is free. Files by this
+    // name would then be those of the new tenant.
+    try directory.withLock(.exclusive, of: [name]) {
+      guard directory.exists(name) else { throw missing(name) }
+      do {
+        try files(name).move(to: trash)
+      } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey, .io].contains(error.kind) {
+        // A damaged file can't be opened. The database file goes first: until then, the tenant has all its files.
+        try directory.moveDamaged(name, to: trash)
+      }
     }
     try? DatabaseFiles(of: trash).remove()
   }
@@ -120,7 +139,7 @@ extension SqliteTenants {
   private func forget(_ slot: TenantSlot) {
     let waiters = withState { state in
       slot.isDeleted = true
-      state.checked[slot.name.text] = nil
+      state.checked[slot.name] = nil
       return state.takeWaiters(of: slot)
     }
     for waiter in waiters { waiter.resume(.failure(SqliteTenants.deleted(slot.name.text))) }
@@ -128,37 +147,34 @@ extension SqliteTenants {
 
   // MARK: Exclusive use
 
-  /// Calls `body` on its own thread while no other call of this process uses the tenants' files.
+  /// Calls `body` on a thread of its own while no other call of this process uses the tenants' files.
   func changing<Value: Sendable>(
-    _ names: [TenantName], endingCalls ends: Bool = false, within duration: Duration? = nil,
+    _ names: [TenantName], _ policy: ClaimPolicy = .waits, within duration: Duration? = nil,
     _ body: @escaping @Sendable ([TenantSlot]) throws -> Value
   ) async throws -> Value {
     try checkFork()
     let end = Deadline.after(duration ?? configuration.waitTimeout ?? .seconds(3_600))
-    let isCancelled = LockedValue(false)
-    @Sendable func cancel() { isCancelled.withLock { $0 = true } }
-    return try await onOwnThread(onCancel: cancel) { [self] in
-      // In the same order in each call, so that two calls don't wait for each other.
-      var claimed: [TenantSlot] = []
-      defer { for slot in claimed { start(withState { $0.endClaim(slot) }) } }
-      for name in names.sorted(by: { $0.text < $1.text }) {
-        claimed.append(try claim(name, endingCalls: ends, until: end, isCancelled))
-      }
-      return try body(names.compactMap { name in claimed.first { $0.name == name } })
+    // In the same order in each call, so that two calls don't wait for each other.
+    var claimed: [TenantSlot] = []
+    defer { for slot in claimed { start(withState { $0.endClaim(slot) }) } }
+    for name in names.sorted(by: { $0.text < $1.text }) {
+      claimed.append(try await claim(name, policy, until: end))
     }
+    let slots = names.compactMap { name in claimed.first { $0.name == name } }
+    return try await changes.run { try body(slots) }
   }
 
   /// Waits until no other call uses a tenant's file, and closes the tenant.
   private func claim(
-    _ name: TenantName, endingCalls ends: Bool, until end: ContinuousClock.Instant,
-    _ isCancelled: LockedValue<Bool>
-  ) throws -> TenantSlot {
+    _ name: TenantName, _ policy: ClaimPolicy, until end: ContinuousClock.Instant
+  ) async throws -> TenantSlot {
+    var pause = Duration.milliseconds(1)
     while true {
-      switch try withState({ try $0.claim(name, endingCalls: ends) }) {
+      switch try withState({ try $0.claim(name, policy) }) {
       case .claimed(let slot): return slot
       case .closes(let slot, let pool):
-        if ends { withState { _ in slot.isDeleted = true } }
-        do { try pool.close(within: .zero) } catch {
+        if policy == .endsCalls { withState { _ in slot.isDeleted = true } }
+        do { try await close(pool, until: end) } catch {
           withState { _ in slot.isDeleted = false }
           start([.close(slot, pool)])
           throw error
@@ -168,13 +184,41 @@ extension SqliteTenants {
       case .waits: break
       }
       let isLate = ContinuousClock.now >= end
-      guard isCancelled.withLock({ $0 }) || isLate else {
-        usleep(1_000)
+      guard Task.isCancelled || isLate else {
+        // No thread waits meanwhile. A cancellation ends the pause.
+        try? await Task.sleep(for: pause)
+        pause = min(pause * 2, .milliseconds(16))
         continue
       }
-      for (waiter, lease) in withState({ $0.stopClaiming(name) }) { waiter.resume(.success(lease)) }
+      let (leases, work) = withState { $0.stopClaiming(name) }
+      start(work)
+      for (waiter, lease) in leases { waiter.resume(.success(lease)) }
       guard isLate else { throw CancellationError() }
       throw SqlError(.busy, message: "the tenant is in use", label: name.text)
     }
   }
+
+  /// Closes a tenant's pool, and stops its calls. Waits for closures that ignore this, until `end`.
+  private func close(_ pool: SqlitePool, until end: ContinuousClock.Instant) async throws {
+    while true {
+      do {
+        return try await changes.run { try pool.close(within: .zero) }
+      } catch let error as SqlError where error.kind == .busy {
+        guard ContinuousClock.now < end, !Task.isCancelled else { throw error }
+      }
+    }
+  }
 }
+
+/// The treatment of the calls that use a tenant which a call wants to have to itself.
+enum ClaimPolicy {
+  /// The claim waits for the calls.
+  case waits
+  /// The calls end.
+  case endsCalls
+  /// The claim throws ``TenantIsOpen`` for an open tenant.
+  case skipsOpen
+}
+
+/// The error of a claim that is not needed for an open tenant.
+struct TenantIsOpen: Error {}

@@ -43,9 +43,15 @@ extension SqliteTenants {
   }
 
   private func openPool(_ name: TenantName, creates: Bool) throws -> SqlitePool {
-    if creates, !directory.exists(name) { try create(name) }
-    let pool = try SqlitePool(
-      filepath: directory.file(of: name), configuration: poolConfiguration(name), sharing: resources)
+    if creates, !directory.exists(name) {
+      // Another process might have created the file meanwhile.
+      do { try create(name) } catch  where directory.exists(name) {}
+    }
+    let pool = try directory.withLock(.shared, of: [name]) {
+      guard directory.exists(name) else { throw creates ? SqliteTenants.deleted(name.text) : missing(name) }
+      return try SqlitePool(
+        filepath: directory.file(of: name), configuration: poolConfiguration(name), sharing: resources)
+    }
     do {
       try prepare(pool, name)
       // From here on, the pool's first connection only keeps the file open.
@@ -76,17 +82,24 @@ extension SqliteTenants {
   private func prepare(_ pool: SqlitePool, _ name: TenantName) throws {
     let version = try pool.root.locked { try pool.root.openConnection().schemaVersion() }
     let now = FileIdentity(directory.file(of: name)).map { CheckedTenant(file: $0, schemaVersion: version) }
-    if let now, withState({ $0.checked[name.text] }) == now { return }
+    let isChecked = now != nil && withState({ $0.checked[name] }) == now
     // Most tenants need no change. Then no writer is opened, which would take as much memory as a reader.
-    if try !isCurrent(pool.root) { try prepare(pool) }
+    guard try !isCurrent(pool.root, isChecked: isChecked) else {
+      if !isChecked { try noteChecked(pool.root, name) }
+      return
+    }
+    try prepare(pool)
     try noteChecked(pool.root, name)
   }
 
   /// True if the tables have the schema of the models and all migrations have run.
-  private func isCurrent(_ db: SqliteDatabase) throws -> Bool {
-    guard let migrations else { return try schema.differences(db).isEmpty }
+  ///
+  /// - Parameter isChecked: True if the tables were checked before. A migration that only changes rows leaves the
+  ///   schema's version as it is, so the migrations are always read.
+  private func isCurrent(_ db: SqliteDatabase, isChecked: Bool) throws -> Bool {
+    guard let migrations else { return try isChecked || schema.differences(db).isEmpty }
     guard case .current = try migrations.status(db) else { return false }
-    try schema.verify(db)
+    if !isChecked { try schema.verify(db) }
     return true
   }
 
@@ -103,7 +116,7 @@ extension SqliteTenants {
   func noteChecked(_ db: SqliteDatabase, _ name: TenantName) throws {
     let version = try db.locked { try db.openConnection().schemaVersion() }
     let file = FileIdentity(directory.file(of: name))
-    withState { $0.checked[name.text] = file.map { CheckedTenant(file: $0, schemaVersion: version) } }
+    withState { $0.checked[name] = file.map { CheckedTenant(file: $0, schemaVersion: version) } }
   }
 
   func missing(_ name: TenantName) -> SqlError {
@@ -112,15 +125,13 @@ extension SqliteTenants {
 
   // MARK: Creating
 
-  /// Creates a tenant's file with the schema, in one step. Does nothing if another process has created the file.
+  /// Creates a tenant's file with the schema, in one step. Throws if the tenant exists.
   func create(_ name: TenantName) throws {
-    do {
-      try place(name) { path, configuration in
-        let db = try SqliteDatabase(filepath: path, configuration: configuration)
-        try prepare(db)
-        try db.close()
-      }
-    } catch  where directory.exists(name) {}
+    try place(name) { path, configuration in
+      let db = try SqliteDatabase(filepath: path, configuration: configuration)
+      try prepare(db)
+      try db.close()
+    }
   }
 
   /// Makes a file and gives it the name of a tenant when it is complete. Throws if the tenant exists.
@@ -134,7 +145,7 @@ extension SqliteTenants {
     defer { try? files.remove() }
     try make(path, configuration)
     try directory.prepareDirectory(of: name)
-    try files.move(to: directory.file(of: name))
+    try directory.withLock(.exclusive, of: [name]) { try move(files, to: name) }
   }
 
   // MARK: Closing

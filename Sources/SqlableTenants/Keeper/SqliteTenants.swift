@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import SqlableCore
 import SqlablePool
 import SqlableSchema
@@ -17,14 +18,17 @@ import SqlableSchema
 /// another tenant needs its place. A tenant is never closed under a call or a loop. If all open tenants are in use,
 /// calls wait in order, up to ``TenantsConfiguration/waitTimeout``.
 ///
-/// The pools of all tenants share one set of threads and one watcher of files. A tenant that is damaged, or locked by
-/// another process, fails or delays only its own calls. Several processes can use one directory.
+/// The pools of all tenants share one set of threads and one watcher of files. A damaged tenant fails only its own
+/// calls. A tenant that another process locks delays only its own calls, unless other processes lock more tenants at
+/// once than twice ``TenantsConfiguration/threads``. Several processes can use one directory.
 public final class SqliteTenants: Sendable {
   public let configuration: TenantsConfiguration
   let directory: TenantDirectory
   let schema: Schema
   let migrations: Migrations?
   let resources: PoolResources
+  /// The threads of the calls that create, delete, rename, copy or migrate tenants.
+  let changes: BlockingWork
   private let state: LockedValue<TenantsState>
   private let generation = ForkGuard.generation
 
@@ -43,6 +47,7 @@ public final class SqliteTenants: Sendable {
     (self.configuration, self.schema, self.migrations) = (configuration, schema, migrations)
     self.directory = try TenantDirectory(directory)
     resources = PoolResources(threads: configuration.threads)
+    changes = BlockingWork(maximum: configuration.threads)
     state = LockedValue(TenantsState(maximumOpen: configuration.maximumOpen))
   }
 
@@ -75,14 +80,15 @@ public final class SqliteTenants: Sendable {
   /// Closes all tenants: rejects new calls, and waits for the calls that run, up to `duration`.
   ///
   /// Calls that wait for their tenant throw `.closed`. After `duration`, the calls that still run are stopped and throw
-  /// `.closed`. Throws `.busy` if a closure does not end; then `close` can be called again.
+  /// `.closed`. Throws `.busy` if a closure does not end, or if a tenant is still being opened, created, deleted,
+  /// renamed, copied or migrated; then `close` can be called again.
   public func close(within duration: Duration = .seconds(10)) async throws {
     try checkFork()
     try await onOwnThread { [self] in
       let end = ContinuousClock.now + duration
       let waiters = withState { state in
         state.isClosed = true
-        return state.waiting.values.map(\.waiter).filter { state.stopWaiting($0) }
+        return state.stopWaiting { _ in true }.map(\.waiter)
       }
       for waiter in waiters { waiter.resume(.failure(SqlError(.closed, message: "the tenants were closed"))) }
       var failure: (any Error)?
@@ -93,6 +99,19 @@ public final class SqliteTenants: Sendable {
         } catch { failure = error }
       }
       if let failure { throw failure }
+      try waitForSlots(until: max(end, .now + .seconds(1)))
+    }
+  }
+
+  /// Waits for the threads that open, close or change tenants. They close what they open.
+  private func waitForSlots(until end: ContinuousClock.Instant) throws {
+    while let slot = withState({ $0.slots.values.first }) {
+      guard ContinuousClock.now < end else {
+        throw SqlError(
+          .busy, message: "can't close the tenants: a tenant is still being opened, closed or changed",
+          label: slot.name.text)
+      }
+      usleep(1_000)
     }
   }
 }

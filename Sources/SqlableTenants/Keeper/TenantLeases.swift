@@ -8,8 +8,8 @@ extension SqliteTenants {
   /// Returns a lease on a tenant. Opens the tenant, or waits until it is open.
   func lease(_ name: String, isSweep: Bool) async throws -> TenantLease {
     try checkFork()
+    let name = try TenantName(name)
     if let lease = try withState({ try $0.takeOpen(name, isSweep: isSweep) }) { return lease }
-    let checked = try TenantName(name)
     try Task.checkCancellation()
     let timeout = configuration.waitTimeout.map { ContinuousClock.now + $0 }
     let end = [timeout, Deadline.current].compactMap(\.self).min()
@@ -18,7 +18,7 @@ extension SqliteTenants {
       try await withCheckedThrowingContinuation { continuation in
         let waiter = TenantWaiter(isSweep: isSweep, end: end, continuation)
         holder.withLock { $0 = waiter }
-        enter(waiter, checked)
+        enter(waiter, name)
         // The task was cancelled before the cancellation handler could find the waiter.
         if Task.isCancelled { cancel(waiter) }
       }
@@ -36,7 +36,7 @@ extension SqliteTenants {
     let entry = Result {
       try withState { state -> Entry in
         // Another task might have opened the tenant meanwhile.
-        if let lease = try state.takeOpen(name.text, isSweep: waiter.isSweep) { return .lease(lease) }
+        if let lease = try state.takeOpen(name, isSweep: waiter.isSweep) { return .lease(lease) }
         guard state.waiting.count < maximum else {
           throw SqlError(.busy, message: "\(maximum) calls already wait for tenants", label: name.text)
         }
@@ -86,14 +86,15 @@ extension SqliteTenants {
 
   private func schedule(_ time: ContinuousClock.Instant) {
     let delay = max(.zero, ContinuousClock.now.duration(to: time))
-    SqliteTenants.clock.asyncAfter(deadline: .now() + delay.dispatched) { [weak self] in self?.endLateWaits() }
+    SqliteTenants.clock.asyncAfter(deadline: .now() + delay.dispatched) { [weak self] in self?.endLateWaits(at: time) }
   }
 
-  private func endLateWaits() {
+  private func endLateWaits(at time: ContinuousClock.Instant) {
     let now = ContinuousClock.now
-    let (late, next, open) = withState { state in
-      let all = state.waiting.values
-      let late = all.filter { $0.waiter.end.map { $0 <= now } ?? false }.filter { state.stopWaiting($0.waiter) }
+    let (late, next, open) = withState { state -> ([(waiter: TenantWaiter, slot: TenantSlot)], _, Int) in
+      // An earlier check was scheduled after this one, and schedules the next.
+      guard state.nextCheck == time else { return ([], nil as ContinuousClock.Instant?, 0) }
+      let late = state.stopWaiting { waiter in waiter.end.map { $0 <= now } ?? false }
       state.nextCheck = state.waiting.values.compactMap(\.waiter.end).min()
       return (late, state.nextCheck, state.placesTaken - state.idle.count)
     }

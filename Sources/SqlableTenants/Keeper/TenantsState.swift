@@ -10,7 +10,8 @@ struct TenantsState {
   }
 
   let maximumOpen: Int
-  private(set) var slots: [String: TenantSlot] = [:]
+  /// The keys are checked names: as a `String`, a name with a Kelvin sign would equal one with a K.
+  private(set) var slots: [TenantName: TenantSlot] = [:]
   /// The slots that wait for a place, from `head` on. Slots in another phase are skipped.
   private var queue: [TenantSlot] = []
   private var head = 0
@@ -26,14 +27,14 @@ struct TenantsState {
   var isClosed = false
   var counts = TenantCounts()
   /// The version of the schema that each tenant's file had when this process checked or migrated it.
-  var checked: [String: CheckedTenant] = [:]
+  var checked: [TenantName: CheckedTenant] = [:]
 
   init(maximumOpen: Int) { self.maximumOpen = maximumOpen }
 
   // MARK: Calls
 
   /// Returns a lease on an open tenant; nil if the call must wait.
-  mutating func takeOpen(_ name: String, isSweep: Bool) throws -> TenantLease? {
+  mutating func takeOpen(_ name: TenantName, isSweep: Bool) throws -> TenantLease? {
     guard !isClosed else { throw SqlError(.closed, message: "the tenants are closed") }
     guard let slot = slots[name], case .open(let pool) = slot.phase, !slot.isWanted else { return nil }
     return take(slot, pool, isSweep: isSweep)
@@ -48,7 +49,7 @@ struct TenantsState {
 
   /// Queues a call.
   mutating func wait(_ waiter: TenantWaiter, for name: TenantName) -> [Work] {
-    let slot = slots[name.text] ?? add(name)
+    let slot = slots[name] ?? add(name)
     slot.waiters.append(waiter)
     waiting[ObjectIdentifier(waiter)] = (waiter, slot)
     return nextWork()
@@ -57,7 +58,7 @@ struct TenantsState {
   private mutating func add(_ name: TenantName) -> TenantSlot {
     let slot = TenantSlot(name)
     slot.isSwept = true
-    slots[name.text] = slot
+    slots[name] = slot
     queue.append(slot)
     return slot
   }
@@ -65,9 +66,23 @@ struct TenantsState {
   /// Ends the wait of a call; returns false if the call no longer waits.
   mutating func stopWaiting(_ waiter: TenantWaiter) -> Bool {
     guard let slot = waiting.removeValue(forKey: ObjectIdentifier(waiter))?.slot else { return false }
-    slot.waiters.removeAll { $0 === waiter }
-    if slot.waiters.isEmpty, case .queued = slot.phase { end(slot) }
+    removeStopped(from: slot)
     return true
+  }
+
+  /// Ends the wait of all calls that match; returns these calls.
+  mutating func stopWaiting(where isStopped: (TenantWaiter) -> Bool) -> [(waiter: TenantWaiter, slot: TenantSlot)] {
+    let stopped = waiting.values.filter { isStopped($0.waiter) }
+    for (waiter, _) in stopped { waiting[ObjectIdentifier(waiter)] = nil }
+    // Once for each slot, because many calls can wait for one tenant.
+    let slots = Dictionary(stopped.map { (ObjectIdentifier($0.slot), $0.slot) }) { slot, _ in slot }
+    for slot in slots.values { removeStopped(from: slot) }
+    return stopped
+  }
+
+  private mutating func removeStopped(from slot: TenantSlot) {
+    slot.waiters.removeAll { waiting[ObjectIdentifier($0)] == nil }
+    if slot.waiters.isEmpty, case .queued = slot.phase { end(slot) }
   }
 
   /// Ends the wait of the calls for a tenant; returns these calls.
@@ -182,12 +197,21 @@ struct TenantsState {
     guard !waiters.isEmpty else { return }
     let next = add(slot.name)
     next.waiters = waiters
+    moveForward(next)
     for waiter in waiters { waiting[ObjectIdentifier(waiter)] = (waiter, next) }
+  }
+
+  /// Moves the last slot of the queue before the slots whose first call arrived later.
+  private mutating func moveForward(_ slot: TenantSlot) {
+    guard let begin = slot.waiters.first?.begin else { return }
+    var index = queue.count - 1
+    while index > head, queue[index - 1].waiters.first.map({ $0.begin > begin }) ?? true { index -= 1 }
+    queue.insert(queue.removeLast(), at: index)
   }
 
   mutating func end(_ slot: TenantSlot) {
     slot.phase = .ended
-    if slots[slot.name.text] === slot { slots[slot.name.text] = nil }
+    if slots[slot.name] === slot { slots[slot.name] = nil }
   }
 
   // MARK: Exclusive use
@@ -201,13 +225,11 @@ struct TenantsState {
   }
 
   /// Claims a tenant's file.
-  ///
-  /// - Parameter ends: True if the calls that use the tenant end, and false if the claim waits for them.
-  mutating func claim(_ name: TenantName, endingCalls ends: Bool) throws -> Claim {
+  mutating func claim(_ name: TenantName, _ policy: ClaimPolicy) throws -> Claim {
     guard !isClosed else { throw SqlError(.closed, message: "the tenants are closed") }
-    guard let slot = slots[name.text] else {
+    guard let slot = slots[name] else {
       let slot = TenantSlot(name)
-      slots[name.text] = slot
+      slots[name] = slot
       slot.phase = .exclusive
       return .claimed(slot)
     }
@@ -216,7 +238,8 @@ struct TenantsState {
       slot.phase = .exclusive
       return .claimed(slot)
     case .open(let pool):
-      guard ends || slot.uses == 0 else {
+      if policy == .skipsOpen { throw TenantIsOpen() }
+      guard policy == .endsCalls || slot.uses == 0 else {
         slot.isWanted = true
         return .waits
       }
@@ -228,12 +251,14 @@ struct TenantsState {
   }
 
   /// Ends an attempt to claim a tenant that its calls still use; returns the leases of the calls that waited.
-  mutating func stopClaiming(_ name: TenantName) -> [(TenantWaiter, TenantLease)] {
-    guard let slot = slots[name.text], slot.isWanted, case .open(let pool) = slot.phase else { return [] }
+  mutating func stopClaiming(_ name: TenantName) -> ([(TenantWaiter, TenantLease)], [Work]) {
+    guard let slot = slots[name], slot.isWanted, case .open(let pool) = slot.phase else { return ([], []) }
     slot.isWanted = false
     let waiters = takeWaiters(of: slot)
     if waiters.isEmpty, slot.uses == 0 { idle.insert(slot, asOldest: slot.isSwept) }
-    return waiters.map { ($0, take(slot, pool, isSweep: $0.isSweep)) }
+    let leases = waiters.map { ($0, take(slot, pool, isSweep: $0.isSweep)) }
+    // An idle tenant can be closed for a call that waits for a place.
+    return (leases, nextWork())
   }
 
   /// Turns the closing of a tenant into exclusive use.

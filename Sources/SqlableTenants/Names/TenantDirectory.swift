@@ -11,7 +11,7 @@ import Synchronization
 /// ```
 ///
 /// A file gets its name in one step, when it is complete, and loses its name in one step. A killed process therefore
-/// leaves whole tenants, and unfinished files that the next process removes.
+/// leaves whole tenants, and unfinished files. A later process removes them before its own first unfinished file.
 final class TenantDirectory: Sendable {
   let path: String
   /// The directory of this process's unfinished files, and the descriptor of its lock; nil before the first use.
@@ -54,8 +54,11 @@ final class TenantDirectory: Sendable {
     do {
       files = try FileManager.default.contentsOfDirectory(atPath: path)
     } catch {
+      var info = stat()
       // A directory is created with its first tenant.
-      guard FileIdentity.info(path) == nil else { throw SqlError(.io, message: "can't read the directory \(path)") }
+      guard stat(path, &info) != 0, errno == ENOENT else {
+        throw SqlError(.io, message: "can't read the directory \(path)")
+      }
       return []
     }
     return files.compactMap(TenantName.init(fileName:)).filter { $0.directory == index }.map(\.text).sorted()
@@ -74,7 +77,59 @@ final class TenantDirectory: Sendable {
   }
 
   /// Makes the directory in which a tenant's file appears.
-  func prepareDirectory(of name: TenantName) throws { try TenantDirectory.create(directory(name.directory)) }
+  func prepareDirectory(of name: TenantName) throws {
+    let directory = directory(name.directory)
+    guard FileIdentity.info(directory) == nil else { return }
+    try TenantDirectory.create(directory)
+    try syncDirectory(path)
+  }
+
+  // MARK: Locks
+
+  enum Lock {
+    /// Several processes can open files.
+    case shared
+    /// One process gives a file its name, or takes it away.
+    case exclusive
+  }
+
+  /// Calls `body` while no other process creates, deletes or renames tenants in the tenants' directories.
+  ///
+  /// SQLite creates a missing file. With the lock, a file that `body` has found is not deleted before SQLite opens it.
+  /// Once the file is open in WAL mode, its own lock keeps other processes from deleting it.
+  func withLock<Result>(_ lock: Lock, of names: [TenantName], _ body: () throws -> Result) throws -> Result {
+    var locks: [Int32] = []
+    defer { for lock in locks { close(lock) } }
+    // In the same order in each call, so that two calls don't wait for each other.
+    for path in Set(names.map(\.directory)).sorted().map(directory) {
+      let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      if descriptor < 0, errno == ENOENT { continue }
+      guard descriptor >= 0 else { throw SqlError.system("open", path, errno, isRead: true) }
+      locks.append(descriptor)
+      while flock(descriptor, lock == .shared ? LOCK_SH : LOCK_EX) != 0 {
+        guard errno == EINTR else { throw SqlError.system("lock", path, errno) }
+      }
+    }
+    return try body()
+  }
+
+  /// The endings of the files that SQLite and pools create beside a database.
+  private static let endings = ["-wal", "-shm", "-journal", "-gate"]
+
+  /// Moves a damaged tenant's files. Call with the lock.
+  func moveDamaged(_ name: TenantName, to target: String) throws {
+    let path = file(of: name)
+    guard rename(path, target) == 0 else { throw SqlError.system("delete", path, errno) }
+    for ending in TenantDirectory.endings { rename(path + ending, target + ending) }
+    try? syncDirectory(directory(name.directory))
+  }
+
+  /// Deletes the files that a killed process has left beside a damaged tenant that it deleted. Call with the lock.
+  func removeRemains(of name: TenantName) {
+    let path = file(of: name)
+    guard FileIdentity.linkInfo(path) == nil else { return }
+    for ending in TenantDirectory.endings { unlink(path + ending) }
+  }
 
   /// Creates the directory of this process, and removes those of killed processes. Each process locks its own.
   private func claim() throws -> (path: String, lock: Int32) {

@@ -34,7 +34,7 @@ extension SqliteTenants {
   /// limited sweep migrates one tenant after the other, and also counts the tenants that fail.
   ///
   /// `progress` receives the report so far, after each tenant. Throws `.misuse` without migrations, `.io` if the
-  /// directory can't be read, and `CancellationError`.
+  /// directory can't be read, `.closed` once the tenants are closed, and `CancellationError`.
   @discardableResult
   public func migrate(
     concurrency: Int = 2, limit: Int? = nil, progress: @Sendable (TenantMigrationReport) -> Void = { _ in }
@@ -44,9 +44,7 @@ extension SqliteTenants {
       limit.map { report.migrated + report.failures.count >= $0 } ?? false
     }
     return try await sweep(limit == nil ? concurrency : 1, progress, until: isDone) { [self] name in
-      // An open tenant has run the migrations.
-      if isOpen(name) { return (.current, false) }
-      return try await changing([name]) { [self] _ in
+      try await changing([name], .skipsOpen) { [self] _ in
         let db = try handle(name, isReadOnly: false)
         defer { try? db.close() }
         let status = try migrations.status(db)
@@ -64,8 +62,7 @@ extension SqliteTenants {
   ) async throws -> TenantMigrationReport {
     let migrations = try requiredMigrations()
     return try await sweep(concurrency, progress) { [self] name in
-      if isOpen(name) { return (.current, false) }
-      return try await changing([name]) { [self] _ in
+      try await changing([name], .skipsOpen) { [self] _ in
         let db = try handle(name, isReadOnly: true)
         defer { try? db.close() }
         return (try migrations.status(db), false)
@@ -78,15 +75,13 @@ extension SqliteTenants {
     return migrations
   }
 
-  private func isOpen(_ name: TenantName) -> Bool {
-    withState { state in if case .open = state.slots[name.text]?.phase { true } else { false } }
-  }
-
   private func handle(_ name: TenantName, isReadOnly: Bool) throws -> SqliteDatabase {
-    guard directory.exists(name) else { throw missing(name) }
     var configuration = handleConfiguration(name)
     configuration.isReadOnly = isReadOnly
-    return try SqliteDatabase(filepath: directory.file(of: name), configuration: configuration)
+    return try directory.withLock(.shared, of: [name]) {
+      guard directory.exists(name) else { throw missing(name) }
+      return try SqliteDatabase(filepath: directory.file(of: name), configuration: configuration)
+    }
   }
 
   private func sweep(
@@ -95,6 +90,7 @@ extension SqliteTenants {
     _ body: @escaping @Sendable (TenantName) async throws -> (status: Migrations.Status, isMigrated: Bool)
   ) async throws -> TenantMigrationReport {
     var report = TenantMigrationReport()
+    if isDone(report) { return report }
     let results = each(concurrency: concurrency) { tenant in try await body(TenantName(tenant.name)) }
     for try await (name, result) in results {
       switch result {
@@ -103,6 +99,11 @@ extension SqliteTenants {
         if isMigrated { report.migrated += 1 }
       case .success((.pending(let names), _)): report.pending[names.first ?? "", default: 0] += 1
       case .success((.newer, _)): report.newer.append(name)
+      // An open tenant has run the migrations.
+      case .failure(is TenantIsOpen): report.current += 1
+      // The tenant was deleted after its name was read.
+      case .failure(let error as SqlError) where error.kind == .tenant(.missing): continue
+      case .failure(let error as SqlError) where error.kind == .closed: throw error
       case .failure(let error): report.failures.append((name, error))
       }
       progress(report)

@@ -16,6 +16,7 @@ public struct TenantNames: AsyncSequence, Sendable {
     /// Returns the next name; nil after the last name. Throws `.io` for a directory that can't be read, and
     /// `CancellationError`.
     public mutating func next() async throws -> String? {
+      try tenants.checkFork()
       while names.isEmpty, directory < TenantName.directories {
         try Task.checkCancellation()
         let index = directory

@@ -10,9 +10,9 @@ extension SqliteTenants {
   /// ```
   ///
   /// A tenant's error is its result, and does not end the loop. At most `concurrency` calls run or have results that
-  /// wait for the loop. The tenants that only such loops use are the first to be closed, so that a loop over all
-  /// tenants does not displace those in use. Ending the loop cancels the calls. The loop throws `CancellationError`,
-  /// `.io` if the directory can't be read, and `.misuse` for a concurrency below 1.
+  /// wait for the loop. The tenants that only such loops use are the first to be closed. If all places are taken, a
+  /// loop takes about `concurrency` of them from tenants that no call uses. Ending the loop cancels the calls. The loop
+  /// throws `CancellationError`, `.io` if the directory can't be read, and `.misuse` for a concurrency below 1.
   public func each<Value: Sendable>(
     concurrency: Int = 4, _ body: @escaping @Sendable (SqliteTenant) async throws -> Value
   ) -> TenantResults<Value> {
@@ -93,9 +93,9 @@ public struct TenantResults<Value: Sendable>: AsyncSequence, Sendable {
     func next() async throws -> Element? {
       try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
-          let isCancelled = Task.isCancelled
           let outcome = state.withLock { state -> Result<Element?, any Error>? in
-            if isCancelled { return .failure(CancellationError()) }
+            // Read with the lock: a cancellation after this line finds the waiter.
+            if Task.isCancelled { return .failure(CancellationError()) }
             if !state.finished.isEmpty { return .success(state.finished.removeFirst()) }
             if state.tasks.isEmpty { return .success(nil) }
             state.waiter = continuation

@@ -50,7 +50,14 @@ struct TenantsCommand: ParsableCommand {
           }
           guard found != ["ok"] else { continue }
           report("\(name): \(found.joined(separator: "; "))")
-        } catch { report("\(name): \(error)") }
+        } catch {
+          guard try tenants.contains(name) else {
+            // The service has deleted the tenant since its name was read.
+            count -= 1
+            continue
+          }
+          report("\(name): \(error)")
+        }
         failures += 1
       }
       report("\(count) tenants, \(failures) damaged")
@@ -126,6 +133,11 @@ struct TenantsCommand: ParsableCommand {
             try db.backup(to: target + "/" + URL(fileURLWithPath: path).lastPathComponent, options)
           }
         } catch {
+          guard try tenants.contains(name) else {
+            // The service has deleted the tenant since its name was read.
+            count -= 1
+            continue
+          }
           failures += 1
           report("\(name): \(error)")
         }
