@@ -13,6 +13,9 @@ package protocol ChangeLogUpdates: Sendable {
   func triggers(of table: String, on connection: Connection) throws -> [String]
   /// Returns the statements that bring the log's triggers of a logged table up to date; empty if they are.
   func updates(of table: String, on connection: Connection) throws -> [String]
+  /// Returns the logged tables that ALTER TABLE has renamed without the log, by their new names, with the statements
+  /// that rename them in the log and drop their triggers. The triggers must be created again after all statements.
+  func renames(on connection: Connection) throws -> [(table: String, updates: [String])]
   /// Returns the statements that rename a table in the log.
   func renaming(table old: String, to new: String) -> [String]
   /// Returns the statements that rename a column in the changes that are already logged.
@@ -32,6 +35,11 @@ extension Connection {
   /// - Parameter tables: The changed tables; nil for all logged tables.
   func updateChangeLog(of tables: [String]? = nil) throws {
     guard let log = ChangeLogHook.updates else { return }
+    var tables = tables
+    for (table, updates) in try log.renames(on: self) {
+      for update in updates { try pragma(update) }
+      tables?.append(table)
+    }
     for table in try log.loggedTables(on: self) where tables?.contains(where: table.isSameName) != false {
       for update in try log.updates(of: table, on: self) { try pragma(update) }
     }
