@@ -71,8 +71,8 @@ extension ChangeLog {
   /// the changes of a row in the wrong order. `create` therefore also replaces triggers that are older than others.
   ///
   /// A logged table that has lost its triggers, such as a table that was dropped and created again outside of a plan or
-  /// migration, can have changes that are not logged. `create` then marks all earlier changes as trimmed: consumers and
-  /// positions before the call get `.changeLog(.trimmed)`.
+  /// migration, can have changes that are not logged. `create`, a plan or a migration then marks all earlier changes as
+  /// trimmed: consumers and positions before the call get `.changeLog(.trimmed)`.
   ///
   /// Throws `.schema(.missingTable)` for a missing table. Throws `.misuse` for a view, a virtual or full-text table, a
   /// table of the log itself, and a table whose columns hide all names of the rowid. An error leaves the database
@@ -112,30 +112,13 @@ extension ChangeLog {
     for (table, _) in renamed {
       for update in try db.running({ try $0.logUpdates(of: table) }) { try db.execute(SQL(verbatim: update)) }
     }
-    try endHistoryOfLostTriggers(db)
+    for statement in try db.running({ try $0.lossUpdates(of: tables.map(\.name)) }) {
+      try db.execute(SQL(verbatim: statement))
+    }
     for table in tables {
       let updates = try db.running { try table.loggedTable(on: $0).updates(values, on: $0) }
       for update in updates { try db.execute(SQL(verbatim: update)) }
     }
-  }
-
-  /// Marks all positions as trimmed if a logged table has lost the log's triggers: later changes of the table are not in
-  /// the log.
-  private func endHistoryOfLostTriggers(_ db: SqliteDatabase) throws {
-    let hasLost = try db.running { connection in
-      let logged = try LogEntry.all(on: connection).current.filter(\.isLogged).map(\.table)
-      return try tables.contains { table in
-        try logged.contains(where: table.name.isSameName)
-          && !connection.triggers(of: table.name).contains(where: \.isOfLog)
-      }
-    }
-    guard hasLost else { return }
-    // A row that no reader returns becomes the end of the log, so that the present end is trimmed, too.
-    let (end, isTooLarge) = max(try LogState(db).end.number, 1).addingReportingOverflow(1)
-    guard !isTooLarge else { throw SqlError.misuse("the change log has no numbers for more changes") }
-    try db.execute(
-      "INSERT INTO main.\"sqlable_changes\" (\"seq\", \"kind\", \"at\") VALUES (\(end), 0, \(ConsumerRecord.now))")
-    try db.execute("UPDATE main.\"sqlable_change_history\" SET \"trimmed\" = \(end - 1)")
   }
 
   private func dropTriggers(_ db: SqliteDatabase) throws {

@@ -75,6 +75,10 @@ extension ChangeLogHook: ChangeLogUpdates {
     try connection.logRenames()
   }
 
+  package func losses(of tables: [String], on connection: Connection) throws -> [String] {
+    try connection.lossUpdates(of: tables)
+  }
+
   package func renaming(table old: String, to new: String) -> [String] {
     ChangeTables.namesOfTables.map { table, column in
       "UPDATE main.\(table.quotedName) SET \(column.quotedName) = \(new.quotedText) "
@@ -131,6 +135,25 @@ extension Connection {
       return "UPDATE main.\(table.quotedName) SET \(name) = CASE \(cases) ELSE \(name) END"
     }
     return result
+  }
+
+  /// Returns the statements that mark all positions as trimmed if a logged table has lost the log's triggers, because
+  /// later changes of the table might not be in the log; empty if no table has.
+  func lossUpdates(of tables: [String]) throws -> [String] {
+    guard try hasTable(named: ChangeTables.tables) else { return [] }
+    let logged = try LogEntry.all(on: self).current.filter(\.isLogged).map(\.table)
+    let hasLost = try tables.contains { table in
+      try logged.contains(where: table.isSameName) && hasTable(named: table)
+        && !triggers(of: table).contains(where: \.isOfLog)
+    }
+    guard hasLost else { return [] }
+    let log = "main.\(ChangeTables.log.quotedName)"
+    // A row that no reader returns becomes the end of the log, so that the present end is trimmed, too.
+    return [
+      "INSERT INTO \(log) (\"seq\", \"kind\", \"at\") "
+        + "SELECT max(coalesce(max(\"seq\"), 0), 1) + 1, 0, \(ChangeTables.time) FROM \(log)",
+      "UPDATE main.\(ChangeTables.history.quotedName) SET \"trimmed\" = (SELECT max(\"seq\") FROM \(log)) - 1",
+    ]
   }
 
   /// Returns the triggers of a table in the order of their creation.

@@ -82,6 +82,8 @@ extension AlterStatement: DefinitionStatement {
       // A dropped column must not be in the log's triggers.
       texts = try log.triggers(of: table, on: copy).map { "DROP TRIGGER main.\($0.quotedName)" } + texts
     }
+    // Only `ChangeLog.create` replaces lost triggers, because it also ends the history of the log.
+    guard try !log.triggers(of: table, on: copy).isEmpty else { return texts }
     for text in texts { try copy.pragma(text) }
     return texts + (try log.updates(of: name, on: copy))
   }

@@ -142,20 +142,31 @@ import Testing
     }
   }
 
-  @Test(arguments: [true, false]) func lostTriggersEndTheHistory(hasChanges: Bool) throws {
+  enum Repair: CaseIterable {
+    case create, plan, migration, createTable
+  }
+
+  @Test(arguments: Repair.allCases, [true, false]) func lostTriggersEndTheHistory(
+    by repair: Repair, hasChanges: Bool
+  ) throws {
     try withLog { db in
       if !hasChanges { try db.execute("DELETE FROM sqlable_changes") }
       let position = try db.changePosition()
-      try db.execute("DROP TABLE t")
-      try db.createTable(Entry<Before>.self)
-      try db.execute("INSERT INTO t VALUES (1, 4, 5)")
-      try ChangeLog(Entry<Before>.self).create(db)
+      try db.execute("DROP TABLE t; CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER)")
+      try db.execute("INSERT INTO t VALUES (1, 4)")
+      switch repair {
+      case .create: try ChangeLog(Entry<Before>.self).create(db)
+      case .plan: try Schema(Entry<Before>.self).plan(db).apply(db)
+      case .migration: try Migrations([Migration("nothing", sql: "SELECT 1")]).apply(db)
+      case .createTable: try db.createTable(Entry<Before>.self)
+      }
       for old in [position, nil] {
         let error = expectSqlError { _ = try changes(of: Entry<Before>.self, after: old, db) }
         #expect(error?.kind == .changeLog(.trimmed))
       }
       let next = try db.changePosition()
       #expect(try changes(of: Entry<Before>.self, after: next, db).isEmpty)
+      try db.createTable(Entry<Before>.self)
       try ChangeLog(Entry<Before>.self).create(db)
       try db.execute("DELETE FROM t")
       #expect(try changes(of: Entry<Before>.self, after: next, db).count == 1)

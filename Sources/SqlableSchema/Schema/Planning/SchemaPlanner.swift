@@ -33,7 +33,7 @@ struct SchemaPlanner {
     try answers.check(for: tables)
     try checkTemporary(tables)
     let fingerprint = try connection.schemaFingerprint()
-    try followRenamedTables()
+    try repairChangeLog(of: tables.map(\.name))
     try dropOutdated(schema.triggers)
     // A view can read any table, so views come last.
     for table in tables where table.view == nil { try plan(table) }
@@ -247,16 +247,19 @@ struct SchemaPlanner {
     return try log.renaming(column: column, to: new, of: table, on: copy.connection).map { .init($0) }
   }
 
-  /// Renames logged tables in the log that other programs have renamed.
-  private mutating func followRenamedTables() throws {
+  /// Renames logged tables in the log that other programs have renamed, and ends the history of lost triggers.
+  private mutating func repairChangeLog(of tables: [String]) throws {
     guard let log = ChangeLogHook.updates else { return }
     let renamed = try log.renames(on: copy.connection)
     for (table, updates) in renamed {
       try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], updates.map { .init($0) }))
     }
-    guard !renamed.isEmpty else { return }
-    loggedTables = try log.loggedTables(on: copy.connection)
+    if !renamed.isEmpty { loggedTables = try log.loggedTables(on: copy.connection) }
     for (table, _) in renamed { try updateChangeLog(of: table) }
+    for table in tables where isLogged(table) {
+      let losses = try log.losses(of: [table], on: copy.connection)
+      if !losses.isEmpty { try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], losses.map { .init($0) })) }
+    }
   }
 
   /// Drops the log's triggers of a table until ``updateChangeLog(of:)``; returns false if the table has none.
