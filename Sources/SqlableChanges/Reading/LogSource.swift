@@ -238,7 +238,8 @@ extension LogEntry {
     return SqlError(.schema(.mismatch(message)), message: message, table: new)
   }
 
-  /// Throws `.schema(.mismatch)` if the table's name, columns or triggers have changed since the log's triggers were created.
+  /// Throws `.schema(.mismatch)` if the table's name, columns or triggers have changed since the log's triggers were
+  /// created.
   ///
   /// A table that was dropped, or whose log was dropped, records nothing more; its old changes can be read. A table
   /// that was dropped and created again has lost its triggers.
