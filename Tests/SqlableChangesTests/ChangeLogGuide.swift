@@ -209,6 +209,12 @@ import Testing
       }
       try db.execute("UPDATE bicycle SET gears = 3")
       #expect(try LogReader().page(after: nil, in: db).changes[1].new?.get("gears", as: Int.self) == 3)
+      let dropGears = Migration("drop gears") { db in
+        try AlterStatement.dropColumn("gears", ofTable: "bicycle").run(db)
+      }
+      try Migrations([dropGears]).apply(db)
+      try db.execute("DELETE FROM bicycle")
+      #expect(try LogReader().page(after: nil, in: db).changes[2].old?.columns.contains("gears") == false)
     }
   }
 

@@ -67,7 +67,7 @@ extension SqlitePool {
 extension ChangeConsumer {
   fileprivate static func all(in db: SqliteDatabase) throws -> [ChangeConsumer] {
     let state = try LogState(db)
-    let now = try ConsumerRecord.now(db)
+    let now = ConsumerRecord.now
     let least = try db.query("SELECT min(\"seq\") FROM main.\"sqlable_changes\"", as: Int?.self)[0] ?? 1
     let rows = try db.query(
       """

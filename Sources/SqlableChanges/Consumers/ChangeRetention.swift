@@ -77,7 +77,7 @@ extension ChangeRetention {
     case .age(let age):
       guard age >= .zero else { throw SqlError.misuse("the age of the changes to keep can't be negative") }
       let milliseconds = min(age / .milliseconds(1), 1e15)
-      let time = try ConsumerRecord.now(db) - Int(milliseconds)
+      let time = ConsumerRecord.now - Int(milliseconds)
       let last = try db.query(
         "SELECT \"seq\" FROM main.\"sqlable_changes\" WHERE \"at\" < \(time) ORDER BY \"seq\" DESC LIMIT 1",
         as: Int.self)

@@ -72,7 +72,7 @@ final class ConsumerLease: Sendable {
 
   private func claim(_ db: SqliteDatabase) throws -> Attempt {
     let record = try ConsumerRecord.known(name, of: tableName, startingAt: start, in: db)
-    let now = try ConsumerRecord.now(db)
+    let now = ConsumerRecord.now
     let isFree = record.owner == nil || record.owner == owner || record.claimed.map { $0 <= now } ?? false
     if isFree {
       try db.execute(

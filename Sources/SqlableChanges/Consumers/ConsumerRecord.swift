@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SqlableCore
 
 /// The row of a named consumer in the database.
@@ -50,10 +51,8 @@ struct ConsumerRecord {
     return record
   }
 
-  /// The current time in milliseconds since 1970.
-  static func now(_ db: SqliteDatabase) throws -> Int {
-    try db.query("SELECT \(sql: SQL(verbatim: ChangeTables.time))", as: Int.self)[0]
-  }
+  /// The current time in milliseconds since 1970. SQLite reads the same clock for ``ChangeTables/time``.
+  static var now: Int { Int(Date().timeIntervalSince1970 * 1000) }
 
   /// Moves the position. Throws `.changeLog(.ownerChanged)` if another loop owns the consumer or has moved it.
   ///

@@ -142,7 +142,7 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
         record.isNew
         ? try QuarantineRecord.rows(of: name, in: db).values
         : try QuarantineRecord.changes(of: name, after: record.position.number, in: db).values
-      let now = try ConsumerRecord.now(db)
+      let now = ConsumerRecord.now
       let pauses = failed.filter { !$0.isQuarantined }.map { $0.pause(retries, now: now) }
       if let longest = pauses.max(), longest > 0 { return .pause(longest) }
     }

@@ -124,8 +124,7 @@ private struct Delivery<Element: Sendable>: Sendable {
     var record = known
     while record?.isQuarantined != true {
       if let record, let retries {
-        let now = try await pool.perform(.read, at: callSite) { db in try ConsumerRecord.now(db) }
-        try await Task.sleep(for: .milliseconds(record.pause(retries, now: now)))
+        try await Task.sleep(for: .milliseconds(record.pause(retries, now: ConsumerRecord.now)))
       }
       do {
         try await body(change)
@@ -136,7 +135,11 @@ private struct Delivery<Element: Sendable>: Sendable {
       } catch {
         guard let retries, !FailedAttempt(subject: nil, error: error).isFinal else { throw error }
         let failure = FailedAttempt(subject: try subject(), error: error)
-        record = try await pool.note(failure, consumer: name, retries, callSite)
+        // Without a record, the change is no longer this loop's.
+        guard let noted = try await pool.note(failure, consumer: name, retries, callSite) else {
+          throw ConsumerRecord.ownerChanged(name)
+        }
+        record = noted
       }
     }
   }

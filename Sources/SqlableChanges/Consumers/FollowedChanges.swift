@@ -37,7 +37,7 @@ extension FollowedChanges where Element == LoggedChange {
         guard try db.running({ try $0.hasTable(named: entry.table) }) else { continue }
         try entry.checkIsCurrent(in: db)
         let layout = ResultLayout([])
-        try db.query(entry.rows) { row in
+        try db.query(entry.rows()) { row in
           var row = ResultRow(row, types: layout.types)
           let values = try DynamicRow.next(of: &row)
           let change = LoggedChange(
@@ -58,36 +58,21 @@ extension FollowedChanges {
     let table = tableName.map(info.named) ?? info
     return FollowedChanges(table: table.name, source: LogSource(table), position: \.position) {
       db, position, body in
-      let entry = try LogEntry.all(in: db).last { $0.table.isSameName(as: table.name) }
-      try Model.read().in(table.name).forEach(db) { model in
+      let entry = try LogEntry.current(of: table.name, in: db)
+      // The log keeps columns that the model does not read.
+      let rows = try entry.rows(after: table.columns.map(\.name)).rows(as: Model.self, DynamicRow.self).cursor(db)
+      while let (model, values) = try rows.next() {
         let change = LoggedModelChange(position: position, time: position.date, row: LoggedRow.insert(model))
-        try body(SnapshotRow(change: change, values: { try KeptValues(of: model, in: table, entry) }))
-        return .continue
+        try body(SnapshotRow(change: change, values: { KeptValues(entry: entry.id, values: values.values) }))
       }
     }
   }
 }
 
-extension KeptValues {
-  /// The values that a model writes. Columns that the model does not declare are NULL.
-  fileprivate init(of model: some Sqlable, in table: TableInfo, _ entry: LogEntry?) throws {
-    let buffer = ParameterBuffer()
-    // The writer's values are in the buffer's memory.
-    let mark = buffer.mark
-    defer { buffer.release(to: mark) }
-    var writer = RowWriter(table: table, buffer: buffer)
-    try writer.take(model)
-    let written = writer.values
-    values = (entry?.columns ?? []).map { name in
-      table.columns.firstIndex { $0.name.isSameName(as: name) }.flatMap { DatabaseValue(written[$0]) } ?? .null
-    }
-    self.entry = entry?.id ?? 0
-  }
-}
-
 extension LogEntry {
-  /// The query of the kept values of all rows of the table.
-  fileprivate var rows: SQL {
-    SQL(verbatim: "SELECT \(columns.map(\.quotedName).joined(separator: ", ")) FROM main.\(table.quotedName)")
+  /// The query of all rows of the table: these columns, then the kept values.
+  fileprivate func rows(after names: [String] = []) -> SQL {
+    let columns = (names + columns).map(\.quotedName).joined(separator: ", ")
+    return SQL(verbatim: "SELECT \(columns) FROM main.\(table.quotedName)")
   }
 }

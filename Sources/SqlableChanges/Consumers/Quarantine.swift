@@ -220,7 +220,7 @@ extension QuarantineRecord {
     try db.execute(
       """
       UPDATE main."sqlable_change_quarantine" SET "attempts" = "attempts" + 1,
-      "error" = \(FailedAttempt.text(of: error)), "failedAt" = \(try ConsumerRecord.now(db))
+      "error" = \(FailedAttempt.text(of: error)), "failedAt" = \(ConsumerRecord.now)
       WHERE "consumer" = \(consumer) AND "seq" = \(number)
       """)
   }

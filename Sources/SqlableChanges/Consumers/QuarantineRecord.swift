@@ -70,7 +70,7 @@ struct QuarantineRecord {
     _ error: any Error, of subject: FailedAttempt.Subject, consumer: String, quarantiningAfter limit: Int?,
     in db: SqliteDatabase
   ) throws -> QuarantineRecord? {
-    let (text, now) = (FailedAttempt.text(of: error), try ConsumerRecord.now(db))
+    let (text, now) = (FailedAttempt.text(of: error), ConsumerRecord.now)
     guard let number = try number(of: subject, consumer: consumer, failedAt: now, in: db) else { return nil }
     try db.execute(
       """

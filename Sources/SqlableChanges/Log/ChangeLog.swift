@@ -70,6 +70,10 @@ extension ChangeLog {
   /// A trigger of the program that changes rows of its own table must be older than the log's triggers, or the log has
   /// the changes of a row in the wrong order. `create` therefore also replaces triggers that are older than others.
   ///
+  /// A logged table that has lost its triggers, such as a table that was dropped and created again outside of a plan or
+  /// migration, can have changes that are not logged. `create`, a plan or a migration then marks all earlier changes as
+  /// trimmed: consumers and positions before the call get `.changeLog(.trimmed)`.
+  ///
   /// Throws `.schema(.missingTable)` for a missing table. Throws `.misuse` for a view, a virtual or full-text table, a
   /// table of the log itself, and a table whose columns hide all names of the rowid. An error leaves the database
   /// unchanged. Blocks the thread. In `async` code, use the overload for pools with `await`.
@@ -103,6 +107,14 @@ extension ChangeLog {
 
   private func createTriggers(_ db: SqliteDatabase) throws {
     for definition in ChangeTables.definitions { try db.execute(definition) }
+    let renamed = try db.running { try $0.logRenames() }
+    for update in renamed.flatMap(\.updates) { try db.execute(SQL(verbatim: update)) }
+    for (table, _) in renamed {
+      for update in try db.running({ try $0.logUpdates(of: table) }) { try db.execute(SQL(verbatim: update)) }
+    }
+    for statement in try db.running({ try $0.lossUpdates(of: tables.map(\.name)) }) {
+      try db.execute(SQL(verbatim: statement))
+    }
     for table in tables {
       let updates = try db.running { try table.loggedTable(on: $0).updates(values, on: $0) }
       for update in updates { try db.execute(SQL(verbatim: update)) }

@@ -28,6 +28,9 @@ enum ChangeTables {
 
   static let all = [log, tables, candidates, history, consumers, quarantine]
 
+  /// The tables and columns that have the names of logged tables.
+  static let namesOfTables = [(table: tables, column: "name"), (table: consumers, column: "table")]
+
   /// The prefix of the triggers' names.
   static let triggerPrefix = "sqlable_changes_"
 

@@ -41,7 +41,10 @@ struct LogEntry: Sendable, Hashable {
       let log = "UPDATE main.\"sqlable_change_tables\" SET \"isLogged\" = 1 WHERE \"id\" = \(latest.id)"
       return (latest.id, latest.isLogged ? [] : [log])
     }
-    let id = (all.last?.id ?? 0) + 1
+    let (id, isTooLarge) = (all.last?.id ?? 0).addingReportingOverflow(1)
+    guard !isTooLarge else {
+      throw SqlError.misuse("table \(ChangeTables.tables) has the largest id").at(table: ChangeTables.tables)
+    }
     let values = [table.name, kept.rawValue, try text(columns), try text(key)].map(\.quotedText)
     return (
       id,

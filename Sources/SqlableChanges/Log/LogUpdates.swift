@@ -68,15 +68,20 @@ extension ChangeLogHook: ChangeLogUpdates {
   }
 
   package func updates(of table: String, on connection: Connection) throws -> [String] {
-    let entries = try LogEntry.all(on: connection)
-    guard let entry = entries.last(where: { $0.table.isSameName(as: table) }) else { return [] }
-    return try LoggedTable(named: entry.table, on: connection).updates(entry.kept, on: connection)
+    try connection.logUpdates(of: table)
+  }
+
+  package func renames(on connection: Connection) throws -> [(table: String, updates: [String])] {
+    try connection.logRenames()
+  }
+
+  package func losses(of tables: [String], on connection: Connection) throws -> [String] {
+    try connection.lossUpdates(of: tables)
   }
 
   package func renaming(table old: String, to new: String) -> [String] {
-    [ChangeTables.tables, ChangeTables.consumers].map { table in
-      let column = table == ChangeTables.tables ? "name" : "table"
-      return "UPDATE main.\(table.quotedName) SET \(column.quotedName) = \(new.quotedText) "
+    ChangeTables.namesOfTables.map { table, column in
+      "UPDATE main.\(table.quotedName) SET \(column.quotedName) = \(new.quotedText) "
         + "WHERE \(column.quotedName) = \(old.quotedText) COLLATE NOCASE"
     }
   }
@@ -90,6 +95,67 @@ extension ChangeLogHook: ChangeLogUpdates {
 }
 
 extension Connection {
+  /// Returns the statements that bring the log's triggers of a logged table up to date; empty if they are.
+  func logUpdates(of table: String) throws -> [String] {
+    let entries = try LogEntry.all(on: self)
+    guard let entry = entries.last(where: { $0.table.isSameName(as: table) }) else { return [] }
+    return try LoggedTable(named: entry.table, on: self).updates(entry.kept, on: self)
+  }
+
+  /// Returns the logged tables that ALTER TABLE has renamed since the log's triggers were created. SQLite moves the
+  /// triggers to the new name, but their own names have the old name.
+  func renamedTables(_ entries: [LogEntry]) throws -> [(old: String, new: String)] {
+    let (prefix, suffix) = (ChangeTables.triggerPrefix.utf8.count, "_delete".utf8)
+    return try rows("SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger'").compactMap { row in
+      // Each table has one trigger with this end of its name.
+      guard row[0].isChangeTrigger, row[0].foldedName.suffix(suffix.count).elementsEqual(suffix) else { return nil }
+      let old = String(decoding: row[0].utf8.dropFirst(prefix).dropLast(suffix.count), as: UTF8.self)
+      let isLogged = entries.contains { $0.isLogged && $0.table.isSameName(as: old) }
+      return isLogged && !old.isSameName(as: row[1]) ? (old, row[1]) : nil
+    }
+  }
+
+  /// Returns the renamed tables by their new names, with the statements that rename them in the log and drop their
+  /// triggers.
+  func logRenames() throws -> [(table: String, updates: [String])] {
+    guard try hasTable(named: ChangeTables.tables) else { return [] }
+    let entries = try LogEntry.all(on: self)
+    let renamed = try renamedTables(entries)
+    var result = try renamed.map { old, new in
+      let (triggers, own) = (try triggers(of: new), entries.filter { $0.table.isSameName(as: old) })
+      let columns = own.last?.renames(in: triggers) ?? []
+      let drops = triggers.filter(\.isOfLog).map { "DROP TRIGGER main.\($0.name.quotedName)" }
+      return (table: new, updates: try own.compactMap { try $0.renaming(columns)?.update } + drops)
+    }
+    guard !result.isEmpty else { return [] }
+    // One statement for all tables: two tables might have exchanged their names.
+    result[0].updates += ChangeTables.namesOfTables.map { table, column in
+      let (name, renames) = (column.quotedName, renamed.map { old, new in (old.quotedText, new.quotedText) })
+      let cases = renames.map { "WHEN \(name) = \($0) COLLATE NOCASE THEN \($1)" }.joined(separator: " ")
+      return "UPDATE main.\(table.quotedName) SET \(name) = CASE \(cases) ELSE \(name) END"
+    }
+    return result
+  }
+
+  /// Returns the statements that mark all positions as trimmed if a logged table has lost the log's triggers, because
+  /// later changes of the table might not be in the log; empty if no table has.
+  func lossUpdates(of tables: [String]) throws -> [String] {
+    guard try hasTable(named: ChangeTables.tables) else { return [] }
+    let logged = try LogEntry.all(on: self).current.filter(\.isLogged).map(\.table)
+    let hasLost = try tables.contains { table in
+      try logged.contains(where: table.isSameName) && hasTable(named: table)
+        && !triggers(of: table).contains(where: \.isOfLog)
+    }
+    guard hasLost else { return [] }
+    let log = "main.\(ChangeTables.log.quotedName)"
+    // A row that no reader returns becomes the end of the log, so that the present end is trimmed, too.
+    return [
+      "INSERT INTO \(log) (\"seq\", \"kind\", \"at\") "
+        + "SELECT max(coalesce(max(\"seq\"), 0), 1) + 1, 0, \(ChangeTables.time) FROM \(log)",
+      "UPDATE main.\(ChangeTables.history.quotedName) SET \"trimmed\" = (SELECT max(\"seq\") FROM \(log)) - 1",
+    ]
+  }
+
   /// Returns the triggers of a table in the order of their creation.
   func triggers(of table: String) throws -> [(name: String, sql: String, isOfLog: Bool)] {
     try rows("SELECT name, sql, tbl_name FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY rowid")

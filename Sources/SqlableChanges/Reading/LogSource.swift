@@ -187,11 +187,7 @@ extension LogSource.Query {
   /// its declared default.
   fileprivate init(of table: TableInfo, in db: SqliteDatabase) throws {
     let entries = try LogEntry.all(in: db).filter { $0.table.isSameName(as: table.name) }
-    guard let latest = entries.last else {
-      throw SqlError.misuse("table \(table.name) has no change log; create one with ChangeLog(…).create(db)")
-        .at(table: table.name)
-    }
-    try latest.checkIsCurrent(in: db)
+    _ = try LogEntry.current(of: table.name, in: db)
     guard entries.allSatisfy({ $0.kept == .rows }) else {
       throw SqlError.misuse(
         "the change log of table \(table.name) keeps only keys; read it with changes(since:)"
@@ -225,13 +221,33 @@ extension [LogEntry] {
 }
 
 extension LogEntry {
-  /// Throws `.schema(.mismatch)` if the table's columns or triggers have changed since the log's triggers were created.
+  /// Returns the latest entry of a table. Throws if the table has no log, or if its log is not up to date.
+  static func current(of table: String, in db: SqliteDatabase) throws -> LogEntry {
+    let entries = try all(in: db)
+    if let entry = entries.last(where: { $0.table.isSameName(as: table) }) {
+      try entry.checkIsCurrent(in: db)
+      return entry
+    }
+    let renames = try db.running { try $0.renamedTables(entries) }
+    if let (old, new) = renames.first(where: { $0.new.isSameName(as: table) }) { throw mismatch(old, renamedTo: new) }
+    throw SqlError.misuse("table \(table) has no change log; create one with ChangeLog(…).create(db)").at(table: table)
+  }
+
+  private static func mismatch(_ old: String, renamedTo new: String) -> SqlError {
+    let message = "table \(old) was renamed to \(new), but not in its change log; run ChangeLog(…).create(db) again"
+    return SqlError(.schema(.mismatch(message)), message: message, table: new)
+  }
+
+  /// Throws `.schema(.mismatch)` if the table's name, columns or triggers have changed since the log's triggers were
+  /// created.
   ///
   /// A table that was dropped, or whose log was dropped, records nothing more; its old changes can be read. A table
   /// that was dropped and created again has lost its triggers.
   func checkIsCurrent(in db: SqliteDatabase) throws {
     try db.running { connection in
-      guard isLogged, try connection.hasTable(named: table) else { return }
+      guard isLogged else { return }
+      if let (old, new) = try connection.renamedTables([self]).first { throw LogEntry.mismatch(old, renamedTo: new) }
+      guard try connection.hasTable(named: table) else { return }
       let triggers = try connection.triggers(of: table)
       let shape = try LoggedTable(named: table, on: connection)
       let isSame = shape.images(kept).areExactly(columns)

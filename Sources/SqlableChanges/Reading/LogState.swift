@@ -4,7 +4,8 @@ import SqlableCore
 struct LogState {
   /// The position of the last logged change.
   let end: ChangePosition
-  /// The number of the last change that was deleted from the log; 0 if the log is complete.
+  /// The number of the last change that was deleted from the log, or after which changes are missing; 0 if the log is
+  /// complete.
   let trimmed: Int
 
   init(_ db: SqliteDatabase) throws {
@@ -35,14 +36,11 @@ struct LogState {
     // A negative number was written by another program.
     guard position.history == end.history, position.number >= 0 else { throw LogState.otherHistory }
     if position == end { return }
-    if position.number > 0 {
+    if position.number > trimmed {
       let times = try db.query(
         "SELECT \"at\" FROM main.\"sqlable_changes\" WHERE \"seq\" = \(position.number)", as: Int.self)
-      if let time = times.first {
-        guard time == position.time else { throw LogState.otherHistory }
-        return
-      }
-      guard position.number <= trimmed else { throw LogState.otherHistory }
+      guard times == [position.time] else { throw LogState.otherHistory }
+      return
     }
     guard trimmed == 0 else {
       throw SqlError(

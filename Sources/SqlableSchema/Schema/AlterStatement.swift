@@ -13,7 +13,8 @@ import SqlableCore
 /// SQLite renames the table or column in indexes, triggers and views too. Only tables in the database's own file are
 /// changed. A missing table or column throws. Dropping a column throws if a key, an index, a constraint, a trigger or a
 /// view contains the column. Before SQLite 3.35, dropping a column throws `.misuse`. For the changes that SQLite can't
-/// make, such as another type, use a ``SchemaPlan``. `Bicycle.addColumn(_:)` adds a column.
+/// make, such as another type, use a ``SchemaPlan``. `Bicycle.addColumn(_:)` adds a column. On a handle or pool of a
+/// program that links `SqlableChanges`, the change log of the table stays up to date.
 public struct AlterStatement: Sendable, Hashable, Codable {
   /// A change of a table.
   enum Change: Sendable, Hashable, Codable {
@@ -57,6 +58,33 @@ extension AlterStatement: DefinitionStatement {
       }
       text = "DROP COLUMN \(column.quotedName)"
     }
-    return ["ALTER TABLE main.\(table.quotedName) \(text)"]
+    let statement = "ALTER TABLE main.\(table.quotedName) \(text)"
+    guard let db, let log = ChangeLogHook.updates else { return [statement] }
+    return try db.running { try texts(statement, log, on: $0, db.functions) }
+  }
+
+  /// Returns the statement with the statements that keep the change log of the table up to date. They are planned on a
+  /// copy of the schema.
+  private func texts(
+    _ statement: String, _ log: any ChangeLogUpdates, on connection: Connection, _ functions: FunctionRegistry?
+  ) throws -> [String] {
+    guard try log.loggedTables(on: connection).contains(where: table.isSameName) else { return [statement] }
+    let copy = try SchemaCopy(of: connection, functions: functions, isFileOnly: true).connection
+    try log.copyEntries(from: connection, to: copy)
+    var (texts, name) = ([statement], table)
+    switch change {
+    case .renameTable(let new):
+      texts += log.renaming(table: table, to: new)
+      name = new
+    case .renameColumn(let column, let new):
+      texts += try log.renaming(column: column, to: new, of: table, on: copy)
+    case .dropColumn:
+      // A dropped column must not be in the log's triggers.
+      texts = try log.triggers(of: table, on: copy).map { "DROP TRIGGER main.\($0.quotedName)" } + texts
+    }
+    // Only `ChangeLog.create` replaces lost triggers, because it also ends the history of the log.
+    guard try !log.triggers(of: table, on: copy).isEmpty else { return texts }
+    for text in texts { try copy.pragma(text) }
+    return texts + (try log.updates(of: name, on: copy))
   }
 }

@@ -13,6 +13,12 @@ package protocol ChangeLogUpdates: Sendable {
   func triggers(of table: String, on connection: Connection) throws -> [String]
   /// Returns the statements that bring the log's triggers of a logged table up to date; empty if they are.
   func updates(of table: String, on connection: Connection) throws -> [String]
+  /// Returns the logged tables that ALTER TABLE has renamed without the log, by their new names, with the statements
+  /// that rename them in the log and drop their triggers. The triggers must be created again after all statements.
+  func renames(on connection: Connection) throws -> [(table: String, updates: [String])]
+  /// Returns the statements that end the history of the log if one of the tables is logged, but has lost the log's
+  /// triggers.
+  func losses(of tables: [String], on connection: Connection) throws -> [String]
   /// Returns the statements that rename a table in the log.
   func renaming(table old: String, to new: String) -> [String]
   /// Returns the statements that rename a column in the changes that are already logged.
@@ -27,11 +33,26 @@ package struct ChangeLogHook: Sendable {
 }
 
 extension Connection {
+  /// Ends the history of the change log if logged tables have lost the log's triggers. A migration can lose triggers
+  /// without a gap in the log: call this method before the migration.
+  func noteLostTriggers() throws {
+    guard let log = ChangeLogHook.updates else { return }
+    for statement in try log.losses(of: log.loggedTables(on: self), on: self) { try pragma(statement) }
+  }
+
   /// Brings the change log up to date after changes of the schema.
   ///
   /// - Parameter tables: The changed tables; nil for all logged tables.
   func updateChangeLog(of tables: [String]? = nil) throws {
     guard let log = ChangeLogHook.updates else { return }
+    var tables = tables
+    for (table, updates) in try log.renames(on: self) {
+      for update in updates { try pragma(update) }
+      tables?.append(table)
+    }
+    if let tables {
+      for statement in try log.losses(of: tables, on: self) { try pragma(statement) }
+    }
     for table in try log.loggedTables(on: self) where tables?.contains(where: table.isSameName) != false {
       for update in try log.updates(of: table, on: self) { try pragma(update) }
     }

@@ -307,6 +307,43 @@ import Testing
     }
   }
 
+  @Test func aRowOfTheStartIsTriedAgainInAPoolWithOneReader() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try newPool(in: directory, .init(readers: 1))
+      try await pool.transaction { db in
+        try db.createTable(Member.self)
+        try ChangeLog(Member.self).create(db)
+      }
+      try await Member.insert([Member(id: 1, name: "Ada")]).run(pool)
+      let count = LockedValue(0)
+      let task = Task { [next] in
+        try await pool.deliver("webhook", on: Member.self, retries: Self.atOnce) { _ in
+          if next(count) < 3 { throw Refused(description: "") }
+        }
+      }
+      // The rows hold the only reader until they end.
+      try await until { (try? pool.read { try $0.changeConsumers() }.first?.isNew) == false }
+      #expect(count.withLock { $0 } == 3)
+      task.cancel()
+      _ = try? await task.value
+      try await pool.close()
+    }
+  }
+
+  @Test func aDeliveryEndsAfterItsConsumerWasRemoved() async throws {
+    try await withLog { pool in
+      for start in [ConsumerStart.log, .rows] {
+        let error = await #expect(throws: SqlError.self) {
+          try await pool.deliver("webhook", on: Member.self, startingWith: start, retries: Self.atOnce) { _ in
+            try await pool.removeChangeConsumer("webhook")
+            throw Refused(description: "")
+          }
+        }
+        #expect(error?.kind == .changeLog(.ownerChanged))
+      }
+    }
+  }
+
   @Test func aDeliveryWithoutRetriesThrowsTheFirstError() async throws {
     try await withLog { pool in
       let delivered = Collected<Int>()

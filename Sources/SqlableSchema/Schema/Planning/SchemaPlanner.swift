@@ -33,6 +33,7 @@ struct SchemaPlanner {
     try answers.check(for: tables)
     try checkTemporary(tables)
     let fingerprint = try connection.schemaFingerprint()
+    try repairChangeLog(of: tables.map(\.name))
     try dropOutdated(schema.triggers)
     // A view can read any table, so views come last.
     for table in tables where table.view == nil { try plan(table) }
@@ -246,6 +247,21 @@ struct SchemaPlanner {
     return try log.renaming(column: column, to: new, of: table, on: copy.connection).map { .init($0) }
   }
 
+  /// Renames logged tables in the log that other programs have renamed, and ends the history of lost triggers.
+  private mutating func repairChangeLog(of tables: [String]) throws {
+    guard let log = ChangeLogHook.updates else { return }
+    let renamed = try log.renames(on: copy.connection)
+    for (table, updates) in renamed {
+      try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], updates.map { .init($0) }))
+    }
+    if !renamed.isEmpty { loggedTables = try log.loggedTables(on: copy.connection) }
+    for (table, _) in renamed { try updateChangeLog(of: table) }
+    for table in tables where isLogged(table) {
+      let losses = try log.losses(of: [table], on: copy.connection)
+      if !losses.isEmpty { try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], losses.map { .init($0) })) }
+    }
+  }
+
   /// Drops the log's triggers of a table until ``updateChangeLog(of:)``; returns false if the table has none.
   private mutating func pauseChangeLog(of table: String) throws -> Bool {
     guard isLogged(table), let log = ChangeLogHook.updates else { return false }
@@ -298,10 +314,12 @@ struct SchemaPlanner {
     let differences = SchemaComparison.differences(of: existing, from: model, declaredBy: table, in: changed)
     ask(differences, existing, model)
     try checkKeptColumns(differences, of: table)
-    let change = try TableChange(
+    var change = try TableChange(
       table: table, existing: existing, model: model, differences: differences, planner: self)
     // A dropped column must not be in the log's triggers.
-    if try change.mightDropColumns, try pauseChangeLog(of: table.name) { return try self.change(table) }
+    if try change.mightDropColumns, try pauseChangeLog(of: table.name), let paused = changed[table: table.name] {
+      change = try TableChange(table: table, existing: paused, model: model, differences: differences, planner: self)
+    }
     for step in try change.steps() { try add(step) }
   }
 
@@ -366,16 +384,5 @@ extension DatabaseSchema.Table {
     var reader = SchemaReader(create)
     guard let module, let other = try reader.table().module else { return false }
     return module.isSameModule(as: other)
-  }
-}
-
-extension Connection {
-  /// Returns the SHA-256 of the type, name, table and SQL of every object in the main schema.
-  func schemaFingerprint() throws -> String {
-    var bytes: [UInt8] = []
-    for row in try rows("SELECT type, name, tbl_name, coalesce(sql, '') FROM main.sqlite_schema ORDER BY type, name") {
-      for field in row { bytes += Array(field.utf8) + [0] }
-    }
-    return SHA256.hex(bytes)
   }
 }
