@@ -115,6 +115,19 @@ import Testing
     }
   }
 
+  @Test func aMigrationAsTextCanDropALoggedColumn() throws {
+    try withLog { db in
+      let triggers = try db.query("SELECT name FROM sqlite_schema WHERE type = 'trigger'", as: String.self)
+      let sql = triggers.map { "DROP TRIGGER \($0); " }.joined() + "ALTER TABLE t DROP COLUMN b"
+      let position = try db.changePosition()
+      try Migrations([Migration("drop", sql: sql)]).apply(db)
+      try db.execute("DELETE FROM t")
+      #expect(try log(db) == ["t i id=1 a=2 b=3", "t d id=1 a=2"])
+      // The log has no gap.
+      #expect(try changes(of: Entry<Before>.self, after: position, db).count == 1)
+    }
+  }
+
   // MARK: Plans
 
   @Test func aPlanNoticesANewEntryOfTheLog() throws {
