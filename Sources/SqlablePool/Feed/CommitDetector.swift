@@ -104,8 +104,8 @@ struct CommitDetector: Hashable, Sendable {
     return asksWriter(writerChecks: writerChecks)
   }
 
-  /// Returns true if the writer must check. Call this after the pause that follows an ambiguous check, and at each
-  /// poll, because an earlier request to the writer might have failed.
+  /// Returns true if the writer must check. Call this after the pause that follows an ambiguous check, and after each
+  /// later check: an earlier request to the writer can have failed, or its answer can be from before the ambiguity.
   mutating func asksWriter(writerChecks: Int) -> Bool {
     guard isListening, let checks = checksBeforeUncertainty else { return false }
     guard checks == writerChecks else {

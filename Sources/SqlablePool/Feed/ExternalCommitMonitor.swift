@@ -81,7 +81,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private func checkIsDue() { if detector.isListening { checkAndReschedule(isPoll: isNextCheckPoll) } }
 
   private func checkAndReschedule(isPoll: Bool = false) {
-    if isPoll { pollIsDue() } else { check() }
+    check(isPoll: isPoll)
+    askIfUncertain()
     guard !isEnded, let pause = detector.nextCheck() else { return }
     isNextCheckPoll = pause >= detector.limit
     // This replaces a pending check, which might be far in the future.
@@ -90,8 +91,12 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   private func pollIsDue() {
     check(isPoll: true)
-    guard !isEnded else { return }
-    if detector.asksWriter(writerChecks: feed.writerChecks) { ask() }
+    askIfUncertain()
+  }
+
+  /// Asks the writer again about an ambiguous check: its last answer can be from before the check.
+  private func askIfUncertain() {
+    if !isEnded, detector.asksWriter(writerChecks: feed.writerChecks) { ask() }
   }
 
   /// Starts the polls, or ends them while the watch reports all that they look for.
