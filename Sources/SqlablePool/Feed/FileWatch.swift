@@ -5,7 +5,8 @@ import SqlableCore
 
 /// A watch that reports writes to a file by any process, with inotify.
 ///
-/// A watch has an inotify instance to itself, or shares one with other watches.
+/// A watch has an inotify instance to itself, or shares one with other watches: by a parameter, or if the kernel has no
+/// instance left.
 final class FileWatch: Sendable {
   enum Event {
     case written
@@ -38,8 +39,11 @@ final class FileWatch: Sendable {
     sharing shared: FileWatches? = nil, _ body: @escaping @Sendable (Event) -> Void
   ) {
     // Read the identity first: if another file replaces this file meanwhile, the watch is outdated and renewed.
-    guard let file = FileIdentity(path), let watches = shared ?? FileWatches(on: queue) else { return nil }
-    let pause = shared.map { _ in Pause(body) }
+    guard let file = FileIdentity(path) else { return nil }
+    let spare = FileWatches.spare
+    let own = shared == nil ? FileWatches(on: queue) : nil
+    guard let watches = own ?? shared ?? spare else { return nil }
+    let pause = own == nil ? Pause(body) : nil
     // IN_ATTRIB of a directory would also report changes of its files.
     let others =
       companions.map { FileWatches.File(path: $0, events: FileWatch.replacements) }

@@ -27,6 +27,9 @@ final class FileWatches: @unchecked Sendable {
     var count = 0
   }
 
+  /// The instance of all watches that get none of their own; nil if the kernel had none left for the first watch.
+  static let spare = FileWatches(on: DispatchQueue(label: "sqlable.watches"))
+
   let descriptor: Int32
   private let source: any DispatchSourceRead
   private let state = LockedValue(State())
