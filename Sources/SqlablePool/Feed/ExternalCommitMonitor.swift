@@ -18,8 +18,6 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   /// after the check, or when the writer can't check.
   private let askWriter: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let queue = DispatchQueue(label: "sqlable.pool.others")
-  /// True if the monitor watches the WAL; false if many pools share an inotify instance that the kernel refused.
-  private let canWatch: Bool
   /// The inotify instance that the monitors of many pools share; nil for an instance of this monitor alone.
   private let watches: FileWatches?
   private let interval: Duration
@@ -48,7 +46,6 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     self.askWriter = askWriter
     self.interval = interval
     watches = resources?.watches
-    canWatch = resources == nil || watches != nil
     detector = CommitDetector(limit: interval.wholeMicroseconds)
     poll = DispatchSource.makeTimerSource(queue: queue)
     nextCheck = DispatchSource.makeTimerSource(queue: queue)
@@ -130,7 +127,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
         current.cancel()
         watch = nil
       }
-      if watch == nil, canWatch { watchWAL(of: handle) }
+      if watch == nil { watchWAL(of: handle) }
       let commitsBefore = feed.ownCommits
       let version = try handle.dataVersion()
       if isPoll, !usesWAL { usesWAL = try handle.usesWAL() }

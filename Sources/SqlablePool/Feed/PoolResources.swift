@@ -1,7 +1,7 @@
 import Dispatch
 import SqlableCore
 
-/// The threads, queues and file watcher that many pools share, instead of two threads and a watcher for each pool.
+/// The threads, queue and file watcher that many pools share, instead of two threads and a watcher for each pool.
 ///
 /// A single pool has its own threads, which wake faster and never wait for another pool.
 package final class PoolResources: Sendable {
@@ -9,11 +9,11 @@ package final class PoolResources: Sendable {
   package let threads: SharedThreads
   /// The queue that matches the commits of each pool with its loops.
   let feedQueue = DispatchQueue(label: "sqlable.pools.feed")
-  /// Nil if the kernel has no watcher left. Then the pools only poll.
+  /// Nil if the kernel had no inotify instance left.
   let watches: FileWatches?
 
   package init(threads limit: Int) {
     threads = SharedThreads(limit: limit)
-    watches = FileWatches(on: DispatchQueue(label: "sqlable.pools.watches"))
+    watches = FileWatches(on: DispatchQueue(label: "sqlable.pools.watches")) ?? FileWatches.spare
   }
 }

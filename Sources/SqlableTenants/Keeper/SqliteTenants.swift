@@ -137,7 +137,7 @@ public struct TenantsStatistics: Sendable, Hashable {
   public let idle: Int
   /// The number of calls that wait until their tenant is open.
   public let waiting: Int
-  /// How often tenants were opened and closed, and how often opening failed.
+  /// The numbers of times that tenants were opened and closed, and that opening failed.
   public let opened, closed, failed: Int
   /// The longest wait of a call until its tenant was open.
   public let longestWait: Duration
