@@ -101,7 +101,8 @@ package struct BackupTarget {
       }
       return
     }
-    // Without its rollback, a file can look encrypted or damaged. SQLite rolls back even with another key.
+    // Roll back a hot journal first, because the file can look encrypted or damaged before the rollback. The rollback
+    // also works if the file has another key.
     if RawFile.hasHotJournal(path) { try? Connection.closeWAL(ofFileAt: path, label: label, db.cipher) }
     var hasOtherKey = false
     do {

@@ -110,8 +110,8 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Removes a node. If the node is a voter, stand-bys and then spares that answer become voters first, until there are
-  /// three other voters. If the node is the leader, another voter that answers becomes the leader first.
+  /// Removes a node. If the node is a voter, nodes that answer are first promoted until three other voters exist:
+  /// stand-bys first, then spares. If the node is the leader, another voter that answers becomes the leader first.
   ///
   /// - Parameter mustAnswer: True if the method throws when the cluster has no such node, or when the node does not
   ///   answer.

@@ -7,7 +7,7 @@ import Sqlable
 /// undone until a commit of the leader's own term is stored. So each new leader commits its term to a separate
 /// database.
 ///
-/// Second, a node that finds such a commit undone permanently stops voting and storing, but still answers clients. So a
+/// Second, a node that finds such a commit undone stops voting and storing for good, but still answers clients. So a
 /// node is restarted if it has no leader while other nodes have a leader. After the restart, the node reads its log
 /// from disk and receives the correct commits.
 final class LeaderWatch: Sendable {

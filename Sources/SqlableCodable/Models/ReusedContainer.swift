@@ -8,7 +8,7 @@ import SqlableCore
 class ReusedContainer {
   /// The address of the key type's `KeyMap`.
   fileprivate let keys: UnsafeRawPointer
-  /// The next of the list of containers, each of which is for another type of keys. The reference is retained.
+  /// The next container in the list; each container has a different key type. The reference is retained.
   fileprivate let next: Unmanaged<ReusedContainer>?
   /// The memory of the container, which consists of one reference.
   fileprivate let memory: UnsafeMutablePointer<AnyObject>

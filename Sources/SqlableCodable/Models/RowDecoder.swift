@@ -100,8 +100,8 @@ private struct RowSource {
 
 /// The keyed container that decodes a model's keys from the columns of a row.
 ///
-/// The methods of the most frequent types read a value of the expected storage class directly. A call of the function
-/// for all other cases would need more instructions than the whole method.
+/// The methods of the most frequent types read a value of the expected storage class directly. Calling the general
+/// function instead would take more instructions than the whole method.
 private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let source: RowSource
 

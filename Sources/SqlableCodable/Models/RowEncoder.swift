@@ -17,8 +17,8 @@ final class RowEncoder: Encoder {
 
   deinit { containers.abandon() }
 
-  /// Returns the encoder of the last row, unless that row had another model, or the model has kept the encoder or a
-  /// container. Returns nil if the model is written by `valueForColumn(_:)`.
+  /// Returns the encoder of the last row for reuse. Returns a new encoder if the last row had another model, or if the
+  /// model has kept the encoder or a container. Returns nil if `valueForColumn(_:)` writes the model.
   ///
   /// - Parameter last: The memory of the encoder of the last row.
   @inline(__always)

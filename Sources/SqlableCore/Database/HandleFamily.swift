@@ -147,8 +147,8 @@ package final class HandleFamily: Sendable {
   /// True if this thread is inside a closure for which the file is closed, such as the closure of `withClosed`.
   var isClosedHere: Bool { state.withLock { $0.closing?.thread == pthread_self() } }
 
-  /// Registers a call that closes the file, once earlier such calls and blocks of other handles have ended. Throws
-  /// `.busy` at `end`, and `.misuse` inside a call that has closed the file.
+  /// Waits until earlier calls that close the file, and blocks of other handles, have ended. Then registers this call.
+  /// Throws `.busy` at `end`, and `.misuse` inside a call that has closed the file.
   package func begin(_ closing: Closing, for handle: SqliteDatabase, until end: ContinuousClock.Instant) throws {
     while true {
       let other = state.withLock { state -> Closing? in
@@ -207,7 +207,8 @@ package final class HandleFamily: Sendable {
     var isDone = false
     defer { if !isDone { for handle in held { handle.lock.unlock() } } }
     while true {
-      // Look again: a child that another thread is creating becomes a member before its parent's lock is free.
+      // List the members again in each round: another thread might have created a child while it held its parent's
+      // lock.
       var unlocked = families.flatMap(\.members).filter { handle in !held.contains { $0 === handle } }
       if held.isEmpty, let index = unlocked.firstIndex(where: { $0 === first }) { unlocked.swapAt(0, index) }
       guard !unlocked.isEmpty else {

@@ -113,7 +113,7 @@ extension SqliteDatabase {
     return error
   }
 
-  /// Restarts a deferred transaction that has not yet read or written as an immediate transaction.
+  /// Restarts a deferred transaction as an immediate transaction, if the transaction has neither read nor written yet.
   ///
   /// Required if the schema must be read before the transaction's first write. While another connection writes, SQLite
   /// refuses the write lock to a transaction that has already read, regardless of the busy timeout.

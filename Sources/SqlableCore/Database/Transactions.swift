@@ -142,7 +142,7 @@ extension SqliteDatabase {
         value = try body(self)
         try checkIsInnermost(level)
       } catch { throw rolledBack(level, because: error) }
-      // The returned value decides, because the compiler, not the user, chooses between the two overloads above.
+      // Check the returned value at run time: the compiler, not the caller, chooses between the two overloads above.
       switch value as? TransactionResult ?? .commit {
       case .rollback: if let failure = rollBack(from: level) { throw failure }
       case .commit: try commitOrRollBack(level)

@@ -200,8 +200,9 @@ package final class Scope: Sendable {
       }
       scope = current.outer
     }
-    throw SqlError.invalidStatement("table \(alias ?? table.name) is searched, but is not in the query").at(
-      table: table.name)
+    throw SqlError.invalidStatement(
+      "a full-text condition searches table \(alias ?? table.name), but the query does not read this table"
+    ).at(table: table.name)
   }
 
   /// Returns a model's searched table in this query or an enclosing query; nil if there is no such table.

@@ -139,8 +139,8 @@ package final class SharedThreads: Sendable {
     return try body()
   }
 
-  /// Calls `body`, which waits until a caller goes on, such as the loop over rows that this thread reads. The thread
-  /// does not count as one of the set meanwhile, because many slow callers would otherwise stop all others.
+  /// Calls `body`, which waits until a caller goes on, such as the loop over rows that this thread reads. Meanwhile the
+  /// thread does not count toward the limit. Otherwise slow callers could occupy all threads of the set.
   package static func whileBlockedByCaller<Value>(_ body: () throws -> Value) rethrows -> Value {
     guard let threads = sets.withLock({ $0[pthread_self()] }) else { return try body() }
     threads.block { _ in }

@@ -131,7 +131,7 @@ extension SelectQuery.Clauses {
   /// Reads from another table with the layout of the first table.
   mutating func read(from table: String) {
     guard let first = sources.first else {
-      return note(.invalidStatement("literal rows can't be read from another table"))
+      return note(.invalidStatement("in(_:) needs a query that reads a table, not literal rows"))
     }
     sources[0].table = first.table.named(table)
   }
@@ -139,7 +139,7 @@ extension SelectQuery.Clauses {
   /// Reads from the table of an attached database.
   package mutating func read(fromDatabase database: String) {
     guard let first = sources.first else {
-      return note(.invalidStatement("literal rows can't be read from another table"))
+      return note(.invalidStatement("in(_:) needs a query that reads a table, not literal rows"))
     }
     sources[0].table = first.table.named(first.table.name, in: database)
   }

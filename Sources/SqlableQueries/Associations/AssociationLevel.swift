@@ -138,7 +138,7 @@ extension AssociationLevel {
 
   private func existence(under table: TableInfo) throws -> SqlExpression {
     guard !query.isLimited else {
-      throw SqlError.invalidStatement("a condition that associated rows exist can't have a limit").at(
+      throw SqlError.invalidStatement("exists, whereAny and whereNone can't use an association with a limit").at(
         table: query.table.name)
     }
     let path = try resolvedPath(under: table)
@@ -231,7 +231,8 @@ extension SqlError {
 }
 
 extension [DatabaseValue] {
-  /// Returns the distinct rows of `width` values that contain no NULL, as one list.
+  /// Splits the values into rows of `width` values, and returns the distinct rows without NULL, concatenated into one
+  /// list.
   fileprivate func keys(ofWidth width: Int) -> [DatabaseValue] {
     guard width > 1 else { return Array(Set(filter { $0 != .null })) }
     let rows = stride(from: 0, to: count, by: width).map { self[$0..<($0 + width)] }

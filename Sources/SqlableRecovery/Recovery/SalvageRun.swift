@@ -102,7 +102,8 @@ final class SalvageRun {
       }
     }
     for table in tables where table.virtual != nil && table.sink == nil && table.use != .none {
-      // If a virtual table's name in its SQL is damaged, its shadow tables have different names.
+      // If the name in a virtual table's SQL is damaged, SQLite has created shadow tables whose names differ from the
+      // names in the schema.
       guard try output.hasTable(table.entry.name) else {
         table.use = .rows
         try create(table)

@@ -268,8 +268,8 @@ extension Connection {
 }
 
 extension Schema {
-  /// Returns the tables, parents before children and views last. Of the tables of a cycle, the first of `tables` comes
-  /// last.
+  /// Returns the tables, parents before children and views last. In a cycle of foreign keys, the table that comes first
+  /// in `tables` comes last in the result.
   static func ordered(_ tables: [TableInfo]) -> [TableInfo] {
     var (ordered, visited): ([TableInfo], Set<[UInt8]>) = ([], [])
     func add(_ table: TableInfo) {

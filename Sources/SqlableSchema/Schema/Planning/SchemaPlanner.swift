@@ -247,7 +247,8 @@ struct SchemaPlanner {
     return try log.renaming(column: column, to: new, of: table, on: copy.connection).map { .init($0) }
   }
 
-  /// Renames logged tables in the log that other programs have renamed, and ends the history of lost triggers.
+  /// If other programs have renamed logged tables, renames these tables in the log. If a logged table has lost the
+  /// log's triggers, makes all earlier positions of the log invalid.
   private mutating func repairChangeLog(of tables: [String]) throws {
     guard let log = ChangeLogHook.updates else { return }
     let renamed = try log.renames(on: copy.connection)
