@@ -59,13 +59,11 @@ package final class BackupSource: @unchecked Sendable {
     return try BackupSource(db, name, stop)
   }
 
-  /// Opens a file read-only.
+  /// Opens a file read-only. Uses the functions and the label of `handle`.
   ///
   /// Opening a file in WAL mode creates two more files, which a read-only connection can't delete. If no other
   /// connection has the file open, SQLite therefore reads the file as immutable. ``checkUnchanged()`` then detects
   /// writes.
-  ///
-  /// - Parameter handle: The handle whose functions and label the source uses; nil without a handle.
   package static func file(_ path: String, for handle: SqliteDatabase?, _ stop: BackupStop) throws -> BackupSource {
     try BackupTarget.check(path)
     guard let info = FileIdentity.info(path) else { throw SqlError.system("find the backup", path, errno) }
@@ -108,7 +106,6 @@ package final class BackupSource: @unchecked Sendable {
     }
   }
 
-  /// Returns a source that owns the handle and closes the handle at its end.
   static func reading(_ db: SqliteDatabase, _ stop: BackupStop) throws -> BackupSource {
     try BackupSource(db, "main", stop)
   }
@@ -120,7 +117,6 @@ package final class BackupSource: @unchecked Sendable {
     return source
   }
 
-  /// Returns the path of the database; empty for an in-memory database.
   func path() throws -> String {
     if db.isInMemory, name == "main" { return "" }
     return try db.locked { try db.openConnection().path(ofDatabase: name) }

@@ -24,7 +24,6 @@ package struct BackupTarget {
     if let info = FileIdentity.info(self.path), !info.isRegular { throw BackupTarget.directory(path) }
   }
 
-  /// Throws for a path that can't be the path of a file.
   static func check(_ path: String) throws {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the path of a backup can't be empty or contain a NUL byte")
