@@ -76,7 +76,6 @@ final class ClusterWrite: Sendable {
       }
   }
 
-  /// Returns the error that makes the answers unusable; nil if the caller can use the answers.
   func refusal(of answers: [SqlAnswer]) -> (any Error)? {
     do { try check?(answers) } catch { return error }
     return nil

@@ -77,7 +77,6 @@ final class ClusterWriter: Sendable {
     if error.isNodeFailure { leader.failed(session.address, error) }
   }
 
-  /// Closes the connection. The next write opens a new connection.
   func forget(_ session: ClusterSession) {
     session.close()
     state.withLock { if $0.session === session { $0.session = nil } }
@@ -85,7 +84,6 @@ final class ClusterWriter: Sendable {
 
   private var isContended: Bool { state.withLock { state in state.contended.map { $0 + .seconds(1) > .now } ?? false } }
 
-  /// Returns the error of a write that waited until its deadline.
   func meaning(ofLate error: any Error) -> any Error {
     guard (error as? SqlError)?.kind == .timeout, leader.last != nil, isContended else {
       return leader.meaning(ofLate: error)

@@ -65,7 +65,6 @@ final class TracedCall: Sendable {
     }
   }
 
-  /// Adds the event of a query whose rows were read one at a time.
   func add(_ request: SqlRequest, rows: Int, _ error: (any Error)?, _ requestTimes: CallTimes? = nil) {
     let end = ContinuousClock.now
     let all = (requestTimes ?? times).parts(until: end)

@@ -10,7 +10,6 @@ final class ClusterLeader: Sendable {
     var leader: NodeAddress?
     /// The leader that was lost last. Nodes might still name this leader for a while.
     var lostLeader: NodeAddress?
-    /// The last leader that a search found.
     var named: NodeAddress?
     var changes = 0
     /// True if the last complete search found no leader.
@@ -28,7 +27,6 @@ final class ClusterLeader: Sendable {
   init(nodes: [NodeAddress]) { state = LockedValue(State(configured: nodes)) }
 
   var nodes: [NodeAddress] { state.withLock { $0.configured + $0.discovered } }
-  /// The number of times that a search found a different leader.
   var changes: Int { state.withLock { $0.changes } }
   var last: NodeAddress? { state.withLock { $0.leader } }
 
@@ -113,7 +111,6 @@ final class ClusterLeader: Sendable {
     case names(NodeAddress)
     case namesNone
     case failed(any Error)
-    /// The wait for the remaining nodes is over.
     case timeIsUp
   }
 

@@ -17,7 +17,6 @@ final class LeaderWatch: Sendable {
   private let patience: Duration
 
   private static let interval = Duration.milliseconds(100)
-  /// The database in which each leader commits its term.
   private static let database = ClusterConfiguration.termDatabase
   /// The factor that extends `patience` while no voter is the leader.
   private static let delay = 10
@@ -83,13 +82,10 @@ final class LeaderWatch: Sendable {
 
   private enum Situation {
     case leads
-    /// The node follows another leader.
     case follows
     /// The leader is unknown: the node does not answer or is not a voter, or most voters do not answer.
     case unknown
-    /// Most voters answer, and no voter is the leader.
     case leaderless
-    /// The node has no leader, but another voter is the leader.
     case alone
   }
 
@@ -128,7 +124,6 @@ final class LeaderWatch: Sendable {
 }
 
 private enum LeaderAnswer {
-  /// The node does not answer.
   case silent
   case noLeader
   case leads
