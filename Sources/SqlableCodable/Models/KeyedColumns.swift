@@ -130,7 +130,6 @@ final class KeyedColumns: Sendable {
   }
 }
 
-/// The columns of an embedded struct in one table.
 final class EmbeddedColumns: Sendable {
   let type: any SqlEmbedded.Type
   let fields: [Column]
@@ -146,7 +145,6 @@ final class EmbeddedColumns: Sendable {
   }
 }
 
-/// The way in which a key stores values of one type.
 struct CodedForm: Sendable {
   let type: ObjectIdentifier
   /// The type, if the type is a `SqlValue` and needs no encoding; otherwise nil.

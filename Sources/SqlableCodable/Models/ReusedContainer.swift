@@ -54,9 +54,7 @@ struct ReusedContainers {
   // Unmanaged, because a retained reference takes 40 instructions for each use.
   private(set) var first: Unmanaged<ReusedContainer>?
 
-  /// Returns the container with these keys.
-  ///
-  /// - Parameter keys: The address of the `KeyMap` of the container's key type.
+  /// `keys` is the address of the `KeyMap` of the container's key type.
   @inline(__always)
   func container(keys: UnsafeRawPointer) -> Unmanaged<ReusedContainer>? {
     var container = first

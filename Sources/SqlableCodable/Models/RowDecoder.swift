@@ -149,7 +149,6 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   @inline(never)
   private func value<Value: SqlValue>(_ key: Key) throws -> Value { try source.value(at: column(of: key)) }
 
-  /// Returns the value of a key's column; nil for NULL, and for a key without a column.
   @inline(never)
   private func optional<Value: SqlValue>(_ key: Key) throws -> Value? {
     guard let column = try optionalColumn(of: key), try !source.isNull(at: column) else { return nil }
@@ -289,7 +288,6 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 }
 
 extension ReadRow {
-  /// Returns the row's position for a column of the current model.
   @inline(__always)
   func position(ofColumn index: Int, in table: TableInfo) throws -> Int {
     if state.pointee.isCurrent(generation) {
@@ -301,7 +299,6 @@ extension ReadRow {
     return try search(for: table.columns[index])
   }
 
-  /// Returns the value of a column of the current model.
   func get<Value: SqlValue>(column index: Int, of table: TableInfo, as type: Value.Type = Value.self) throws -> Value {
     let position = try position(ofColumn: index, in: table)
     do {
@@ -322,7 +319,6 @@ extension ReadRow {
     unsafeBitCast(try get(column: index, of: table, as: type), to: result)
   }
 
-  /// Returns an embedded struct. `Part` and `Result` are the same type.
   fileprivate func get<Part: SqlEmbedded, Result>(
     _ type: Part.Type, as result: Result.Type, _ columns: EmbeddedColumns
   ) throws -> Result {

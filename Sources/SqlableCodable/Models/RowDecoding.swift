@@ -2,13 +2,10 @@ import SqlableCore
 import Synchronization
 
 extension RowState {
-  /// True while `Codable` decodes a model from the row.
   @inline(__always)
   var isDecoding: Bool { decoding.current.load(ordering: .relaxed) != Decoding.none }
 
-  /// Begins to decode a model.
-  ///
-  /// - Parameter columns: The addresses that identify the columns of the model's table.
+  /// `columns` contains the addresses that identify the columns of the model's table.
   @inline(__always)
   mutating func beginDecoding(
     _ model: UnsafeRawPointer, columns: UnsafePointer<UnsafeRawPointer>, count: Int
