@@ -43,7 +43,6 @@ public final class DatabaseBlock: Sendable {
     end?()
   }
 
-  /// Throws if the block has ended.
   func checkIsActive() throws {
     guard !isEnded else { throw database.misuse("the block has ended") }
   }

@@ -18,7 +18,6 @@ package final class HandleFamily: Sendable {
       (self.callSite, thread) = (callSite, isBlock ? nil : pthread_self())
     }
 
-    /// The error for a call that has waited until its timeout.
     var error: SqlError {
       let action = thread == nil ? "blocked the database" : "kept the file closed"
       return SqlError(
@@ -31,13 +30,10 @@ package final class HandleFamily: Sendable {
     /// The number of members at which deallocated members are removed from the list.
     var limit = 16
     var closing: Closing?
-    /// The block of the database, with the number of the handle that holds the block.
     var block: (closing: Closing, holder: Int)?
     /// True if the program has opened the first handle; false for the connections of pools, backups and checks.
     var isListed = false
-    /// The pool that owns the family.
     weak var pool: (any AnyObject & Sendable)?
-    /// The path of the file; nil until the first use of the path or the first connection.
     var path: String?
     var key: EncryptionKey?
   }
@@ -49,7 +45,6 @@ package final class HandleFamily: Sendable {
   package let corruption = CorruptionMark()
   private let location: Location
   private let state: LockedValue<State>
-  /// The number of members that have a connection.
   private let connections = Atomic(0)
   private static let all = LockedValue<[Weak]>([])
 
@@ -117,7 +112,6 @@ package final class HandleFamily: Sendable {
 
   package var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }
 
-  /// True if another family of this process has the file open.
   var isOpenElsewhere: Bool {
     guard let file = FileIdentity(path) else { return false }
     return HandleFamily.families.contains { $0 !== self && $0.isConnected && FileIdentity($0.path) == file }
@@ -128,13 +122,10 @@ package final class HandleFamily: Sendable {
 
   static var allHandles: [SqliteDatabase] { families.flatMap(\.members) }
 
-  /// True if the program has opened the family's first handle.
   package var isListed: Bool { state.withLock { $0.isListed } }
 
-  /// The pool that owns the family; nil for a family without a pool.
   package var pool: (any AnyObject & Sendable)? { state.withLock { $0.pool } }
 
-  /// Records that the program has opened the family's first handle, or that a pool has.
   package func list(of pool: (any AnyObject & Sendable)? = nil) {
     state.withLock { state in (state.isListed, state.pool) = (pool == nil, pool) }
     // An `onOpen` action can have found damage before.

@@ -35,7 +35,6 @@ extension HandleFamily {
     members.filter { $0.isOpen && (!$0.isChild || $0.isListed.load(ordering: .acquiring)) }
   }
 
-  /// True if the family's file is at this path.
   package func isAt(_ path: String) -> Bool {
     let file = self.path
     return !file.isEmpty && SqliteDatabase.isSameFile(path, file)
@@ -60,7 +59,6 @@ extension HandleFamily {
     }
   }
 
-  /// Marks the file as damaged if another family that has the file open has found damage.
   func adoptDamage() {
     // Without this check, opening a handle would visit all handles of the process, which can be thousands.
     guard CorruptionMark.hasBeenSet else { return }

@@ -9,7 +9,6 @@ extension SqliteDatabase {
     fileprivate var watched: Int?
     /// The level of the transaction that the write began; 0 if the write began no transaction.
     fileprivate var level = 0
-    /// True if the write is a single statement.
     fileprivate var isAtomic = true
   }
 
@@ -32,7 +31,6 @@ extension SqliteDatabase {
     return value
   }
 
-  /// Writes a part of a blob in the open transaction.
   package func write(_ bytes: UnsafeRawBufferPointer, to blob: IncrementalBlob, at offset: Int) throws {
     try running { connection in
       try writing(on: connection) {
@@ -99,7 +97,6 @@ extension SqliteDatabase {
     return errorOfSeparateTransaction(error, levels: write.level - 1)
   }
 
-  /// True if a failed write keeps the changes that it made before the failure.
   private func keepsChanges(_ write: Write) -> Bool {
     guard let mark = write.mark, let observation else { return false }
     return observation.keeps(write.watched, after: mark)

@@ -114,7 +114,6 @@ extension SqliteDatabase {
     return transactions.levels.count == 1 && !connection.isAutocommit && !connection.hasLostTransaction
   }
 
-  /// Throws unless the shared transaction is open and contains no open savepoint.
   package func checkShared() throws {
     try locked {
       try checkTransactionIsAlive(openConnection())

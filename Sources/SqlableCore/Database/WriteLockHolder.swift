@@ -34,7 +34,6 @@ extension WriteLockHolder: CustomStringConvertible {
   }
 }
 
-/// A handle's transaction that holds the write lock.
 struct WriteMark: Sendable {
   let site: CallSite?
   let since: CoarseInstant
