@@ -164,7 +164,6 @@ extension SqlError {
 }
 
 extension Error {
-  /// Returns the error with the index of its struct in a batch.
   package func inBatch(_ index: Int) -> any Error {
     guard var error = self as? SqlError, error.batchIndex == nil else { return self }
     error.batchIndex = index
