@@ -1,5 +1,3 @@
-// The statements that start from a model or a struct.
-
 extension Sqlable {
   /// Reads all rows: `SELECT "id", "name", "color" FROM "bicycle"`.
   @inlinable
@@ -269,7 +267,6 @@ extension Sqlable {
 }
 
 extension SelectQuery {
-  /// Creates a query for the row whose primary key equals a value.
   @inlinable
   init(of table: TableInfo, key value: some SqlValue) {
     if let type = table.typeOfKey, let stored = try? value.databaseValue(in: type), type.comparesKey(with: stored) {
@@ -295,7 +292,6 @@ extension SqlExpression {
     SqlExpression(.binary(comparison, self, SqlExpression(value, for: column, comparison.side)))
   }
 
-  /// Makes the condition that a row's primary key equals these values.
   @usableFromInline
   init(key values: [any SqlValue], of table: TableInfo) {
     do {

@@ -72,7 +72,6 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
     /// Binds values as a list: `?, ?, ?`. An empty sequence inserts nothing. Write the parentheses of an IN in the
     /// text.
     public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element: SqlValue {
-      // A sequence that conforms to `SqlValue` is one value, unless the type is a plain list.
       if let value = values as? any SqlValue, !(value is any JSONList) { return text.append(SqlExpression(value)) }
       text.append(list: values) { SqlExpression($0) }
     }
