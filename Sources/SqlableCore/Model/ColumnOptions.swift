@@ -7,7 +7,6 @@ package protocol AppliedOption: ColumnOption {
   func apply(to options: inout ColumnOptions)
 }
 
-/// The combined options of a column.
 package struct ColumnOptions: Sendable {
   package var primaryKey: PrimaryKey?
   /// True if the column is SQLite's hidden rowid.
@@ -167,7 +166,6 @@ public struct Default: ColumnOption, AppliedOption {
     for scale in ColumnType.scales {
       let decimalForm = form(.decimal(scale: scale))
       forms[.decimal(scale: scale)] = decimalForm
-      // Only a decimal is stored differently for each scale. For any other value, the first scale is enough.
       if case .success(let value) = decimalForm, value.storageClass != .integer { break }
     }
     source = .value(forms)
@@ -186,7 +184,6 @@ public struct Default: ColumnOption, AppliedOption {
     }
   }
 
-  /// Returns the constant as a column of this type stores it; nil for a default that SQLite computes.
   package func constant(in type: ColumnType) throws -> DatabaseValue? {
     guard case .value(let forms) = source else { return nil }
     // Only a decimal is stored differently for each scale. Any other value has only the entry for scale 0.
@@ -199,7 +196,6 @@ public struct Default: ColumnOption, AppliedOption {
     return value
   }
 
-  /// Returns an error about a default, with the table and column added.
   package static func located(_ error: any Error, table: String, column: Column) -> SqlError {
     var error = ((error as? SqlError) ?? .misuse("SQLite can't store the default")).at(
       table: table, column: column.name)
@@ -227,7 +223,6 @@ public enum Collate: ColumnOption, AppliedOption, Hashable {
 }
 
 extension Collate {
-  // Names are compared by bytes: Swift's == equates different encodings of a character, SQLite does not.
   public static func == (left: Collate, right: Collate) -> Bool { left.sql == right.sql }
   public func hash(into hasher: inout Hasher) { hasher.combine(sql) }
 }

@@ -20,7 +20,6 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   }
 }
 
-/// The name and conflict policy of a constraint.
 package struct ConstraintClauses: Sendable, Hashable {
   @ByteComparedName var name: String?
   var onConflict: ConflictPolicy?

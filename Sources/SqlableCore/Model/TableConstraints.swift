@@ -6,7 +6,6 @@ package protocol AppliedConstraint: TableConstraint {
   func write(to table: inout TableConstraints)
 }
 
-/// The combined constraints of a table.
 package struct TableConstraints: Sendable {
   /// The primary keys. A table with more than one primary key is an error.
   package var primaryKeys: [KeyConstraint] = []
@@ -27,7 +26,6 @@ package struct TableConstraints: Sendable {
   }
 }
 
-/// A primary key or a unique combination of columns.
 package struct KeyConstraint: Sendable, Hashable {
   package let columns: [IndexColumn]
   package let clauses: ConstraintClauses
@@ -128,7 +126,6 @@ public struct ForeignKeys: TableConstraint, AppliedConstraint {
 
 /// A column of an index or key, or a term of an index, with the sort direction.
 public struct IndexColumn: Sendable, Hashable {
-  /// The column's name; for a term, the term's words joined by underscores.
   @ByteComparedName private var text: String?
   package let isDescending: Bool
   package let term: DeclaredExpression?

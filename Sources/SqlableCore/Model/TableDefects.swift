@@ -137,7 +137,6 @@ extension TableInfo {
     if let name = names.firstDoubled { throw wrong("has two constraints named \(name)") }
   }
 
-  /// Throws unless the table has all columns and the list contains no column twice.
   private func check(
     _ columns: [IndexColumn], of declaration: String, canHaveTerms: Bool = false
   ) throws(SqlError) {
@@ -180,7 +179,6 @@ extension TableInfo {
     }
   }
 
-  /// Throws unless the referenced columns are the other table's primary key or unique.
   private func check(_ reference: ForeignKeyReference, from columns: [String]) throws(SqlError) {
     let (target, referred) = (reference.target(), reference.columns)
     func wrong(_ message: String) -> SqlError {
@@ -219,7 +217,6 @@ extension TableInfo {
 }
 
 extension [String] {
-  /// The first name that SQLite treats as equal to an earlier name.
   package var firstDoubled: String? {
     var seen: Set<[UInt8]> = []
     return first { !seen.insert($0.foldedName).inserted }

@@ -6,7 +6,6 @@ package final class TableInfo: Sendable {
   private let model: ObjectIdentifier
   package let modelType: any Sqlable.Type
   package let name: String
-  /// The attached database that contains the table; nil if SQLite searches all databases for the table.
   package let database: String?
   package let modelName: String
   @usableFromInline package let columns: [Column]
@@ -32,9 +31,7 @@ package final class TableInfo: Sendable {
   package let view: View?
   /// The full-text table, if this table is a full-text table; otherwise the table's full-text index, if any.
   package let fullText: FullTextTable?
-  /// `"table"`, or `"database"."table"`
   package let quotedName: [UInt8]
-  /// `SELECT "a", "b", "c" FROM "table"`
   let selectAll: [UInt8]
   /// The table with its hidden rowid, in an object that ``declared`` returned; otherwise nil.
   private let whole: TableInfo?
@@ -43,7 +40,6 @@ package final class TableInfo: Sendable {
   /// The `KeyedColumns` of a `Codable` model; nil before the first use. Sound: the object is never freed.
   package nonisolated(unsafe) let keyedColumns = Atomic<UnsafeRawPointer?>(nil)
   #if DEBUG
-  /// Flags that are set once the model has read, and has written, a row with every column.
   let (isReadChecked, isWriteChecked) = (ColumnCheck(), ColumnCheck())
   #endif
 
@@ -66,7 +62,6 @@ package final class TableInfo: Sendable {
       accepted = definition.type.accepted
     }
 
-    /// Makes the cell after the last column.
     fileprivate init() {
       isGenerated = true
       isKey = false
@@ -123,7 +118,6 @@ package final class TableInfo: Sendable {
     return (UnsafePointer(identities.baseAddress.unsafelyUnwrapped), UnsafePointer(cells.baseAddress.unsafelyUnwrapped))
   }
 
-  /// Makes the columns of a named query without a model.
   private init(columnsOf types: [ColumnType]) {
     model = ObjectIdentifier(Nothing.self)
     modelType = Nothing.self
@@ -141,7 +135,6 @@ package final class TableInfo: Sendable {
     isSound.store(true, ordering: .relaxed)
   }
 
-  /// Makes the information on a table without a model; see ``UntypedTable``.
   init(_ table: UntypedTable) {
     model = ObjectIdentifier(TableRow.self)
     modelType = TableRow.self
@@ -167,7 +160,6 @@ package final class TableInfo: Sendable {
 
   private struct Layouts {
     var tables: [[ColumnType]: TableInfo] = [:]
-    /// The number of columns in all layouts.
     var columns = 0
   }
 
@@ -198,7 +190,6 @@ package final class TableInfo: Sendable {
   }
 
   private static let maximumLayouts = 20_000
-  /// The maximum number of columns in all layouts together.
   private static let maximumColumns = 200_000
 
   private init(_ original: TableInfo, name: String, database: String?) {
@@ -253,7 +244,6 @@ package final class TableInfo: Sendable {
     return defect
   }
 
-  /// Throws `defect` if the declarations have a defect.
   @inline(__always)
   package func checkDeclarations() throws {
     if !isSound.load(ordering: .relaxed) { try throwDefect() }
@@ -383,7 +373,6 @@ package final class TableInfo: Sendable {
     }
   }
 
-  /// Returns the position of a column in this table; nil for a column of another table.
   package func position(of definition: ColumnDefinition) -> Int? { columns.position(of: definition) }
 
   package func position(named name: String) -> Int? { columns.firstIndex { $0.name.isExactly(name) } }
