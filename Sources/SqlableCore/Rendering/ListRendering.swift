@@ -1,5 +1,3 @@
-// Lists of values, for IN.
-
 extension Renderer {
   func writeList(_ expression: SqlExpression, stack: Int) throws {
     guard case .isIn(let term, let values) = expression.node else { return }
@@ -110,7 +108,6 @@ enum ListForm {
       self = .unpadded
       return
     }
-    // Rounds up to 0, 1, 2, 4, 8, 16 or 32.
     var size = values.isEmpty ? 0 : 1
     while size < values.count { size *= 2 }
     self = .padded(size)

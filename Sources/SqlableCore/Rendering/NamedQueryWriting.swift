@@ -83,7 +83,6 @@ extension SelectWriter {
     SqlError.invalidStatement("two queries are named \(name)").at(table: table.name.isEmpty ? nil : table.name)
   }
 
-  /// The names of all queries that this query can use.
   func names(of query: SelectQuery.Clauses) -> [String] {
     named + (outer?.named ?? []) + query.definedSources.compactMap(\.definedName)
   }

@@ -182,14 +182,12 @@ struct SelectWriter {
     }
   }
 
-  /// Writes the named queries of an update's tables. Returns a renderer for terms of all tables.
   func beginTables(_ query: SelectQuery.Clauses) throws -> Renderer {
     let definesQueries = query.definesQueries
     if definesQueries { try writeCommonTables(query) }
     return try renderer(query, definesQueries: definesQueries)
   }
 
-  /// Writes the joined tables of an update, without their join conditions.
   func writeOtherTables(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     let names = sql.isKey ? [] : renderer.scope.named
     for (index, source) in query.sources.dropFirst().enumerated() {
@@ -219,7 +217,6 @@ struct SelectWriter {
     isNested ? baseStack + symbols + (query.definesQueries ? 3 : 0) + (isPart ? 2 : 0) : baseStack
   }
 
-  /// Writes the query without order, limit and compounds.
   private func writeCore(
     _ query: SelectQuery.Clauses, _ renderer: Renderer, results: Results = .selected, named: [String] = [],
     isPart: Bool = false
