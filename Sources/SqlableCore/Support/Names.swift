@@ -79,7 +79,6 @@ package struct ByteComparedName: Sendable, Hashable {
     left.wrappedValue.isExactly(right.wrappedValue)
   }
 
-  // Hashes characters, which is correct because names with equal bytes have equal characters.
   @usableFromInline
   package func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
 }
@@ -112,7 +111,6 @@ extension Set<String> {
     self.init(text.split { $0 == " " || $0 == "\n" }.map(String.init))
   }
 
-  /// Makes a set of the lines of a text.
   package init(lines text: String) {
     self.init(text.split(separator: "\n").map(String.init))
   }

@@ -14,7 +14,6 @@ package struct StatementShape: Hashable, Sendable {
   /// The statement's first word in upper case. For a statement that starts with WITH, the verb after the WITH clause.
   package let verb: String
 
-  /// The maximum length of a shape, in bytes.
   package static let maximumLength = 4_096
 
   package init(of text: String) {
