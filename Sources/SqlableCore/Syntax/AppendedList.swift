@@ -1,7 +1,6 @@
 /// A list whose copies share their elements. Appending an element does not copy the earlier elements, even if another
 /// copy of the list is alive. Otherwise `query = query.unionAll(next)` in a loop would take quadratic time.
 package struct AppendedList<Element: Sendable>: RandomAccessCollection, Sendable, ExpressibleByArrayLiteral {
-  /// nil for an empty list.
   private(set) var storage: AppendOnlyStorage<Element>?
   package private(set) var endIndex: Int
 
@@ -65,7 +64,6 @@ final class AppendOnlyStorage<Element: Sendable>: @unchecked Sendable {
     used = LockedValue(elements.count)
   }
 
-  /// Copies the first elements of another storage, and doubles the capacity.
   private init(_ other: AppendOnlyStorage, count: Int) {
     capacity = count * 2
     elements = .allocate(capacity: capacity)

@@ -1,5 +1,4 @@
 extension SqlExpression {
-  /// A function call with its optional clauses.
   package struct Call: Sendable, Hashable {
     package var function: Function
     package var arguments: [SqlExpression]
@@ -32,7 +31,6 @@ extension SqlExpression {
       func hash(into hasher: inout Hasher) {}
     }
 
-    /// The function's name in SQL.
     package enum Function: Sendable, Hashable {
       /// `count(*)`
       case countRows

@@ -43,7 +43,6 @@ package struct SelectQuery: Sendable, Hashable {
 
   package init(_ source: Source, results: [Result]) { self.init(Clauses(sources: [source], results: results)) }
 
-  /// Creates a query for the rows, number or existence of another query's rows.
   package init(_ form: Form, _ query: SelectQuery) {
     self.form = form
     inlineTable = query.inlineTable
@@ -52,7 +51,6 @@ package struct SelectQuery: Sendable, Hashable {
     inlineLimit = query.inlineLimit
   }
 
-  /// A query of literal rows.
   package init(rows: [[SqlExpression]]) { self.init(Clauses(sources: [], results: [], rows: rows)) }
 
   private init(_ clauses: Clauses) {
@@ -65,7 +63,6 @@ package struct SelectQuery: Sendable, Hashable {
   /// True if the query reads one table with at most a filter and a limit.
   package var isPlain: Bool { box == nil }
 
-  /// All clauses, which are modified in place if the box is not shared.
   package var clauses: Clauses {
     _read {
       if let box { yield box.clauses } else { yield inlineClauses }
@@ -199,7 +196,6 @@ extension SelectQuery {
     }
   }
 
-  /// A table, named query or table-valued function, with its join to the earlier sources.
   @usableFromInline
   package struct Source: Sendable, Hashable {
     @usableFromInline
@@ -237,14 +233,12 @@ extension SelectQuery {
       }
     }
 
-    /// The origin of the rows.
     package enum Kind: Sendable, Hashable {
       case table
       /// A named query, whose name is the alias.
       case defined(SelectQuery)
       /// A reference to a named query that an enclosing query defines, for recursion.
       case named
-      /// A table-valued function.
       case call(SqlExpression)
     }
 
@@ -284,13 +278,11 @@ extension SelectQuery {
 
     package var isDefined: Bool { if case .defined = kind { true } else { false } }
 
-    /// True if both sources are named queries with the same name.
     func isNamedLike(_ other: Source) -> Bool {
       guard let name = definedName, let otherName = other.definedName else { return false }
       return name.isSameName(as: otherName)
     }
 
-    /// True if both sources are the same named query.
     func isDefinedLike(_ other: Source) -> Bool {
       isNamedLike(other) && kind == other.kind && materialization == other.materialization && table == other.table
     }

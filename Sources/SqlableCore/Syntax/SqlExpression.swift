@@ -24,7 +24,6 @@ public struct SqlExpression: Sendable, Hashable {
       self.height = height
     }
 
-    /// The size of an operator between two leaves.
     static let ofTwo = Size(depth: 2, height: 2)
 
     init(of terms: [SqlExpression]) { for term in terms { join(term.size) } }
@@ -41,8 +40,7 @@ public struct SqlExpression: Sendable, Hashable {
     }
   }
 
-  /// The tree of an expression. The set of cases is closed: trees can be compared, sent and decoded, and the renderer
-  /// handles every case.
+  /// The tree of an expression. The set of cases is closed.
   ///
   /// Columns and values, the most frequent nodes, are stored inline in their parent.
   package enum Node: Sendable {
@@ -174,7 +172,6 @@ public struct SqlExpression: Sendable, Hashable {
     size = Size()
   }
 
-  /// Creates a comparison of two terms that have no subterms.
   init(comparison: BinaryTerm) {
     node = .binary(comparison)
     size = .ofTwo
@@ -184,10 +181,8 @@ public struct SqlExpression: Sendable, Hashable {
     do { self.init(try value.databaseValue.checked()) } catch { self.init(invalid: error) }
   }
 
-  /// Creates a term for a value as a column stores it, to compare with the column or to store in it.
-  ///
-  /// - Parameter side: The direction in which a comparison rounds the value; nil for a value that the column must be
-  /// able to store.
+  /// Creates a term for a value as a column stores it. `side` is the direction in which a comparison rounds the value;
+  /// nil for a value that the column must be able to store.
   init(_ value: any SqlValue, for column: Column, comparing: Bool = true, _ side: RoundingSide? = nil) {
     do {
       let type = column.type

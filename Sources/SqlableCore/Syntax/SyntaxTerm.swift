@@ -58,7 +58,6 @@ extension SqlExpression {
     return SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
   }
 
-  /// Returns a function call with this term as the first argument.
   package func call(_ function: Call.BuiltIn, _ arguments: SqlExpression...) -> SqlExpression {
     .call(function, [self] + arguments)
   }
