@@ -99,7 +99,6 @@ enum DecimalUnits: Equatable {
     self.init(digits: decimal.description.utf8, scale: scale)
   }
 
-  /// Parses the description of a decimal: a sign, digits, a point and digits.
   private init(digits text: String.UTF8View, scale: Int) {
     let isNegative = text.first == UInt8(ascii: "-")
     let number = text.drop { $0 == UInt8(ascii: "-") }

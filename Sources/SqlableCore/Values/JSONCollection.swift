@@ -5,10 +5,8 @@ import FoundationEssentials
 protocol JSONCollection {
   /// True if an encoder with sorted keys writes equal values as equal text.
   static var hasOrder: Bool { get }
-  /// The type of the elements, or of a dictionary's values.
   static var element: Any.Type { get }
 
-  /// Returns the collection's JSON. The elements of sets and the entries of dictionaries are sorted.
   func json(_ encoder: JSONEncoder) throws -> Data
 }
 
