@@ -113,7 +113,6 @@ extension DocumentEncoder {
     if let name = hint.name { members.add(.indexedBy, .text(name)) } else { members.add(.notIndexed, .bool(true)) }
   }
 
-  /// Adds the layout of a named query: the model, or the types of the columns.
   private func addLayout(of source: SelectQuery.Source, to members: inout Members) {
     if source.table.name.isEmpty {
       members.add(.columns, .list(source.table.columns.map { .text($0.type.documentName) }))
@@ -295,7 +294,6 @@ enum DocumentOperation: String, CaseIterable {
 }
 
 extension Document {
-  /// The version of the format that encoders write.
   static let version: Int64 = 1
 }
 

@@ -32,7 +32,6 @@ private struct RepeatabilityCheck {
   let functions: Set<String>
 
   private enum Use {
-    /// The order of the rows does not matter.
     case rows
     case inserted
     case firstRow
@@ -251,8 +250,7 @@ private struct SourceColumn: Equatable {
 }
 
 extension [SelectQuery.Source] {
-  /// Returns the position of a column in these tables; nil for a term that is not a column, and for a column of an
-  /// enclosing query.
+  /// Returns the position of a column in these tables; nil for any other term.
   fileprivate func sourceColumn(of term: SqlExpression) -> SourceColumn? {
     let (alias, reference): (String?, ColumnReference)
     switch term.node {
@@ -301,7 +299,6 @@ extension SelectQuery.Clauses {
       && columns.allSatisfy { column in !column.isCollated && terms.contains { isSame($0, column) } }
   }
 
-  /// Returns the columns of a selected model, with their replacements.
   fileprivate func terms(ofSource index: Int, _ replaced: [SelectQuery.Replacement]) -> [SqlExpression] {
     let source = sources[index]
     return source.table.columns.indices.map { position in

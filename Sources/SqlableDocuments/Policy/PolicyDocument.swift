@@ -177,7 +177,6 @@ private struct PolicyReader {
 
   // MARK: Parts
 
-  /// Calls `body` with each member of an object, with the member's key in the path.
   private func each(
     _ document: Document, _ keys: Set<PolicyKey>, _ what: String, _ body: (PolicyKey, Document) throws -> Void
   ) throws {
@@ -274,7 +273,6 @@ extension TablePolicy {
 }
 
 extension Document {
-  /// Returns the names of values. The names are sorted by bytes, so that the order never changes.
   fileprivate static func names(_ values: some Collection) -> Document {
     .list(values.map { "\($0)" }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map(Document.text))
   }
