@@ -1,7 +1,6 @@
 import Sqlable
 
 #if Logging || Metrics || Tracing
-// The names of events in logs, metrics and spans.
 
 extension TraceEvent {
   /// A name that statements with different conditions share: `SELECT bicycle`.
