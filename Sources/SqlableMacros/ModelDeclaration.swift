@@ -2,7 +2,6 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// The declaration of a model that a macro is attached to.
 struct ModelDeclaration {
   enum Role {
     /// `@Sqlable`: a model with a table.
@@ -34,7 +33,6 @@ struct ModelDeclaration {
   private(set) var isModel = false
   var mistakes = Mistakes()
 
-  /// The properties that have columns.
   var stored: [ModelProperty] { properties.filter { !$0.has(.transient) } }
 
   /// The properties whose columns the macro declares.
@@ -123,7 +121,6 @@ struct ModelDeclaration {
   /// True if columns have the names of their properties.
   private var isVerbatim: Bool { argument("naming")?.expression.memberName == "verbatim" }
 
-  /// True if the columns of the property are declared by hand.
   func isDeclared(_ property: ModelProperty) -> Bool { declared[property.name] != nil }
 }
 

@@ -54,7 +54,6 @@ extension ModelDeclaration {
     }
   }
 
-  /// Returns the fix-it that replaces the attributes of an index by an element of `tableIndexes`.
   private func moving(_ index: ModelIndex, to list: VariableDeclSyntax) -> [FixIt] {
     guard let array = list.bindings.first?.initializer?.value.as(ArrayExprSyntax.self) else { return [] }
     var variables: [VariableDeclSyntax] = []

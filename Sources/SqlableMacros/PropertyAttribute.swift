@@ -31,7 +31,6 @@ struct PropertyAttribute {
     syntax = attribute
   }
 
-  /// The name as written, without arguments: `@ForeignKey`.
   var name: String { "@" + kind.rawValue }
 
   var arguments: [LabeledExprSyntax] { syntax.labeledArguments }
@@ -53,7 +52,6 @@ extension AttributeSyntax {
 }
 
 extension LabeledExprSyntax {
-  /// The argument with its label, without the comma.
   var text: String { (label.map { "\($0.text): " } ?? "") + expression.trimmedDescription }
 }
 
@@ -90,8 +88,6 @@ extension PropertyAttribute {
   var columnArguments: ColumnArguments { ColumnArguments(kind == .column ? arguments : []) }
 
   /// Returns the column options that correspond to the attribute, as source text for `column(_:_:_:)`.
-  ///
-  /// - Parameter property: The property whose initial value is used by `@Default` without an argument.
   func options(of property: ModelProperty) -> [String] {
     switch kind {
     case .column: return columnArguments.options.map(\.trimmedDescription)
