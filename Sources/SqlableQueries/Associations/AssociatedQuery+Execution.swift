@@ -91,7 +91,6 @@ extension GatheredLevel {
 }
 
 extension SqliteDatabase {
-  /// True while a statement of this handle calls a function that the program registered.
   fileprivate var isInFunction: Bool {
     get throws { try locked { try openConnection().userCode.isRunning } }
   }

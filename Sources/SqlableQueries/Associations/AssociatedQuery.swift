@@ -154,6 +154,5 @@ struct Gathering<Root: Sqlable, each Part: Sendable> {
   let rows: GatheredRows<Root>
   let parts: (repeat GatheredPart<each Part>)
 
-  /// Returns the root rows with their associated rows. Requires that all levels have been read.
   func all() throws -> [(Root, repeat each Part)] { try rows.rows(repeat each parts) }
 }

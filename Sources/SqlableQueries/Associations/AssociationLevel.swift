@@ -4,7 +4,6 @@ import SqlableCore
 package struct AssociationLevel: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     case rows
-    /// An aggregate of the rows.
     case value(SqlExpression)
 
     package static let count = Form.value(countAll().expression)
@@ -30,7 +29,6 @@ package struct AssociationLevel: Sendable, Hashable {
   }
 }
 
-/// A query for the rows of a level, and the result columns.
 struct LevelQuery {
   let query: SelectQuery
   /// The result columns with the names of the model. `query` can give the columns other names.
@@ -98,7 +96,6 @@ extension AssociationLevel {
     return .noAggregate.at(table: query.table.name)
   }
 
-  /// Returns the subquery that computes the aggregate of a row's associated rows, for queries of `model`.
   func value(under model: (some Sqlable).Type) -> SqlExpression {
     do { return try value(under: TableInfo.of(model)) } catch { return SqlExpression(invalid: error) }
   }
@@ -131,7 +128,6 @@ extension AssociationLevel {
     return SqlExpression(.query(.init(kind: .scalar, query: rows)))
   }
 
-  /// Returns the condition that a row of a model has associated rows.
   func existence(under model: (some Sqlable).Type) -> SqlExpression {
     do { return try existence(under: TableInfo.of(model)) } catch { return SqlExpression(invalid: error) }
   }

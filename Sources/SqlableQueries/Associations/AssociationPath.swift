@@ -1,7 +1,6 @@
 import SqlableCore
 
-/// The foreign keys that connect associated rows with their parent rows, directly or through the rows of other tables.
-/// A key can have several columns.
+/// The foreign keys, possibly of several columns, that connect associated rows with their parent rows.
 package struct AssociationPath: Sendable, Hashable {
   /// A foreign key between the rows of one table and the rows of the next table on the path.
   package enum Step: Sendable, Hashable {
@@ -17,7 +16,6 @@ package struct AssociationPath: Sendable, Hashable {
   package struct Link: Sendable, Hashable {
     /// The table. A table that the path passes again has an alias.
     package fileprivate(set) var source: SelectQuery.Source
-    /// The step to this table.
     package let step: Step
 
     fileprivate mutating func read(fromDatabase database: String) {
@@ -27,7 +25,6 @@ package struct AssociationPath: Sendable, Hashable {
 
   /// The tables between the parent rows and the associated rows, beginning at the parent rows.
   package fileprivate(set) var links: [Link] = []
-  /// The step to the associated rows.
   package let step: Step
 
   /// The link table and its two foreign keys, if the path leads only through one link table; nil for any other path.
@@ -185,7 +182,6 @@ package struct ResolvedPath {
   package let parentPositions: [Int]
   /// The columns of the associated rows, or of the first table of the path, that contain the connecting values.
   package let columns: [Column]
-  /// `columns` as terms.
   let terms: [SqlExpression]
   /// The positions of `columns` in the associated rows; nil if another table contains `columns`.
   let positions: [Int]?
@@ -195,7 +191,6 @@ package struct ResolvedPath {
   /// that join these tables.
   let joins: [(source: SelectQuery.Source, condition: SqlExpression)]
 
-  /// The connecting columns as one term.
   var term: SqlExpression { .row(terms) }
 
   fileprivate init(_ steps: [ResolvedStep]) throws {
@@ -234,7 +229,6 @@ extension [Column] {
 }
 
 extension SqlExpression {
-  /// The condition that the terms of two lists are equal.
   static func equal(_ terms: [SqlExpression], _ others: [SqlExpression]) -> SqlExpression {
     .all(zip(terms, others).map { SqlExpression(.binary(.equal, $0, $1)) })
   }

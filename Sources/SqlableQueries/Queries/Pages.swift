@@ -253,7 +253,6 @@ extension TableInfo {
     columns[position].type.isNullable && !(keyIsRowid && key.contains(position))
   }
 
-  /// Returns a struct's values for the terms of the order, as the columns store them.
   fileprivate func values<Model: Sqlable>(of model: Model, in order: [OrderTerm]) throws -> [DatabaseValue] {
     let row = try StoredRow.rows(of: [model], in: self).first
     return try order.map { term in
@@ -279,7 +278,6 @@ extension TableInfo {
     return position
   }
 
-  /// True if a term is the column at a position, with or without a collation.
   fileprivate func isColumn(_ position: Int, _ term: SqlExpression) -> Bool {
     switch term.node {
     case .column(let reference): self.position(of: reference) == position

@@ -67,6 +67,5 @@ private var withoutStep: TypedExpression<Int> {
 }
 
 extension Int {
-  /// The magnitude of a difference that was computed without an overflow check.
   fileprivate var magnitudeOfDifference: UInt { UInt(bitPattern: self) }
 }
