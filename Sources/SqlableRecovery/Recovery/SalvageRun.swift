@@ -149,7 +149,6 @@ final class SalvageRun {
     }
   }
 
-  /// Inserts a row into its table, or stores the row in the lost-and-found table.
   func store(_ row: TreeCrawler.TreeRow, in table: SalvagedTable, isOrphan: Bool = false) throws {
     if table.entry.name.isSameName(as: "sqlite_sequence") { return table.sequence(row, file.encoding) }
     if table.use == .none || table.entry.isInternal { return }
@@ -234,7 +233,6 @@ final class SalvageRun {
 }
 
 extension SchemaEntry {
-  /// Returns the schema entries that the models of a program create.
   static func entries(of schema: Schema) throws -> [SchemaEntry] {
     let db = try SqliteDatabase.inMemory()
     try db.createTables(of: schema)

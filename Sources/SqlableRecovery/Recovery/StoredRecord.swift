@@ -49,7 +49,6 @@ struct StoredRecord {
     (self.payload, self.fields, self.count) = (payload, fields, count)
   }
 
-  /// Returns the size of a value in bytes; nil for the two serial types that SQLite does not use.
   private static func size(_ serial: Int) -> Int? {
     switch serial {
     case 0, 8, 9: 0
@@ -61,7 +60,6 @@ struct StoredRecord {
     }
   }
 
-  /// Returns the integer in a field; nil if the field has another storage class.
   func integer(_ field: Field) -> Int64? {
     switch field.serial {
     case 8: return 0
@@ -81,7 +79,6 @@ struct StoredRecord {
     return Double(bitPattern: UInt64(high) << 32 | UInt64(low))
   }
 
-  /// Returns the text at a position, decoded with the file's encoding; nil if the value has another storage class.
   func text(_ position: Int, _ encoding: TextEncoding) -> String? {
     guard position < fields.count, fields[position].storage == .text else { return nil }
     return encoding.text(payload[fields[position].start..<fields[position].end])
@@ -94,7 +91,6 @@ enum TextEncoding: UInt8 {
   case utf16LittleEndian = 2
   case utf16BigEndian = 3
 
-  /// The name for `PRAGMA encoding`.
   var name: String {
     switch self {
     case .utf8: "UTF-8"
