@@ -16,7 +16,6 @@ import SqlableCore
 /// make, such as another type, use a ``SchemaPlan``. `Bicycle.addColumn(_:)` adds a column. On a handle or pool of a
 /// program that links `SqlableChanges`, the change log of the table stays up to date.
 public struct AlterStatement: Sendable, Hashable, Codable {
-  /// A change of a table.
   enum Change: Sendable, Hashable, Codable {
     case renameTable(to: String)
     case renameColumn(String, to: String)

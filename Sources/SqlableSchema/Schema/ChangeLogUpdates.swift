@@ -9,7 +9,6 @@ package protocol ChangeLogUpdates: Sendable {
   func copyEntries(from original: Connection, to copy: Connection) throws
   /// Returns the logged tables, including those that have lost the log's triggers.
   func loggedTables(on connection: Connection) throws -> [String]
-  /// Returns the names of the log's triggers of a table.
   func triggers(of table: String, on connection: Connection) throws -> [String]
   /// Returns the statements that bring the log's triggers of a logged table up to date; empty if the triggers are
   /// already up to date.
@@ -21,7 +20,6 @@ package protocol ChangeLogUpdates: Sendable {
   /// Returns the statements that make all earlier positions of the log invalid if one of the tables is logged, but has
   /// lost the log's triggers.
   func losses(of tables: [String], on connection: Connection) throws -> [String]
-  /// Returns the statements that rename a table in the log.
   func renaming(table old: String, to new: String) -> [String]
   /// Returns the statements that rename a column in the changes that are already logged.
   func renaming(column old: String, to new: String, of table: String, on connection: Connection) throws -> [String]

@@ -14,7 +14,6 @@ import SqlableCore
 /// ``Configuration``. A cluster accepts only pragmas of the whole database.
 public struct Pragma<Value: SqlValue>: Sendable, Hashable, Codable {
   let name: String
-  /// The name of the attached database; nil for the database's own file.
   let database: String?
 
   /// - Parameters:
@@ -104,7 +103,6 @@ extension PragmaSetting: Runnable {
 }
 
 extension [DynamicRow] {
-  /// Returns the first row's first value; nil if SQLite reported none.
   fileprivate func pragmaValue<Value: SqlValue>() throws -> Value? {
     guard let row = first, !row.values.isEmpty else { return nil }
     // SQLCipher returns the page size of an encrypted file as text.

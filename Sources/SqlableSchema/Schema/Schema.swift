@@ -173,8 +173,6 @@ struct SchemaComparison: Runnable {
   }
 
   /// Returns the differences between a table and the table that the model declares.
-  ///
-  /// - Parameter schema: The schema that contains the existing table.
   static func differences(
     of existing: DatabaseSchema.Table, from model: DatabaseSchema.Table, declaredBy info: TableInfo,
     in schema: DatabaseSchema

@@ -158,8 +158,6 @@ extension DatabaseSchema {
 
 extension DatabaseSchema.Table {
   /// Returns the differences from another table.
-  ///
-  /// - Parameter schema: The schema of the table, which contains the tables that the foreign keys reference.
   func differences(from other: DatabaseSchema.Table, in schema: DatabaseSchema?) -> [SchemaDifference] {
     guard self != other else { return [] }
     var differences: [SchemaDifference] = []
@@ -265,7 +263,6 @@ extension Bool {
 
 // MARK: As SQL
 
-/// A table constraint that can be written as SQL.
 protocol SchemaConstraint: Equatable {
   var sql: String { get }
 }

@@ -42,7 +42,6 @@ extension DatabaseSchema.Column {
 }
 
 extension SchemaText {
-  /// The value of a literal; nil for other expressions.
   fileprivate var constant: DatabaseValue? {
     let tokens = SQLTokenList(text)
     let isNegative = tokens.isSign(0, UInt8(ascii: "-"))
@@ -135,7 +134,6 @@ extension DatabaseSchema.Column {
   /// True if an INSERT must have a value for the column.
   var needsValue: Bool { isNotNull && defaultValue == nil && generated == nil }
 
-  /// True if a row without a value for the column stores NULL.
   fileprivate var isNullByDefault: Bool { !isNotNull && generated == nil && storedDefault == .null }
 }
 

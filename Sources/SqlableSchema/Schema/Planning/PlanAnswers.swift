@@ -1,11 +1,9 @@
 import SqlableCore
 
 extension SchemaPlanner {
-  /// The program's answers about a plan: renames, fill values, and permission to drop.
   struct Answers {
     /// The new names of columns, keyed by their old names: `color` or `bicycle.color`.
     var renamed: [String: String] = [:]
-    /// The new names of tables, keyed by their old names.
     var renamedTables: [String: String] = [:]
     /// Columns that were not renamed, although a column of the same type is added.
     var notRenamed: Set<String> = []

@@ -142,7 +142,6 @@ struct TableChange {
     return value
   }
 
-  /// True if the difference is an object that no model declares and that the plan drops.
   private func drops(_ difference: SchemaDifference) -> Bool {
     guard difference.isExtra else { return false }
     return switch difference.kind {
@@ -195,12 +194,10 @@ struct TableChange {
     }
   }
 
-  /// True if a difference is an extra constraint of kept columns, which no model declares.
   private func concernsKeptColumns(_ difference: SchemaDifference) -> Bool {
     difference.isExtra && keptConstraints.contains { $0 == difference.found }
   }
 
-  /// The constraints of kept columns, which no model declares.
   var keptConstraints: [String] {
     let keptNames = Set(keptColumns.map(\.name.foldedName))
     let isKept = { (names: [SchemaText]) in names.contains { name in keptNames.contains { name.isFolded($0) } } }

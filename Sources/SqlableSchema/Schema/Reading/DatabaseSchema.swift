@@ -185,7 +185,6 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
     compared = tokens.compared(range)
   }
 
-  /// Creates the text of a name. Quotes around the name are ignored in comparisons.
   package init(name: String) {
     text = name.isPlainName ? name : name.quotedName
     compared = name.foldedName

@@ -69,7 +69,6 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// Returns the rows of the schema by the folded name of their table.
   func schemaRows() throws -> [[UInt8]: [SchemaRow]] {
     Dictionary(grouping: try rows(SchemaReading().sql).map { SchemaRow($0) }, by: \.table.foldedName)
   }
@@ -80,7 +79,6 @@ extension Connection {
     return try DatabaseSchema(rows.map { SchemaRow($0) })
   }
 
-  /// Returns the schema of one table or view. The connection must have SQLite's own NOCASE collation.
   func schema(ofTable name: String) throws -> DatabaseSchema {
     let rows = try rows(SchemaReading().sql + " AND tbl_name = \(name.quotedText) COLLATE NOCASE")
     return try DatabaseSchema(rows.map { SchemaRow($0) })
@@ -151,7 +149,6 @@ extension DatabaseSchema {
     views.sort { $0.name < $1.name }
   }
 
-  /// Returns the folded names of the tables that store the rows of virtual tables.
   private static func shadows(of rows: [SchemaRow]) -> Set<[UInt8]> {
     var shadows: Set<[UInt8]> = []
     for row in rows where row.type == "table" {

@@ -47,7 +47,6 @@ package struct SchemaReader {
     return table
   }
 
-  /// Reads CREATE INDEX; returns the index and the name of its table.
   package mutating func index() throws -> (index: DatabaseSchema.Index, table: String) {
     try expect("create")
     let isUnique = accept("unique")
@@ -60,7 +59,6 @@ package struct SchemaReader {
     return (index, table)
   }
 
-  /// Reads CREATE VIEW; returns the column list and the query. The list is nil if the view has no column list.
   mutating func view() throws -> (columns: [SchemaText]?, query: SchemaText) {
     try expect("create")
     _ = accept("temp") || accept("temporary")
@@ -137,7 +135,6 @@ package struct SchemaReader {
     return SchemaText(tokens, start..<at)
   }
 
-  /// Reads a collation; returns nil for `BINARY`, the default.
   private mutating func collation() throws -> SchemaText? {
     let name = try name()
     return name.isSameName(as: "BINARY") ? nil : SchemaText(name: name)
@@ -219,7 +216,6 @@ package struct SchemaReader {
 
   private mutating func constraintName() throws -> String? { accept("constraint") ? try name() : nil }
 
-  /// Reads ON CONFLICT; returns nil for `ABORT`, the default, and for a missing clause.
   private mutating func conflict() throws -> SchemaText? {
     guard isWord("on"), tokens.isWord(at + 1, "conflict") else { return nil }
     at += 2
@@ -271,7 +267,6 @@ package struct SchemaReader {
     return names
   }
 
-  /// Reads an expression in parentheses; returns the text between the parentheses.
   private mutating func expression() throws -> SchemaText {
     guard isSign("(") else { throw unknown() }
     let start = at + 1
