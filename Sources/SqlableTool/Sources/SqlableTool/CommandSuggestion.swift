@@ -56,7 +56,6 @@ struct CommandSuggestion {
     return (command, path, rest)
   }
 
-  /// Returns the names of a command's options, from its usage: `--rate` from `[--rate <megabytes>]`.
   private static func options(of command: any ParsableCommand.Type) -> [String] {
     command.usageString(for: command).split { " []()|".contains($0) }.filter { $0.hasPrefix("--") }.map(String.init)
   }

@@ -112,7 +112,6 @@ extension ReadTable.Column {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns true if the column is part of a foreign key.
   fileprivate func refers(_ column: String) -> Bool {
     foreignKeys.contains { $0.columns.contains { $0.isName(column) } }
   }

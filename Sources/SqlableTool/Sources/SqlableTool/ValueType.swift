@@ -12,7 +12,6 @@ struct ValueType: Equatable {
   /// Remarks on the choice of the type.
   var remarks: [String] = []
 
-  /// The Swift type of a value that is not optional.
   var swiftName: String {
     switch base {
     case .integer: "Int"
@@ -126,12 +125,10 @@ extension ValueType {
     self = ValueType(base: base, remarks: remarks)
   }
 
-  /// Returns the type of a column whose values have several storage classes.
   static func any(_ type: ColumnType, holding classes: Set<StorageClass>) -> ValueType {
     ValueType(base: .any(type), remarks: ["holds \(classes.words)"])
   }
 
-  /// Chooses the type of an empty column.
   private init(_ declared: String, _ affinity: Affinity) {
     if declared.isTruthType {
       self = ValueType(base: .boolean)
@@ -155,7 +152,6 @@ extension Set<StorageClass> {
 }
 
 extension Affinity {
-  /// Returns the storage classes that are usual for this affinity.
   fileprivate func classes(isDate: Bool) -> Set<StorageClass> {
     switch self {
     case .integer: [.integer]
