@@ -13,7 +13,6 @@ import SqlableCore
 /// if the SQL qualifies the column's name.
 struct ParameterColumns: Sendable {
   struct TableColumn: Sendable, Hashable {
-    /// The names in the form in which SQLite compares names.
     let table, column: [UInt8]
   }
 
@@ -41,7 +40,6 @@ private struct ParameterReader {
   /// The name (the alias or the table's own name) and the table of each source. Both names are case-folded. The table
   /// is nil if the source is not a table.
   private var tables: [(name: [UInt8], table: [UInt8]?)] = []
-  /// The columns of an INSERT, by position.
   private var inserted: [ParameterColumns.TableColumn] = []
 
   init(words: [DetachedSQLToken]) {
@@ -72,7 +70,6 @@ private struct ParameterReader {
 
   private func skipConflict(_ index: Int) -> Int { word(index)?.isKeyword("OR") == true ? index + 2 : index }
 
-  /// Reads a table and its alias, and returns the index of their last word.
   private mutating func readTable(at start: Int) -> Int {
     guard let first = word(start), first.isName else {
       // The source is not a name: a subquery or a join in parentheses.
@@ -221,7 +218,6 @@ private struct ParameterReader {
   private func column(startingAt first: Int) -> ParameterColumns.TableColumn? {
     guard let name = word(first), name.isName else { return nil }
     guard word(first + 1)?.isSymbol(".") == true else { return isEnd(first + 1) ? column(name, of: nil) : nil }
-    // In a name of three parts, the first part is the database.
     let last = word(first + 3)?.isSymbol(".") == true ? first + 4 : first + 2
     guard let column = word(last), column.isName, isEnd(last + 1) else { return nil }
     return self.column(column, of: word(last - 2))

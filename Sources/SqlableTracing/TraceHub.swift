@@ -21,7 +21,6 @@ package final class TraceHub: Sendable {
     let error: SqlError.Kind?
   }
 
-  /// The receivers for the events of all handles and clients.
   package static let process = TraceHub()
   private static let tokenCount = Atomic(0)
   /// The maximum number of entries in `reported`. When `reported` is full, all entries are removed, and the shapes can
@@ -114,7 +113,6 @@ package final class TraceHub: Sendable {
 package protocol TraceDetails {
   func plan() -> [String]
 
-  /// Returns the values of these columns in the statement's run.
   func values(of columns: [TracedColumns]) -> [TracedValue]
 }
 
