@@ -18,7 +18,6 @@ package final class BackupSource: @unchecked Sendable {
   /// The path and state of a file that is read without locks, for detecting writes; nil for other sources.
   private var unlocked: (path: String, state: FileState)?
   private var hasSnapshot = false
-  /// The temporary file that the source owns; nil without a temporary file.
   private var file: PartialFile?
   private static let maximumRestarts = 2
 

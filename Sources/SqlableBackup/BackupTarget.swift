@@ -1,7 +1,6 @@
 import Glibc
 import SqlableCore
 
-/// The file that a backup replaces or creates.
 package struct BackupTarget {
   /// The absolute path without symbolic links.
   package let path: String
