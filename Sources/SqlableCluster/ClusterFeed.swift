@@ -27,7 +27,6 @@ final class ClusterFeed: Sendable {
   private let state = LockedValue(State())
   private let interval: Duration
   let root: SqliteDatabase
-  /// The feed that passes each change to the loops that wait for the change.
   let feed: PoolFeed
   private let slots = Slots(1)
   private static let maximumEntries = 10_000

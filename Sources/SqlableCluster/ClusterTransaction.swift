@@ -167,7 +167,6 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
 
   private var isLost: Bool { state.withLock { $0.failure != nil } }
 
-  /// The error of the lost node; nil if no node was lost during the transaction.
   var nodeFailure: (any Error)? { state.withLock { $0.failure.flatMap { $0.isNodeFailure ? $0 : nil } } }
 
   /// Calls `body`. Throws if the transaction ended meanwhile, even if `body` catches the error.

@@ -20,7 +20,6 @@ final class ClusterWrite: Sendable {
     /// True if the write's COMMIT might have been sent.
     var isCommitting = false
     var isAlone = false
-    /// True if the task was cancelled during the commit.
     var isCancelled = false
     var confirmed: NodeAddress?
     var losses = 0
@@ -81,7 +80,6 @@ final class ClusterWrite: Sendable {
     return nil
   }
 
-  /// The node that the voters confirmed as the leader after the call started.
   var confirmed: NodeAddress? {
     get { state.withLock { $0.confirmed } }
     set { state.withLock { $0.confirmed = newValue } }

@@ -27,7 +27,6 @@ final class ClusterWriter: Sendable {
   let confirmation: LeaderConfirmation?
   let configuration: ClusterConfiguration
   let state = LockedValue(State())
-  /// The turn to write, which a group or a transaction takes.
   let turn = Slots(1)
 
   private let didCommit: @Sendable () -> Void
@@ -163,7 +162,6 @@ final class ClusterWriter: Sendable {
     }
   }
 
-  /// Rolls back the open transaction after an error, or closes an unusable connection.
   func abandon(_ session: ClusterSession, after error: any Error) async {
     if session.isUsable(after: error) { await rollBack(session) } else { drop(session, after: error) }
   }

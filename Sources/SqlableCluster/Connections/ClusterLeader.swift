@@ -5,7 +5,6 @@ import Sqlable
 final class ClusterLeader: Sendable {
   private struct State {
     let configured: [NodeAddress]
-    /// The other nodes that a leader listed last.
     var discovered: [NodeAddress] = []
     var leader: NodeAddress?
     /// The leader that was lost last. Nodes might still name this leader for a while.
