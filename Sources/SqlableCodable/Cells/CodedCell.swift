@@ -60,11 +60,9 @@ extension CodedCell {
 
 struct StructuredValue: Error {}
 
-/// A decoder that reads a value from one column.
 private final class CellDecoder: Decoder, SingleValueDecodingContainer {
   let cell: CodedCell
   let type: Any.Type
-  /// True if the type has requested more than a single value.
   private(set) var isStructured = false
 
   init(cell: CodedCell, type: Any.Type) { (self.cell, self.type) = (cell, type) }

@@ -183,7 +183,6 @@ struct KeyMap {
     let form = Atomic<UnsafePointer<CodedForm>?>(nil)
   }
 
-  /// The position for a key without a column.
   static let none = -1
   private static let unknown = -2
 
@@ -254,7 +253,6 @@ struct KeyMap {
     return form
   }
 
-  /// Returns the byte of a key that has one byte.
   @inline(__always)
   private static func byte<Key: CodingKey>(of key: Key) -> Int {
     Int(unsafeBitCast(key, to: UInt8.self))

@@ -6,7 +6,6 @@ import SqlableCore
 /// A model's `init(from:)` or `encode(to:)` can keep a copy of the container. The owner of a reused container calls
 /// `abandonShared()` before each row, which abandons a container that was kept.
 class ReusedContainer {
-  /// The address of the key type's `KeyMap`.
   fileprivate let keys: UnsafeRawPointer
   /// The next container in the list; each container has a different key type. The reference is retained.
   fileprivate let next: Unmanaged<ReusedContainer>?
@@ -23,7 +22,6 @@ class ReusedContainer {
     next?.release()
   }
 
-  /// True if the model has kept a copy of the container.
   fileprivate var isShared: Bool { !isKnownUniquelyReferenced(&memory.pointee) }
 }
 

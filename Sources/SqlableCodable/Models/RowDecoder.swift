@@ -137,7 +137,6 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   private func missing(_ key: Key) -> any Error { row.labelled(map.pointee.columns.missing(key)) }
 
-  /// Returns the column of a key; nil for a key without a column.
   @inline(__always)
   private func optionalColumn(of key: Key) throws -> Int? {
     let column = source.map.pointee.knownPosition(of: key)

@@ -16,7 +16,6 @@ extension RowState {
 
   func endDecoding() { decoding.current.store(Decoding.none, ordering: .relaxed) }
 
-  /// True if the row's columns in `window` are exactly these columns.
   @inline(__always)
   private func isWindow(_ columns: UnsafePointer<UnsafeRawPointer>, _ count: Int) -> Bool {
     guard window.count == count else { return false }
@@ -26,7 +25,6 @@ extension RowState {
 }
 
 extension RowState.Decoding {
-  /// The containers that are reused for each row.
   @inline(__always)
   var containers: ReusedContainers {
     get { ReusedContainers(first: firstContainer.map(Unmanaged.fromOpaque)) }

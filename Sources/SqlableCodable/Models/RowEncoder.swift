@@ -247,7 +247,6 @@ private final class CellEncoder: Encoder, SingleValueEncodingContainer {
   let position: Int
   let key: any CodingKey
   let type: Any.Type
-  /// True if the type encoded more than a single value.
   private(set) var isStructured = false
   private(set) var isSet = false
 
