@@ -107,7 +107,6 @@ package final class HandleFamily: Sendable {
 
   func didClose() { connections.subtract(1, ordering: .relaxed) }
 
-  /// True while a member has a connection.
   package var isConnected: Bool { connections.load(ordering: .relaxed) > 0 }
 
   package var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }

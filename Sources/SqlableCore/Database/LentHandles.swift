@@ -7,7 +7,6 @@ extension SqliteDatabase {
   static let notLent = pthread_t.max
   private static let lentToAll = pthread_t.max - 1
 
-  /// True if a pool owns the handle.
   package var belongsToPool: Bool { borrower.load(ordering: .relaxed) != SqliteDatabase.notLent }
 
   package func belongToPool() { lend(to: pthread_self()) }

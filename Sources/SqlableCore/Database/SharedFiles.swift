@@ -46,7 +46,6 @@ extension HandleFamily {
   /// for a backup, share no damage.
   private var sharesDamage: Bool { isConnected && (isListed || pool != nil) }
 
-  /// Marks the file as damaged, for all families of the program that have the file open.
   func didFindDamage(_ error: SqlError) {
     if corruption.receive(error, on: FileIdentity(path)) { shareDamage() }
   }

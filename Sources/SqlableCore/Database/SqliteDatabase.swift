@@ -357,7 +357,6 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Calls `body` with the lock held, in any state of the handle.
   package func lockedAnyway<Result>(_ body: () throws -> Result) rethrows -> Result {
     // In a forked process the state never changes, and the lock can be held forever.
     if isForked { return try body() }

@@ -20,7 +20,6 @@ final class TransactionStack {
   struct Level {
     /// True if the level belongs to a `transaction` closure. Then only the end of that closure can end the level.
     let isScoped: Bool
-    /// The number of recorded changes when the level began.
     let mark: Int
     /// A snapshot of the changes for live results; nil without live results, and for the outermost level.
     let summarized: ChangeBuffer.Summarized?
