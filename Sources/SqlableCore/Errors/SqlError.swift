@@ -343,7 +343,6 @@ extension SqlError {
     SqlError(.misuse(message), message: message)
   }
 
-  /// Returns the error for a statement that has a parameter but is neither bound nor prepared.
   package static func unprepared(_ parameter: String) -> SqlError {
     misuse("parameter \(parameter) has no value; use binding(_:), or prepare the statement")
   }
