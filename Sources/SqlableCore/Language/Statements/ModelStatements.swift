@@ -280,7 +280,6 @@ extension SelectQuery {
 }
 
 extension ColumnType {
-  /// True if a column of this type can be compared with the value.
   @usableFromInline
   func comparesKey(with value: DatabaseValue) -> Bool {
     (try? value.checked()) != nil && compares(with: value.storageClass)

@@ -86,7 +86,6 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
       text.append(SqlExpression { try value.map { try JSONText.encode($0).checked() } ?? .null })
     }
 
-    /// Makes the statement throw this message when it runs.
     mutating func refuse(_ message: String) { text.append(SqlExpression(invalid: SqlError.invalidStatement(message))) }
 
     /// Inserts the quoted name of a model's table.
