@@ -9,7 +9,6 @@ package protocol AppliedOption: ColumnOption {
 
 package struct ColumnOptions: Sendable {
   package var primaryKey: PrimaryKey?
-  /// True if the column is SQLite's hidden rowid.
   package var isRowId = false
   package var notNull: ConstraintClauses?
   package var unique: ConstraintClauses?
@@ -25,17 +24,14 @@ package struct ColumnOptions: Sendable {
 
   package var isUnique: Bool { unique != nil }
 
-  /// True if a column of a view can have these options.
   var standInView: Bool { standInFullText && !isUnindexed && declaredType == nil }
 
-  /// True if a column of a full-text table can have these options.
   var standInFullText: Bool {
     let isConstrained = notNull != nil || unique != nil || !checks.isEmpty || !foreignKeys.isEmpty
     return !isConstrained && defaultValue == nil && collation == nil && generated == nil
       && primaryKey?.autoincrement != true
   }
 
-  /// Sets an option; a second option of the same kind is a defect.
   mutating func set<Option>(_ option: WritableKeyPath<ColumnOptions, Option?>, to value: Option, _ name: String) {
     if self[keyPath: option] != nil { defect = "the option \(name) is given twice" }
     self[keyPath: option] = value

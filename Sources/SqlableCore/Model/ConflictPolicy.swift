@@ -10,7 +10,6 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   /// Deletes the conflicting rows first. Replaces a rejected NULL with the column's default, if any.
   case replace
 
-  /// The policy as SQL for a statement, with a space at the end.
   var sql: StaticString {
     switch self {
     case .abort: "OR ABORT "

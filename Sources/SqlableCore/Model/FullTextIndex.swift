@@ -84,7 +84,6 @@ package struct FullTextTable: Sendable {
       table: model.tableName, key: key?.name ?? model.declaredConstraints.singleKey ?? FullTextTable.rowid)
   }
 
-  /// Makes the full-text table for another table with the same layout.
   init(_ original: FullTextTable, forTable table: String, in database: String?) {
     (columns, tokenizer, prefixes) = (original.columns, original.tokenizer, original.prefixes)
     self.database = database

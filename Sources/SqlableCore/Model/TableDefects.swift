@@ -148,7 +148,6 @@ extension TableInfo {
     try check(names: columns.filter { $0.term == nil }.map(\.name), of: declaration)
   }
 
-  /// Throws unless the table's declaration can contain the expression.
   private func check(_ expression: DeclaredExpression, of declaration: String) throws(SqlError) {
     do { _ = try expression.sql(for: self) { "\($0)" } } catch {
       let error = error as? SqlError

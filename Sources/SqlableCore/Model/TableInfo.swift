@@ -254,7 +254,6 @@ package final class TableInfo: Sendable {
     if let defect { throw defect }
   }
 
-  /// The placeholder for an unknown table.
   package static let none = TableInfo(Nothing.self)
 
   private static let known = LockedValue<[ObjectIdentifier: TableInfo]>([:])
