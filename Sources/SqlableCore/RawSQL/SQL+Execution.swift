@@ -323,7 +323,6 @@ extension PreparedStatement {
   }
 }
 
-/// The expected columns of a result, which determine how rows are read.
 @usableFromInline
 package enum ExpectedColumns {
   case unknown

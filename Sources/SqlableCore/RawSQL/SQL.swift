@@ -66,7 +66,6 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     var arguments: [Argument] = []
     var offsets: [Int] = []
     var failure: SqlError?
-    /// The offset of the text after the last value or name.
     private var literalStart = 0
     private var isAfterInterpolation = false
 
