@@ -178,7 +178,6 @@ struct RegularExpressionParser {
     return .step(.scalar(try escapedScalar(from: start)))
   }
 
-  /// Parses the letter of `\d`, `\w`, `\s` and their uppercase forms.
   private mutating func classBehindBackslash() -> (ScalarSet.Class, Bool)? {
     let characterClass: (ScalarSet.Class, Bool)
     switch next {
