@@ -109,7 +109,6 @@ extension Renderer {
     }
   }
 
-  /// Writes the seconds from 1970 to a date.
   func writeUnixSeconds(_ terms: [SqlExpression], stack: Int) throws {
     let wanted = "a difference of dates"
     switch try dateFormat(of: terms, wanted) {

@@ -96,7 +96,6 @@ private func elements(of values: [DatabaseValue]) -> [JSON]? {
   return elements
 }
 
-/// The way in which an IN list binds its values.
 enum ListForm {
   /// One parameter for each value, padded with the last value, so that similar lengths share a statement.
   case padded(Int)

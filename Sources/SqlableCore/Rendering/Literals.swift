@@ -27,7 +27,6 @@ extension DatabaseValue {
 }
 
 extension StatementWithValues {
-  /// The SQL with a literal in place of each `?`.
   package func withLiterals(real: (Double) throws -> String) throws -> String {
     var (sql, values) = (sql, bindings[...])
     return try sql.withUTF8 { bytes in

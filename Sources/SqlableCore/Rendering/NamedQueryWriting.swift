@@ -1,7 +1,6 @@
 // The definitions of named queries, which precede a SELECT, and the queries' names.
 
 extension SelectWriter {
-  /// Writes the definitions of named queries, which can be recursive.
   func writeCommonTables(_ query: SelectQuery.Clauses) throws {
     var isFirst = true
     let named = names(of: query)

@@ -7,7 +7,6 @@ package struct OmittedKey: Sendable, Hashable, Codable {
   /// The column that the model declares as the rowid.
   let rowid: String?
   let isSingle: Bool
-  /// True if the key is an integer in a table with rowids.
   let isInteger: Bool
 
   init?(_ omitted: [Column], of table: TableInfo) {

@@ -87,7 +87,6 @@ struct SelectWriter {
 
   private enum Results {
     case selected
-    /// `1`, if only the existence or number of rows matters.
     case one
     case count
   }
@@ -106,7 +105,6 @@ struct SelectWriter {
     try renderer.write(limit: query.limit, offset: query.offset)
   }
 
-  /// Writes the parts of a combined query after the first part.
   private func writeCompounds(_ query: SelectQuery.Clauses, definesQueries: Bool) throws {
     guard !query.compounds.isEmpty else { return }
     // The names and columns of the whole combined query, which every part uses.

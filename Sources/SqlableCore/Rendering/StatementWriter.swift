@@ -1,4 +1,3 @@
-/// A writer of whole statements and their row, as SQL or as a cache key.
 package struct StatementWriter {
   let renderer: Renderer
   private let isInText: Bool
