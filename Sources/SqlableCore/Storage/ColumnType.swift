@@ -172,7 +172,6 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// True if the column stores this value unchanged.
   package func stores(_ value: DatabaseValue) -> Bool {
     if case .integer(let integer) = value { return stores(integer) }
     return value == .null || base == .any || value.storageClass == storageClass
@@ -192,7 +191,6 @@ public struct ColumnType: Sendable, Hashable {
   /// second.
   var comparesInAnotherForm: Bool { base == .date(.unixSeconds) || scale != nil }
 
-  /// True if the column stores values of a column of another type unchanged.
   func takesValues(of other: ColumnType) -> Bool {
     switch (base, other.base) {
     // The scale of the values is unknown.
