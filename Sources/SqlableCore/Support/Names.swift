@@ -56,7 +56,6 @@ extension String {
     return utf8.allSatisfy { (97...122).contains($0.foldedLetter) || (48...57).contains($0) || $0 == UInt8(ascii: "_") }
   }
 
-  /// SQLite's names of the rowid.
   package static let rowidNames = ["rowid", "_rowid_", "oid"]
 
   /// Returns a name of the rowid that no column of the table hides; nil if the columns hide all names of the rowid.

@@ -206,7 +206,6 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
 
   private static let digitSeparator = UInt8(ascii: "_")
 
-  /// Reads `:a`, `@a`, `$a`, or Tcl's `$a::b(c)`.
   private mutating func takeParameter() -> SQLToken.Kind {
     position += 1
     var isNamed = false

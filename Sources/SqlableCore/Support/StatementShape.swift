@@ -141,7 +141,6 @@ private struct ShapeWriter {
     words: """
       OR ROLLBACK ABORT REPLACE FAIL IGNORE IF NOT EXISTS
       """)
-  /// Words before a parenthesis that are not function names.
   private static let notFunctions = Set(
     words: """
       ALL AND AS BETWEEN BY CASE CHECK CONFLICT DISTINCT ELSE EXCEPT EXISTS FROM HAVING IN INTERSECT INTO IS JOIN
