@@ -138,7 +138,6 @@ extension SqlExpression.Call.BuiltIn {
       case allButFirst
       /// All arguments except the first. These arguments are paths within JSON.
       case paths
-      /// Paths within JSON, each followed by its value.
       case pathsOfValues
     }
 

@@ -118,7 +118,6 @@ extension SelectQuery.Clauses {
   /// True if a join can leave one of its tables without a row.
   package var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsJoined } }
 
-  /// Resolves the result's models whose tables are now joined.
   mutating func findResults() {
     if results.contains(where: \.isUnjoined) { give(results) }
   }

@@ -1,7 +1,6 @@
 /// The structure of a `SELECT`, independent of the type of its rows.
 @usableFromInline
 package struct SelectQuery: Sendable, Hashable {
-  /// The form of the result: the rows, their number, or their existence.
   @usableFromInline
   package enum Form: Sendable, Hashable {
     case rows
@@ -146,7 +145,6 @@ extension SelectQuery {
     inlineFilter = filter.map(InlineFilter.condition) ?? .none
   }
 
-  /// The limit, if the limit is a number.
   @usableFromInline package var limit: Int? {
     get { box.map(\.clauses.limit?.number) ?? inlineLimit }
     set { if box == nil { inlineLimit = newValue } else { clauses.limit = newValue.map { .number($0) } } }
@@ -164,7 +162,6 @@ extension SelectQuery {
 
   package mutating func takeFirst() { restrictLimit(to: 1) }
 
-  /// Limits the query to a number of rows, unless the query has a smaller limit.
   package mutating func restrictLimit(to number: Int) {
     if let term = box?.clauses.limit?.term {
       clauses.limit = .term(.call(.scalarMin, [term, SqlExpression(number)]))
@@ -219,7 +216,6 @@ extension SelectQuery {
       package var keepsJoined: Bool { self == .right || self == .full }
     }
 
-    /// The materialization hint of a named query.
     package enum Materialization: String, Sendable, Hashable {
       case materialized, notMaterialized
 

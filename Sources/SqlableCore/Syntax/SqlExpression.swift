@@ -11,7 +11,6 @@ public struct SqlExpression: Sendable, Hashable {
   package let node: Node
   let size: Size
 
-  /// The depth of a tree of terms.
   package struct Size: Sendable, Hashable {
     package var depth: Int16 = 1
     /// The depth as SQLite counts it. A chain of ANDs is as deep as the chain is long.
@@ -46,7 +45,6 @@ public struct SqlExpression: Sendable, Hashable {
   package enum Node: Sendable {
     case column(ColumnReference)
     case value(DatabaseValue)
-    /// A named value that is passed to a prepared statement.
     case parameter(String)
     case all(TermChain)
     case any(TermChain)
@@ -205,7 +203,6 @@ public struct SqlExpression: Sendable, Hashable {
 }
 
 extension SqlExpression.Node: Hashable {
-  /// The cases without their values.
   private enum Form {
     case column, value, parameter, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, collate
     case qualified, call, special, query, invalid

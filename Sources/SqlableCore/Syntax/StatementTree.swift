@@ -29,7 +29,6 @@ extension StatementTree {
   @usableFromInline
   package var changesRows: Bool { if case .select = self { false } else { true } }
 
-  /// True if the statement expects structs.
   @usableFromInline
   package var takesRows: Bool {
     switch self {
@@ -40,7 +39,6 @@ extension StatementTree {
     }
   }
 
-  /// True if the statement is an insert that updates conflicting rows.
   var isUpsert: Bool { if case .insert(let query) = self { query.isUpsert } else { false } }
 
   var isSave: Bool { if case .insert(let query) = self { query.form == .save } else { false } }

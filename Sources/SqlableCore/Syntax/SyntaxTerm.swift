@@ -10,15 +10,12 @@ extension SqlExpression {
     package enum Form: Sendable, Hashable {
       /// `CASE WHEN a THEN b … ELSE c END`: alternating conditions and results; an odd last term is the ELSE result.
       case choice
-      /// `CAST(a AS INTEGER)`
       case cast(StorageClass)
-      /// `~a`
       case inverted
       /// A part of a date as an integer.
       case datePart(DatePart)
       /// `strftime(b, a)` of the date `a`.
       case dateFormat
-      /// `date(a)`
       case day
       /// A date to which a constant number of time units is added.
       case shifted(Int, DateUnit)
@@ -69,7 +66,6 @@ extension SqlExpression {
     terms.count == 1 ? terms[0] : SqlExpression(.special(.init(form: .row, terms: terms)))
   }
 
-  /// The terms of a row value; nil for any other term.
   package var rowTerms: [SqlExpression]? {
     guard case .special(let special) = node, special.form == .row else { return nil }
     return special.terms
@@ -77,7 +73,6 @@ extension SqlExpression {
 }
 
 extension SqlExpression.QueryTerm {
-  /// The number of columns that the query must have.
   var columnCount: Int { kind == .isIn ? term?.rowTerms?.count ?? 1 : 1 }
 
   /// The term that determines how a scalar subquery's value is stored.
