@@ -53,7 +53,6 @@ extension Decimal: SqlValue {
     }
   }
 
-  /// Creates a decimal from a number of units: 1234 units of scale 2 are 12.34.
   init(units: Int64, scale: Int) throws {
     guard ColumnType.scales.contains(scale) else { throw SqlError.wrongScale(scale) }
     var (units, scale) = (units, scale)

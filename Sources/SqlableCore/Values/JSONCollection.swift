@@ -41,7 +41,6 @@ extension Dictionary: JSONCollection where Key: Encodable, Value: Encodable {
   static var hasOrder: Bool { isObject && JSONEncoder.hasOrder(Value.self) }
   static var element: Any.Type { Value.self }
 
-  /// True if the dictionary's JSON is an object.
   fileprivate static var isObject: Bool { Key.self is any CodingKeyRepresentable.Type }
 
   func json(_ encoder: JSONEncoder) throws -> Data {
@@ -77,7 +76,6 @@ package func isStoredAsJSON(_ type: Any.Type) -> Bool {
 }
 
 extension Data {
-  /// Joins the parts with commas between two brackets.
   @inline(never)
   fileprivate init(_ begin: String, _ parts: [Data], _ end: String) {
     self = Data(begin.utf8) + Data(parts.joined(separator: ",".utf8)) + Data(end.utf8)
