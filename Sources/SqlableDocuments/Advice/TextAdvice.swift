@@ -76,7 +76,6 @@ private struct WordUses {
     }
   }
 
-  /// Returns the table's name and its aliases in a text.
   private static func names(of table: String, in words: [DetachedSQLToken]) -> Set<[UInt8]> {
     var names: Set<[UInt8]> = [table.foldedName]
     for (index, word) in words.enumerated() where word.isName && word.text.isSameName(as: table) {

@@ -13,7 +13,6 @@ struct Members {
   var document: Document { .object(members) }
 }
 
-/// The keys of queries, tables and changes.
 enum DocumentKey: String {
   // The outermost object.
   case sqlable

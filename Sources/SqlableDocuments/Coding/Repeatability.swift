@@ -228,7 +228,6 @@ private struct UngroupedRows {
     return [filter]
   }
 
-  /// True if a condition restricts a column to one value.
   private func fixes(_ sourceColumn: SourceColumn, _ condition: SqlExpression) -> Bool {
     guard case .binary(let term) = condition.node, term.operation == .equal || term.operation == .isSame else {
       return false
@@ -267,7 +266,6 @@ extension [SelectQuery.Source] {
 }
 
 extension SelectQuery.Clauses {
-  /// True if the query groups its rows or computes an aggregate.
   fileprivate var isGrouped: Bool {
     !groups.isEmpty
       || results.contains { result in
@@ -308,7 +306,6 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// True if two terms are equal, or refer to the same column of the same table.
   private func isSame(_ left: SqlExpression, _ right: SqlExpression) -> Bool {
     guard let sourceColumn = sources.sourceColumn(of: left) else { return left == right }
     return sourceColumn == sources.sourceColumn(of: right)

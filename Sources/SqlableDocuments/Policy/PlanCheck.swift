@@ -116,7 +116,6 @@ extension SelectQuery.Result {
 }
 
 extension SqliteDatabase {
-  /// True if one of the named tables of a statement has more than `count` rows.
   fileprivate func has(moreRowsThan count: Int, in names: [String], _ tree: StatementTree) throws -> Bool {
     // Separate queries in one statement can use the same name for different tables.
     try tree.tables.contains { name, table in

@@ -195,7 +195,6 @@ private struct PolicyReader {
     try decoder.each(decoder.list(document, what)) { try decoder.text($0, "a name") }
   }
 
-  /// Returns a set of known values from a list of names. Throws for an unknown name.
   private func named<Value: Hashable>(_ document: Document, _ what: String, _ known: [Value]) throws -> Set<Value> {
     Set(
       try decoder.each(decoder.list(document, what)) { document in
