@@ -21,7 +21,6 @@ extension TraceEvent.Outcome {
 }
 
 extension SqliteDatabase {
-  /// The last component of the path; empty for a database in memory.
   var filename: String { filepath.split(separator: "/").last.map(String.init) ?? "" }
 }
 
