@@ -4,9 +4,7 @@ import SwiftSyntaxMacros
 
 struct ModelDeclaration {
   enum Role {
-    /// `@Sqlable`: a model with a table.
     case model
-    /// `@SqlEmbedded`: a struct that models embed.
     case embedded
 
     var name: String { self == .model ? "Sqlable" : "SqlEmbedded" }

@@ -2,7 +2,6 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// An index that one or several attributes `@Index` declare.
 struct ModelIndex {
   fileprivate(set) var columns: [(property: ModelProperty, attribute: PropertyAttribute)]
 

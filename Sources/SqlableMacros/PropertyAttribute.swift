@@ -1,7 +1,6 @@
 #if Macros
 import SwiftSyntax
 
-/// An attribute that determines the storage of a property.
 struct PropertyAttribute {
   enum Kind: String, CaseIterable {
     case check = "Check"
@@ -45,7 +44,6 @@ struct PropertyAttribute {
 }
 
 extension AttributeSyntax {
-  /// The arguments in the parentheses; empty without parentheses.
   var labeledArguments: [LabeledExprSyntax] {
     if case .argumentList(let list) = arguments { Array(list) } else { [] }
   }
@@ -115,7 +113,6 @@ extension PropertyAttribute {
 }
 
 extension ExprSyntax {
-  /// `Double.self`
   fileprivate var isMetatype: Bool {
     self.as(MemberAccessExprSyntax.self)?.declName.baseName.tokenKind == .keyword(.self)
   }
