@@ -70,7 +70,6 @@ extension AssociatedQuery: Runnable {
   }
 }
 
-/// A level whose parent rows have been read.
 private struct WaitingLevel {
   let level: any GatheredLevel
   /// The values that connect the parent rows with this level's rows, parent row after parent row.

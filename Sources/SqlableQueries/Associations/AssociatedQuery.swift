@@ -149,7 +149,6 @@ extension AssociatedQuery {
   }
 }
 
-/// The rows of all levels that an ``AssociatedQuery`` reads during one run.
 struct Gathering<Root: Sqlable, each Part: Sendable> {
   let rows: GatheredRows<Root>
   let parts: (repeat GatheredPart<each Part>)

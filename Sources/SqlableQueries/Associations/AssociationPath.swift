@@ -93,7 +93,6 @@ extension AssociationLevel {
     return level
   }
 
-  /// The associated table, and the tables of the path.
   package var sources: [SelectQuery.Source] { query.clauses.sources + path.links.map(\.source) }
 
   /// Gives an alias to each table of this level that `next` uses again. A term without an alias then means the table of
@@ -121,7 +120,6 @@ extension AssociationLevel {
 }
 
 extension SelectQuery.Clauses {
-  /// Rewrites the terms for a table's new alias.
   fileprivate mutating func rename(_ source: SelectQuery.Source, _ name: String) {
     func renamed(_ term: SqlExpression) -> SqlExpression {
       guard let alias = source.alias else {
@@ -162,7 +160,6 @@ extension SelectQuery {
 
 // MARK: - Resolving
 
-/// A step with the resolved and checked columns of its two tables.
 package struct ResolvedStep {
   package let earlier: SelectQuery.Source
   package let next: SelectQuery.Source
@@ -172,7 +169,6 @@ package struct ResolvedStep {
   package var earlierColumns: [Column] { pairs.map { earlier.table.columns[$0.earlier] } }
   package var nextColumns: [Column] { pairs.map { next.table.columns[$0.next] } }
 
-  /// The condition that joins the earlier table to the next table.
   fileprivate var condition: SqlExpression { .equal(next.terms(nextColumns), earlier.terms(earlierColumns)) }
 }
 
@@ -185,7 +181,6 @@ package struct ResolvedPath {
   let terms: [SqlExpression]
   /// The positions of `columns` in the associated rows; nil if another table contains `columns`.
   let positions: [Int]?
-  /// The collations with which SQLite compares `columns`.
   let collations: [Collate]
   /// The tables between the associated rows and the parent rows, beginning at the associated rows, with the conditions
   /// that join these tables.

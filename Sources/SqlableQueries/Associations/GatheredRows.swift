@@ -26,7 +26,6 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   @exclusivity(unchecked) private var (count, capacity) = (0, 16)
   private(set) var childLevels: [any GatheredLevel] = []
   private let table: TableInfo
-  /// The number of columns of a model.
   private let columns: Int
   /// The level and its resolved path; nil for the root rows.
   private let level: (AssociationLevel, path: ResolvedPath)?
@@ -185,10 +184,8 @@ private struct GroupedIndexes {
 
   init(collations: [Collate]) { self.collations = collations }
 
-  /// Returns the key of a row whose values `value` returns.
   func key(_ value: (Int) throws -> DatabaseValue) rethrows -> GroupKey { try GroupKey(collations, value) }
 
-  /// Adds a row's index to the group of the row's key.
   mutating func add(_ key: GroupKey, at index: Int) {
     let new = Group(first: index, last: index)
     let last =

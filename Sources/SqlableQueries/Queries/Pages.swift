@@ -269,7 +269,6 @@ extension TableInfo {
     }
   }
 
-  /// Returns the position of the column to which a term of the order refers.
   func position(ofPageTerm term: OrderTerm) throws -> Int {
     guard let position = columns.indices.first(where: { isColumn($0, term.expression) }) else {
       throw SqlError.invalidStatement("a page after a struct needs an order by columns of the struct's model").at(
