@@ -2,7 +2,6 @@ import SqlableCore
 import SqlableSchema
 
 final class SalvagedTable {
-  /// The use of the table's rows in the new file.
   enum Use {
     case rows
     /// The rows replace the rows of the new shadow table, in the virtual table's own format.

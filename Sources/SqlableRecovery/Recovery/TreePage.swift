@@ -73,7 +73,6 @@ struct TreePage {
     self.rightmost = kind.isLeaf ? 0 : rightmost
   }
 
-  /// The number of bytes in the sound cells and the pointers to these cells.
   var cellBytes: Int { cells.reduce(0) { $0 + ($1.map { $0.end - $0.start + 2 } ?? 0) } }
 
   var isSound: Bool { !cells.isEmpty && cells.count(where: { $0 == nil }) * 2 < cells.count }

@@ -92,7 +92,6 @@ struct TreeStatistics {
     gaps.contains { $0.rowids.contains(rowid) } || lost.contains { $0.rowids.contains(rowid) }
   }
 
-  /// The ranges of rowids that might be missing, without overlaps.
   var missingRowids: [ClosedRange<Int64>] {
     var ranges: [ClosedRange<Int64>] = []
     for range in (gaps.map(\.rowids) + lost.map(\.rowids)).sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -182,6 +181,5 @@ struct TreeStatistics {
 extension ClosedRange<Int64> {
   var width: Double { Double(upperBound) - Double(lowerBound) + 1 }
 
-  /// Returns the range from `first` to `last`; nil if the range is empty.
   static func between(_ first: Int64, _ last: Int64) -> ClosedRange? { first <= last ? first...last : nil }
 }
