@@ -172,7 +172,6 @@ struct SchemaComparison: Runnable {
     return differences
   }
 
-  /// Returns the differences between a table and the table that the model declares.
   static func differences(
     of existing: DatabaseSchema.Table, from model: DatabaseSchema.Table, declaredBy info: TableInfo,
     in schema: DatabaseSchema

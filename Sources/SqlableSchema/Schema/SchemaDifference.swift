@@ -157,7 +157,6 @@ extension DatabaseSchema {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns the differences from another table.
   func differences(from other: DatabaseSchema.Table, in schema: DatabaseSchema?) -> [SchemaDifference] {
     guard self != other else { return [] }
     var differences: [SchemaDifference] = []

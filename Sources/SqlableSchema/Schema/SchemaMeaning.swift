@@ -3,7 +3,6 @@
 import SqlableCore
 
 extension DatabaseSchema.Table {
-  /// True if two columns with the same name have the same type.
   func hasSameType(_ column: DatabaseSchema.Column, as otherColumn: DatabaseSchema.Column, of other: Self) -> Bool {
     if column.type == otherColumn.type { return true }
     // Only the type INTEGER makes a key the rowid.
@@ -71,7 +70,6 @@ extension SchemaText {
     return text.contains("X") ? nil : Int64(text).map { .integer($0) } ?? Double(text).map { .real($0) }
   }
 
-  /// True if the text is a blob literal, which is also a constant.
   fileprivate var isBlob: Bool { text.uppercased().hasPrefix("X'") }
 }
 
@@ -103,7 +101,6 @@ extension DatabaseSchema.ForeignKey {
 }
 
 extension SchemaText {
-  /// True if two virtual tables have the same module and arguments.
   func isSameModule(as other: SchemaText) -> Bool {
     if self == other { return true }
     guard let arguments = FullTextArguments(self), let otherArguments = FullTextArguments(other) else { return false }
@@ -131,7 +128,6 @@ extension FullTextArguments {
 }
 
 extension DatabaseSchema.Column {
-  /// True if an INSERT must have a value for the column.
   var needsValue: Bool { isNotNull && defaultValue == nil && generated == nil }
 
   fileprivate var isNullByDefault: Bool { !isNotNull && generated == nil && storedDefault == .null }

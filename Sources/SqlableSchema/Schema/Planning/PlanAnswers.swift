@@ -11,7 +11,6 @@ extension SchemaPlanner {
     var filling: [String: any SqlValue] = [:]
     var dropping: SchemaDropping = []
 
-    /// True if `renamed` gives this name to a column of the table.
     func isNewName(_ column: String, in table: String) -> Bool {
       renamed.contains { Answers.canBe(of: table, $0.key) && $0.value.isSameName(as: column) }
     }

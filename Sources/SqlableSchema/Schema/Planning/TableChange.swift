@@ -1,6 +1,5 @@
 import SqlableCore
 
-/// The steps that change an existing table to match its model.
 struct TableChange {
   let table: TableInfo
   let existing: DatabaseSchema.Table
@@ -66,7 +65,6 @@ struct TableChange {
     return steps
   }
 
-  /// True if the steps rebuild the table or drop a column.
   var mightDropColumns: Bool {
     get throws {
       let changes = changes

@@ -247,7 +247,6 @@ extension ColumnType {
 }
 
 extension DatabaseSchema.Index {
-  /// True if a term or the condition contains the column's name.
   fileprivate func mentions(_ column: String) -> Bool {
     (terms.map(\.expression) + (condition.map { [$0] } ?? [])).contains { text in
       let tokens = SQLTokenList(text.text)

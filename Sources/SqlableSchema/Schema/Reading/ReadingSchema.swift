@@ -18,11 +18,8 @@ extension SqlExecutor {
 }
 
 extension AsyncSqlExecutor {
-  /// Returns the tables, views, indexes and triggers of the database, without SQLite's internal tables and the shadow
-  /// tables of virtual tables.
-  ///
-  /// Throws `.schema(.mismatch)` for text that SQLite did not write, for example in a schema table that was edited by
-  /// hand.
+  /// Returns the tables, views, indexes and triggers of the database. Throws `.schema(.mismatch)` for text that SQLite
+  /// did not write.
   public func schema(file: StaticString = #fileID, line: UInt = #line) async throws -> DatabaseSchema {
     try await run(SchemaReading(), file: file, line: line)
   }
