@@ -2,7 +2,6 @@ import ArgumentParser
 
 /// A word of the command line that is not a subcommand or an option, with the most similar valid word.
 struct CommandSuggestion {
-  /// The problem, the usage of the command, and a hint to its help.
   let message: String
 
   /// Returns the first unknown subcommand in the arguments; nil if all subcommands are known.

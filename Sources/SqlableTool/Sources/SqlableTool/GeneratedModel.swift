@@ -34,7 +34,6 @@ struct GeneratedModel {
   var indexes: [Index] = []
   var options: [String] = []
   var fullText: String?
-  /// The comments above the struct.
   var remarks: [String] = []
   /// The parts of the table that the model can't declare, as SQL or words.
   var undeclared: [String] = []
@@ -56,7 +55,6 @@ struct GeneratedModel {
 
   func property(_ column: SchemaText) -> Property? { properties.first { column.isName($0.column.name) } }
 
-  /// The properties of the primary key, in the key's order.
   var key: [Property] { properties.filter { $0.column.row.key > 0 }.sorted { $0.column.row.key < $1.column.row.key } }
 }
 

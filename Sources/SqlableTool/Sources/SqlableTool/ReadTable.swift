@@ -23,7 +23,6 @@ struct ReadTable {
   private(set) var columns: [Column] = []
   private(set) var keyIsRowid = false
   private(set) var keyIndex = KeyIndex.none
-  /// True if the table has a column with an empty name.
   private(set) var lacksColumns = false
   /// The reason why a view or virtual table can't be read; nil if it can be read.
   private(set) var problem: String?

@@ -9,7 +9,6 @@ struct ValueType: Equatable {
   }
 
   let base: Base
-  /// Remarks on the choice of the type.
   var remarks: [String] = []
 
   var swiftName: String {
@@ -164,7 +163,6 @@ extension Affinity {
 }
 
 extension String {
-  /// True if the text is a date type: `DATE`, `DATETIME`, `TIMESTAMP`.
   fileprivate var isDateType: Bool {
     let name = uppercased()
     return name.hasPrefix("DATE") || name.hasPrefix("TIMESTAMP")

@@ -52,7 +52,6 @@ struct ValueForm: Codable {
 }
 
 extension DatabaseValue {
-  /// The value as an SQL literal on one line.
   var literal: String {
     switch self {
     case .null: "NULL"
