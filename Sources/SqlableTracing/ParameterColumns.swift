@@ -139,9 +139,7 @@ private struct ParameterReader {
   // MARK: Compared values
 
   private static let comparisons: Set<String> = ["=", "==", "!=", "<>", "<", "<=", ">", ">="]
-  /// Words that can precede a compared operand.
   private static let starts: Set<String> = ["WHERE", "AND", "OR", "NOT", "ON", "SET", "WHEN", "HAVING", "SELECT"]
-  /// Words that can follow a compared operand.
   private static let ends = Set(
     words: """
       AND OR THEN ELSE END ORDER GROUP LIMIT HAVING RETURNING WHERE FROM ON JOIN LEFT RIGHT FULL INNER CROSS NATURAL

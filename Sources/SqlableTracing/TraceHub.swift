@@ -64,7 +64,6 @@ package final class TraceHub: Sendable {
     valueReceivers.store(state.receivers.count { !$0.options.values.isEmpty }, ordering: .relaxed)
   }
 
-  /// Passes an event to its receivers, with the details that each receiver requests.
   func deliver(_ event: TraceEvent, with details: (any TraceDetails)? = nil) {
     TraceHub.deliver(event, to: receivers(of: event), with: details)
   }
@@ -109,14 +108,12 @@ package final class TraceHub: Sendable {
   }
 }
 
-/// Details that are computed only if a receiver requests them.
 package protocol TraceDetails {
   func plan() -> [String]
 
   func values(of columns: [TracedColumns]) -> [TracedValue]
 }
 
-/// A source that adds index advice to events.
 package protocol AdvisingEvents: Sendable {
   /// Calls `body` with the event and its advice, on another thread if the computation takes long.
   func advise(
