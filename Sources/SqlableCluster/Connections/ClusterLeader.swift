@@ -9,6 +9,7 @@ final class ClusterLeader: Sendable {
     var leader: NodeAddress?
     /// The leader that was lost last. Nodes might still name this leader for a while.
     var lostLeader: NodeAddress?
+    /// The last leader that a search found.
     var named: NodeAddress?
     var changes = 0
     /// True if the last complete search found no leader.

@@ -85,7 +85,9 @@ final class LeaderWatch: Sendable {
     case follows
     /// The leader is unknown: the node does not answer or is not a voter, or most voters do not answer.
     case unknown
+    /// Most voters answer, and no voter is the leader.
     case leaderless
+    /// The node has no leader, but another voter is the leader.
     case alone
   }
 

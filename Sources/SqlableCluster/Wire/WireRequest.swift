@@ -25,6 +25,7 @@ enum WireRequest: Sendable {
   case dump(database: String)
   case nodes
   case transfer(id: UInt64)
+  /// Requests the node's failure domain and weight.
   case describe
 
   /// The maximum number of parameter values of a statement. The protocol stores the count in one byte.
