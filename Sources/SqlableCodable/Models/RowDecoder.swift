@@ -318,6 +318,7 @@ extension ReadRow {
     unsafeBitCast(try get(column: index, of: table, as: type), to: result)
   }
 
+  /// Returns an embedded struct. `Part` and `Result` are the same type.
   fileprivate func get<Part: SqlEmbedded, Result>(
     _ type: Part.Type, as result: Result.Type, _ columns: EmbeddedColumns
   ) throws -> Result {
