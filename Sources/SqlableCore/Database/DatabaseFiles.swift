@@ -137,6 +137,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     try syncDirectory(directory(ofFileAt: path))
   }
 
+  /// Throws unless the database exists and the target is free. Only the lock file of pools can exist there.
   private func checkTarget(_ path: String) throws {
     try check(filepath)
     try check(path)

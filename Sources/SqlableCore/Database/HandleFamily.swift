@@ -30,10 +30,12 @@ package final class HandleFamily: Sendable {
     /// The number of members at which deallocated members are removed from the list.
     var limit = 16
     var closing: Closing?
+    /// The block of the database, with the number of the handle that holds the block.
     var block: (closing: Closing, holder: Int)?
     /// True if the program has opened the first handle; false for the connections of pools, backups and checks.
     var isListed = false
     weak var pool: (any AnyObject & Sendable)?
+    /// The path of the file; nil until the first use of the path or the first connection.
     var path: String?
     var key: EncryptionKey?
   }

@@ -2,6 +2,7 @@ import CSqlableSQLite
 
 /// An owner of caches that can be freed because SQLite can rebuild their contents.
 package protocol ReleasableMemory: AnyObject, Sendable {
+  /// Frees memory that is not in use. Never waits.
   func releaseIdleMemory()
 }
 

@@ -126,6 +126,7 @@ public struct ForeignKeys: TableConstraint, AppliedConstraint {
 
 /// A column of an index or key, or a term of an index, with the sort direction.
 public struct IndexColumn: Sendable, Hashable {
+  /// The column's name; for a term, the term's words joined by underscores.
   @ByteComparedName private var text: String?
   package let isDescending: Bool
   package let term: DeclaredExpression?

@@ -6,6 +6,7 @@ package final class TableInfo: Sendable {
   private let model: ObjectIdentifier
   package let modelType: any Sqlable.Type
   package let name: String
+  /// The attached database that contains the table; nil if SQLite searches all databases for the table.
   package let database: String?
   package let modelName: String
   @usableFromInline package let columns: [Column]

@@ -30,6 +30,9 @@ package enum KernelLocks {
   }
 
   /// Returns the process that holds a write lock on a byte of a file; nil if no process is known to hold a write lock.
+  ///
+  /// Does not use `fcntl`, which requires opening the file. Closing the file again would drop SQLite's locks in this
+  /// process.
   static func writer(ofByte byte: Int, inFileAt path: String) -> Int? {
     guard let info = FileIdentity.info(path) else { return nil }
     return all.first { lock in

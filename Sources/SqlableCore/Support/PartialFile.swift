@@ -19,6 +19,7 @@ package final class PartialFile: @unchecked Sendable {
 
   package enum Claim {
     case file(PartialFile)
+    /// Another owner is alive.
     case inUse
     /// Another program's file has the temporary name, or the name of the temporary file's journal. The value is the
     /// path of the other program's file.

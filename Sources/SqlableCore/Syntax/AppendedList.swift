@@ -1,6 +1,7 @@
 /// A list whose copies share their elements. Appending an element does not copy the earlier elements, even if another
 /// copy of the list is alive. Otherwise `query = query.unionAll(next)` in a loop would take quadratic time.
 package struct AppendedList<Element: Sendable>: RandomAccessCollection, Sendable, ExpressibleByArrayLiteral {
+  /// nil for an empty list.
   private(set) var storage: AppendOnlyStorage<Element>?
   package private(set) var endIndex: Int
 

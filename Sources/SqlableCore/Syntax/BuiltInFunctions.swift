@@ -138,6 +138,7 @@ extension SqlExpression.Call.BuiltIn {
       case allButFirst
       /// All arguments except the first. These arguments are paths within JSON.
       case paths
+      /// Paths within JSON, each followed by its value.
       case pathsOfValues
     }
 

@@ -11,6 +11,7 @@ package struct InsertQuery: Sendable, Hashable {
 
   @usableFromInline
   package struct Clauses: DefaultConstructible {
+    /// The columns to write; nil for all columns.
     package var columns: [ColumnReference]?
     /// The conflict clauses, in the order in which SQLite checks the clauses.
     package var upserts: [Upsert] = []
@@ -48,6 +49,7 @@ package struct InsertQuery: Sendable, Hashable {
 package struct UpdateQuery: Sendable, Hashable {
   @usableFromInline
   package struct Clauses: DefaultConstructible {
+    /// The columns of a struct to write; nil for all columns.
     package var columns: [ColumnReference]?
     package var assignments: [Assignment] = []
     /// Joined tables whose rows provide values, each with its join condition.

@@ -10,12 +10,15 @@ extension SqlExpression {
     package enum Form: Sendable, Hashable {
       /// `CASE WHEN a THEN b … ELSE c END`: alternating conditions and results; an odd last term is the ELSE result.
       case choice
+      /// `CAST(a AS INTEGER)`
       case cast(StorageClass)
+      /// `~a`
       case inverted
       /// A part of a date as an integer.
       case datePart(DatePart)
       /// `strftime(b, a)` of the date `a`.
       case dateFormat
+      /// `date(a)`
       case day
       /// A date to which a constant number of time units is added.
       case shifted(Int, DateUnit)

@@ -78,6 +78,7 @@ public struct ReadCell {
     return try SqliteValue(value).blob()
   }
 
+  /// The bytes of a BLOB in SQLite's memory, valid until the next row.
   var blobBytes: UnsafeRawBufferPointer {
     get throws {
       guard typeCode == SQLITE_BLOB else { throw mismatch("BLOB") }
