@@ -122,6 +122,7 @@ extension DocumentDecoder {
   ) throws -> [SelectQuery.Source] {
     let documents = try list(document, "the tables of a query")
     guard !documents.isEmpty else { throw failure("a query must have a table") }
+    // The check of the names compares each name with every other name, so the number of tables is limited first.
     guard documents.count <= SelectQuery.maximumSources else {
       throw failure("a query can't have more than \(SelectQuery.maximumSources) tables")
     }
@@ -173,6 +174,7 @@ extension DocumentDecoder {
         throw failure("the model of table \(source.table.name) has no full-text search")
       }
     case .query, .recursive:
+      // This check comes before `layout` creates a layout that is never freed.
       if let access, !access.allowsNamedQueries { throw DocumentAccess.refusal }
       try allow([.query, .recursive, .name, .hint, .model, .columns, .as, .join, .on], fields)
       let name = try part(fields, .name) { try self.name($0, "the name of a query") }

@@ -32,6 +32,7 @@ private struct RepeatabilityCheck {
   let functions: Set<String>
 
   private enum Use {
+    /// The order of the rows does not matter.
     case rows
     case inserted
     case firstRow

@@ -272,6 +272,7 @@ extension TablePolicy {
 }
 
 extension Document {
+  /// Returns the names of values. The names are sorted by bytes, so that the order never changes.
   fileprivate static func names(_ values: some Collection) -> Document {
     .list(values.map { "\($0)" }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map(Document.text))
   }
