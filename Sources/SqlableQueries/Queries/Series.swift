@@ -67,5 +67,6 @@ private var withoutStep: TypedExpression<Int> {
 }
 
 extension Int {
+  /// The magnitude of a difference that was computed without an overflow check.
   fileprivate var magnitudeOfDifference: UInt { UInt(bitPattern: self) }
 }
