@@ -49,6 +49,7 @@ struct StoredRecord {
     (self.payload, self.fields, self.count) = (payload, fields, count)
   }
 
+  /// Returns the size of a value in bytes; nil for the two serial types that SQLite does not use.
   private static func size(_ serial: Int) -> Int? {
     switch serial {
     case 0, 8, 9: 0

@@ -6,12 +6,14 @@ struct TreeStatistics {
   struct Gap {
     enum Page {
       case unreadable
+      /// The page was after the end of the file.
       case cut
       /// No pointer leads to the page. The page might be any page of the file, or might be overwritten.
       case unknown
     }
 
     let rowids: ClosedRange<Int64>
+    /// The depth of the missing page; 0 for the root.
     let depth: Int
     let page: Page
     /// True if pages below the missing page might still exist as orphans.
@@ -37,6 +39,7 @@ struct TreeStatistics {
   private(set) var gaps: [Gap] = []
   private(set) var lost: [LostRows] = []
   private(set) var unreadablePages = 0
+  /// The numbers of the first 1,000 pages that are unreadable or belong to another b-tree.
   private(set) var badPages: [UInt32] = []
   private var orphans: [ClosedRange<Int64>] = []
   private(set) var orphanCells = 0
