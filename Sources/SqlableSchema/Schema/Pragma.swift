@@ -14,6 +14,7 @@ import SqlableCore
 /// ``Configuration``. A cluster accepts only pragmas of the whole database.
 public struct Pragma<Value: SqlValue>: Sendable, Hashable, Codable {
   let name: String
+  /// The name of the attached database; nil for the database's own file.
   let database: String?
 
   /// - Parameters:

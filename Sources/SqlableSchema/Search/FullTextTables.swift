@@ -17,7 +17,7 @@ extension SqliteDatabase {
     return false
   }
 
-  /// Creates a table's full-text index and triggers, or recreates those that differ. Returns true if any differed.
+  /// Creates a table's full-text index and triggers, or recreates those that differ. Returns true for any change.
   package func createFullTextIndex(_ table: FullTextTable, isNewTable: Bool) throws -> Bool {
     let definition = FullTextDefinition(table)
     let (sql, triggers) = (definition.createTable(), definition.triggers())

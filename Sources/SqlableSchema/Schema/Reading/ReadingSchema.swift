@@ -76,6 +76,7 @@ extension Connection {
     return try DatabaseSchema(rows.map { SchemaRow($0) })
   }
 
+  /// Returns the schema of one table or view. The connection must have SQLite's own NOCASE collation.
   func schema(ofTable name: String) throws -> DatabaseSchema {
     let rows = try rows(SchemaReading().sql + " AND tbl_name = \(name.quotedText) COLLATE NOCASE")
     return try DatabaseSchema(rows.map { SchemaRow($0) })

@@ -135,6 +135,7 @@ package struct SchemaReader {
     return SchemaText(tokens, start..<at)
   }
 
+  /// Reads a collation; returns nil for `BINARY`, the default.
   private mutating func collation() throws -> SchemaText? {
     let name = try name()
     return name.isSameName(as: "BINARY") ? nil : SchemaText(name: name)
@@ -216,6 +217,7 @@ package struct SchemaReader {
 
   private mutating func constraintName() throws -> String? { accept("constraint") ? try name() : nil }
 
+  /// Reads ON CONFLICT; returns nil for `ABORT`, the default, and for a missing clause.
   private mutating func conflict() throws -> SchemaText? {
     guard isWord("on"), tokens.isWord(at + 1, "conflict") else { return nil }
     at += 2
