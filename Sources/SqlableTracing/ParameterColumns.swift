@@ -13,6 +13,7 @@ import SqlableCore
 /// if the SQL qualifies the column's name.
 struct ParameterColumns: Sendable {
   struct TableColumn: Sendable, Hashable {
+    /// The names in the form in which SQLite compares names.
     let table, column: [UInt8]
   }
 
