@@ -47,9 +47,9 @@ package struct ColumnOptions: Sendable {
 /// If an insert leaves out an integer key that is the rowid, SQLite chooses an unused number, usually the largest key
 /// plus 1. With `autoincrement`, SQLite chooses a number that was never used.
 ///
-/// Any other key is NOT NULL, even if the column's type is optional. An insert that leaves out this key throws
-/// `.constraint(.notNull)` unless the column has a default. If the existing table's key column lacks NOT NULL, such an
-/// insert throws `.misuse`.
+/// Any other key is NOT NULL, even if the column's type is optional. Unless the column has a default, an insert that
+/// leaves out this key throws `.constraint(.notNull)`. If the key is an integer, or if the existing table's key column
+/// lacks NOT NULL, such an insert throws `.misuse`.
 public struct PrimaryKey: ColumnOption, AppliedOption, Hashable {
   package let autoincrement: Bool
   package let isDescending: Bool
