@@ -34,10 +34,6 @@ public struct AssociatedQuery<Root: Sqlable, each Part: Sendable>: Sendable, Has
   }
 }
 
-/// The former name of ``AssociatedQuery``.
-@available(*, deprecated, renamed: "AssociatedQuery")
-public typealias Including<Root: Sqlable, each Part: Sendable> = AssociatedQuery<Root, repeat each Part>
-
 extension Statement where Output == [Model] {
   /// Reads the rows together with their associated rows.
   ///

@@ -47,10 +47,6 @@ public struct DropStatement: Sendable, Hashable, Codable {
   }
 }
 
-/// The former name of ``DropStatement``.
-@available(*, deprecated, renamed: "DropStatement")
-public typealias Drop = DropStatement
-
 extension DropStatement: DefinitionStatement {
   public func texts(for db: SqliteDatabase?) throws -> [String] {
     try SqlError.checkName(name, of: "\(kind) to drop")

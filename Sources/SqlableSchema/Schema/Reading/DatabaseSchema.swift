@@ -223,10 +223,6 @@ public struct EqualityIgnored<Value: Sendable & Codable>: Sendable, Hashable, Co
   public func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
 }
 
-/// The former name of ``EqualityIgnored``.
-@available(*, deprecated, renamed: "EqualityIgnored")
-public typealias Uncompared<Value: Sendable & Codable> = EqualityIgnored<Value>
-
 // Without these methods, the encoder would write nil as null, and the decoder would require the key.
 extension KeyedEncodingContainer {
   mutating func encode<Value>(_ value: EqualityIgnored<Value?>, forKey key: Key) throws {
