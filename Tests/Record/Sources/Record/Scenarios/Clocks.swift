@@ -57,6 +57,7 @@ private struct ClockedProcesses {
       let teller = try start(style.rawValue)
       finish(teller, style.rawValue)
       oracle.take(teller.lines, round)
+      if round.hasFindings { return }
     }
     for error in oracle.errors { round.report(.wrong, error) }
     try oracle.check(path, ClockedWork.handles, round)
