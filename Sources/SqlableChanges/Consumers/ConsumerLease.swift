@@ -48,8 +48,9 @@ final class ConsumerLease: Sendable {
 
   private enum Attempt {
     case acquired(ConsumerRecord)
-    /// Another loop owns the consumer; try again after the time.
-    case wait(Duration)
+    /// Another loop owns the consumer; try again after the time. If this loop has claimed the lease, the claim is the
+    /// time that it has stored.
+    case wait(Duration, claim: Int?)
   }
 
   /// Waits until this loop owns the consumer, and returns the consumer's row; nil if the pool was closed.
@@ -58,36 +59,40 @@ final class ConsumerLease: Sendable {
       throw SqlError.misuse("the lease of a consumer must last between 0.1 seconds and a day")
     }
     let signal = CommitSignal(pool, table: ChangeTables.consumers, columns: ["owner"])
+    var unanswered: Int?
     while true {
-      let attempt = try await pool.perform(.write, at: callSite) { [self] db in try claim(db) }
+      let attempt = try await pool.perform(.write, at: callSite) { [self, unanswered] db in try claim(db, unanswered) }
       switch attempt {
       case .acquired(let record):
         if !isHeld.exchange(true, ordering: .relaxed) { keep() }
         return record
-      case .wait(let time):
+      case .wait(let time, let claim):
         guard try await pause(time, signal, isolation: actor) else { return nil }
+        unanswered = claim
       }
     }
   }
 
-  private func claim(_ db: SqliteDatabase) throws -> Attempt {
+  /// Takes the lease if it is free, or claims it.
+  ///
+  /// - Parameter unanswered: The claim that this loop has stored, and that it has waited for. A clock that was set back
+  ///   does not prolong the wait.
+  private func claim(_ db: SqliteDatabase, _ unanswered: Int?) throws -> Attempt {
     let record = try ConsumerRecord.known(name, of: tableName, startingAt: start, in: db)
     let now = ConsumerRecord.now
-    let isFree = record.owner == nil || record.owner == owner || record.claimed.map { $0 <= now } ?? false
-    if isFree {
+    let hasEnded = record.claimed.map { $0 <= now || $0 == unanswered } ?? false
+    if record.owner == nil || record.owner == owner || hasEnded {
       try db.execute(
         """
         UPDATE main."sqlable_change_consumers" SET "owner" = \(owner), "claimed" = NULL WHERE "name" = \(name)
         """)
       return .acquired(record)
     }
-    let end = record.claimed ?? now + Int(length / .milliseconds(1))
-    if record.claimed == nil {
-      try db.execute(
-        "UPDATE main.\"sqlable_change_consumers\" SET \"claimed\" = \(end) WHERE \"name\" = \(name)")
-    }
-    // No lease is longer than a day, whatever another program has written.
-    return .wait(.milliseconds(min(end - now, 86_400_000)))
+    let end = now + Int(length / .milliseconds(1))
+    // Also replaces a later claim: the clock of the loop that has stored it can have been ahead.
+    if let claimed = record.claimed, claimed <= end { return .wait(.milliseconds(claimed - now), claim: nil) }
+    try db.execute("UPDATE main.\"sqlable_change_consumers\" SET \"claimed\" = \(end) WHERE \"name\" = \(name)")
+    return .wait(length, claim: end)
   }
 
   /// Waits for the time, or until the consumer has no owner; returns false if the pool was closed.

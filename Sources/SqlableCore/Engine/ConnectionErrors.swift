@@ -1,4 +1,5 @@
 import CSqlableSQLite
+import Glibc
 
 extension Connection {
   /// Creates an error from a result code of this connection, with the state of the open transaction.
@@ -6,8 +7,12 @@ extension Connection {
   /// A full disk, an I/O error or an interrupt can roll back the whole transaction. SQLite is then in autocommit mode,
   /// and would commit the caller's next write alone. So the loss is recorded.
   func error(_ code: Int32, sql: String?, running statement: PreparedStatement? = nil) -> SqlError {
+    var code = code
+    var failure = Connection.failure(code, handle: handle)
+    if code & 0xFF == SQLITE_CORRUPT, failure.extendedCode == SQLITE_CORRUPT, hasFailedRead {
+      (code, failure) = (SQLITE_IOERR, (Connection.failedRead, String(cString: sqlite3_errstr(SQLITE_IOERR))))
+    }
     let primary = code & 0xFF
-    let failure = Connection.failure(code, handle: handle)
     var message = failure.message
     if let statement { message = runMessage(message, code: primary, extendedCode: failure.extendedCode, statement) }
     // SQLITE_READONLY_DIRECTORY
@@ -32,6 +37,26 @@ extension Connection {
     if cipher != nil { error = meaning(ofEncrypted: error) }
     if error.kind == .corrupt || error.kind == .notADatabase, concernsMain(sql) { didFindDamage?(error) }
     return error
+  }
+
+  /// SQLITE_IOERR_CORRUPTFS: the system refused to read a part of the file.
+  private static let failedRead: Int32 = 8_458
+
+  /// True if the last failure of the database's file or WAL, and of this thread, is that the disk could not be read.
+  ///
+  /// For EIO, SQLite's statements return SQLITE_CORRUPT. A file that can't be read for a while is not damaged.
+  private var hasFailedRead: Bool {
+    let codes = [EIO, ENXIO, ERANGE]
+    guard codes.contains(errno) else { return false }
+    return [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER].contains { kind in
+      var file: UnsafeMutablePointer<sqlite3_file>?
+      var last: Int32 = 0
+      guard sqlite3_file_control(handle, "main", kind, &file) == SQLITE_OK, let file,
+        let control = file.pointee.pMethods?.pointee.xFileControl,
+        control(file, SQLITE_FCNTL_LAST_ERRNO, &last) == SQLITE_OK
+      else { return false }
+      return codes.contains(last)
+    }
   }
 
   /// True if the bytecode of a statement that failed because of damage uses the main database.

@@ -232,6 +232,21 @@ import Testing
     }
   }
 
+  @Test func aClaimInTheDistantFutureDoesNotDelayALoop() async throws {
+    try await withLoggedMembers { pool in
+      try await insert(1...1, pool)
+      var loop = batches(pool, .log)
+      _ = try await loop.next()
+      // The loop that made the claim had a clock that was a year ahead. Neither loop exists anymore.
+      let claim = Int(Date().timeIntervalSince1970 * 1_000) + 31_536_000_000
+      try await pool.transaction { db in
+        try db.execute("UPDATE sqlable_change_consumers SET owner = 'other', claimed = \(claim)")
+      }
+      var other = batches(pool, .now, lease: .milliseconds(100))
+      #expect(try await ids(other.next()) == [1])
+    }
+  }
+
   @Test func aLoopNoticesARestore() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/log.sqlite")

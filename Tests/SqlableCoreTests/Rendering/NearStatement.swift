@@ -1,7 +1,10 @@
 import Foundation
+import SqlableCore
 
-@testable import SqlableCore
+// Tests/Record has this file and what it uses in one target.
+#if canImport(SqlableTestSupport) && !RECORD
 @testable import SqlableTestSupport
+#endif
 
 /// A table of which two models have the same columns.
 protocol Twin: Sqlable {

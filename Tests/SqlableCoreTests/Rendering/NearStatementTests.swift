@@ -1,115 +1,28 @@
 import Foundation
-import SqlableSchema
+import SqlableCore
 import Testing
 
-@testable import SqlableCore
 @testable import SqlableTestSupport
 
-/// Pairs of statements that differ in one part, on a handle with a statement cache and on a handle without a cache.
+/// Statements that differ in one part. `Tests/Record` runs more of them.
 @Suite struct NearStatementTests {
-  /// The number of pairs: 2,000, or the number in `SQLABLE_KEY_PAIRS`.
-  private static var pairs: Int {
-    ProcessInfo.processInfo.environment["SQLABLE_KEY_PAIRS"].flatMap(Int.init) ?? 2_000
-  }
-
-  /// Opens a handle on new files, with an attached file, each with the tables of both models and a copy.
-  private func open(_ directory: String, _ name: String, cache: Int) throws -> SqliteDatabase {
-    func fill(_ path: String, from start: Int) throws -> String {
-      let db = try SqliteDatabase(filepath: path)
-      for (number, table) in ["left_twin", "right_twin", "twin_copy"].enumerated() {
-        try db.createTable(LeftTwin.self, named: table)
-        let texts = ["red", "blue", "Red", "green", "x", nil]
-        let rows = (0..<10).map { index in
-          let seed = index + start + number
-          let mixed: [DatabaseValue] = [
-            .real(1), .real(1.5), .real(-2), .null, .real(3), .real(5), .real(5.5),
-          ]
-          return LeftTwin(values: [
-            .integer(Int64(index)), seed % 4 == 0 ? .null : .integer(Int64((seed * 3) % 10 + (seed / 10) * 10)),
-            texts[seed % 6].map { .text($0) } ?? .null, mixed[seed % 7],
-          ])
-        }
-        try LeftTwin.insert(rows).in(table).run(db)
-      }
-      try db.close()
-      return path
-    }
-    let main = try fill("\(directory)/\(name).sqlite", from: 0)
-    let other = try fill("\(directory)/\(name)-other.sqlite", from: 5)
-    return try SqliteDatabase(
-      filepath: main, configuration: Configuration(statementCacheBytes: cache, attached: ["other": other]))
-  }
-
-  /// All rows that a change can reach, as one text.
-  private static let content: SQL = {
-    let tables = ["main", "other"].flatMap { name in ["left_twin", "right_twin", "twin_copy"].map { "\(name).\($0)" } }
-    let rows = tables.map { "SELECT '\($0)' AS t, * FROM \($0)" }.joined(separator: " UNION ALL ")
-    return SQL(
-      verbatim: """
-        SELECT group_concat(t || id || quote(a) || quote(b) || quote(c) || typeof(c))
-        FROM (SELECT * FROM (\(rows)) ORDER BY t, id)
-        """)
-  }()
-
-  /// Runs a statement. Returns its result or the kind of its error, and for a change all rows afterwards. Changes are
-  /// rolled back.
-  private func result(_ statement: NearStatement, _ db: SqliteDatabase) throws -> [String] {
-    func attempt() -> [String] {
-      do { return try statement.run(db) } catch { return ["error \((error as? SqlError)?.kind as Any)"] }
-    }
-    guard statement.form.isChange else { return attempt() }
-    var result: [String] = []
-    do {
-      try db.transaction { db in
-        result = attempt()
-        result += try db.query(NearStatementTests.content, as: String.self)
-        return TransactionResult.rollback
-      }
-    } catch {
-      // The policy ROLLBACK ends the transaction.
-      result.append("\((error as? SqlError)?.kind as Any)")
-    }
-    return result
-  }
-
   @Test func statementsThatDifferInOnePartGiveTheirOwnResults() throws {
+    let pairs = 500
     try withDirectory { directory in
-      let warm = try open(directory, "warm", cache: 256 << 10)
-      let cold = try open(directory, "cold", cache: 0)
+      var trial = try NearStatementTrial(directory)
       var random = SeededGenerator(seed: SeededGenerator.seed)
-      var (nested, changed, failed) = (0, 0, 0)
-      for number in 0..<NearStatementTests.pairs {
+      for number in 0..<pairs {
         let first = NearStatement(&random)
-        let second = first.changed(&random)
-        let expected = (try result(first, cold), try result(second, cold))
-        for _ in 0..<2 {
-          try #require(try result(first, warm) == expected.0, "pair \(number): \(first)")
-          try #require(try result(second, warm) == expected.1, "pair \(number): \(first) and \(second)")
-        }
-        if first.form.isChange { changed += 1 }
-        if expected.0.first?.hasPrefix("error") == true { failed += 1 }
-        // The second statement runs while the first is in use, and the first inside its own loop.
-        guard !first.form.isChange, !second.form.isChange else { continue }
-        var rows = 0
-        let failure = sqlError {
-          try first.forEach(warm) {
-            rows += 1
-            guard rows <= 2 else { return }
-            let inside = (try result(second, warm), try result(first, warm))
-            #expect(inside.0 == expected.1, "pair \(number), inside: \(first) and \(second)")
-            #expect(inside.1 == expected.0, "pair \(number), inside itself: \(first)")
-          }
-        }
-        if failure == nil, rows > 0 { nested += 1 }
-        try #require(try result(first, warm) == expected.0, "pair \(number), afterwards: \(first)")
+        let defect = try trial.defect(first, first.changed(&random))
+        try #require(defect == nil, "pair \(number)")
       }
-      let use = try warm.statementCacheUse
-      #expect(use.hits > NearStatementTests.pairs)
+      let use = try trial.warm.statementCacheUse
+      #expect(use.hits > pairs)
       #expect(use.evictions > 0)
-      #expect(nested > NearStatementTests.pairs / 10)
-      #expect(changed > NearStatementTests.pairs / 3)
-      #expect(failed < NearStatementTests.pairs / 3)
-      #expect(try cold.statementCacheUse.statements == 0)
+      #expect(trial.nested > pairs / 10)
+      #expect(trial.changed > pairs / 3)
+      #expect(trial.failed < pairs / 3)
+      #expect(try trial.cold.statementCacheUse.statements == 0)
     }
   }
 }

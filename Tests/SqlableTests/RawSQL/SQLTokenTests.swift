@@ -6,38 +6,12 @@ import Testing
 
 @testable import SqlableTestSupport
 
-/// Tokens and statements of SQL text, compared with SQLite's parser.
+/// Tokens and statements of SQL text, compared with SQLite's parser. `Tests/Record` compares more of them.
 @Suite struct SQLTokenTests {
-  /// The number of texts that each test generates.
-  private static let count = ProcessInfo.processInfo.environment["SQLABLE_TOKENS"].flatMap(Int.init) ?? 50_000
-
   @Test func tokensMatchSQLite() throws {
-    let sqlite = try SQLiteParser()
+    let trial = try SQLTokenTrial()
     var generator = SeededGenerator(seed: SeededGenerator.seed)
-    for number in 0..<SQLTokenTests.count {
-      let text = SQLTexts.soup(&generator)
-      let tokens = SQLTokenList(text)
-      var position = 0
-      for place in 0..<tokens.count {
-        let found = sqlite.token(of: text, from: position)
-        let own = SQLiteParser.Token(range: tokens.range(place), isIllegal: tokens.isIllegal(place))
-        guard found == own else {
-          Issue.record("\(number): \(text.debugDescription) has \(own) where SQLite reads \(String(describing: found))")
-          return
-        }
-        position = own.range.upperBound
-        // SQLite stops at an illegal token.
-        if own.isIllegal { break }
-      }
-      let isWhole = (0..<tokens.count).allSatisfy { !tokens.isIllegal($0) }
-      if isWhole, let missed = sqlite.token(of: text, from: position) {
-        Issue.record("\(number): \(text.debugDescription) lacks \(missed)")
-        return
-      }
-      let appended = SQLTokenList(text + "+zq")
-      let isLast = appended.count > 0 && appended.text(appended.count - 1) == "zq"
-      if isWhole || text.endsInQuotes { #expect(isLast != text.endsInQuotes, "\(text.debugDescription)") }
-    }
+    for _ in 0..<10_000 { try #require(trial.defect(ofTokens: SQLTexts.soup(&generator)) == nil) }
   }
 
   @Test(arguments: [
@@ -55,29 +29,11 @@ import Testing
   }
 
   @Test func statementsEndWhereSQLiteEndsThem() throws {
-    let sqlite = try SQLiteParser()
+    let trial = try SQLTokenTrial()
     var generator = SeededGenerator(seed: SeededGenerator.seed)
-    for number in 0..<SQLTokenTests.count / 10 {
-      let (text, isKnownToComplete) = SQLTexts.script(&generator)
-      let own = text.statementRanges
-      let ends = sqlite.statementEnds(of: text)
-      let isSame =
-        own.count == ends.count
-        && zip(own, zip([0] + ends, ends)).allSatisfy { $0.lowerBound >= $1.0 && $0.upperBound <= $1.1 }
-      guard isSame else {
-        Issue.record("\(number): \(text.debugDescription) has \(own), SQLite ends at \(ends)")
-        return
-      }
-      guard isKnownToComplete else { continue }
-      let tokens = SQLTokenList(text)
-      for place in 0..<tokens.count where tokens.isSign(place, UInt8(ascii: ";")) {
-        let end = tokens.range(place).upperBound
-        let isInside = own.contains { $0.lowerBound < end && end < $0.upperBound }
-        guard sqlite.isComplete(String(decoding: Array(text.utf8)[..<end], as: UTF8.self)) != isInside else {
-          Issue.record("\(number): \(text.debugDescription): sqlite3_complete differs at \(end)")
-          return
-        }
-      }
+    for _ in 0..<2_000 {
+      let (text, isKnown) = SQLTexts.script(&generator)
+      try #require(trial.defect(ofScript: text, isKnownToComplete: isKnown) == nil)
     }
   }
 
@@ -85,8 +41,9 @@ import Testing
   @Test func textSentToAClusterHasOnlyTheEffectsOfItsTokens() throws {
     let sqlite = try SQLiteParser()
     var generator = SeededGenerator(seed: SeededGenerator.seed)
+    let count = 10_000
     var sent = 0
-    for number in 0..<SQLTokenTests.count / 5 {
+    for number in 0..<count {
       let text = SQLTexts.mutated(&generator)
       let statement = ClusterStatement(of: text)
       guard statement.refusal == nil else { continue }
@@ -99,7 +56,7 @@ import Testing
         return
       }
     }
-    #expect(sent > SQLTokenTests.count / 100)
+    #expect(sent > count / 20)
   }
 
   @Test(arguments: [

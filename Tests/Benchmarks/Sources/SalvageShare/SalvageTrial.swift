@@ -2,37 +2,117 @@ import Foundation
 import Sqlable
 import SqlableRecovery
 
+/// The kinds of damage.
+enum SalvageDamage: String, CaseIterable {
+  /// A hundredth of the pages is overwritten with zeros.
+  case zeros
+  /// A hundredth of the pages is overwritten with random bytes.
+  case random
+  /// The end of the file is missing.
+  case truncated
+  /// Some pages have changed places.
+  case shuffled
+  /// The first hundred bytes are zeros.
+  case header
+  /// The first page is overwritten with zeros.
+  case firstPage
+  /// Random bytes are in the WAL, which has the last tables.
+  case wal
+}
+
 /// One database, its rows before the damage, and the damage.
 struct SalvageTrial {
   private let path: String
   private var output: String { path + ".recovered" }
   private var rows: [String: [String: Int]] = [:]
+  /// The number of rows on each leaf page; empty without SQLite's `dbstat`.
+  private var leaves: [Int: Int] = [:]
+  /// The number of rows on leaf pages that are not damaged; nil if unknown.
+  private(set) var intactRows: Int?
   private(set) var description = ""
   /// True if the first page, with the names of the tables, is not overwritten.
   private(set) var hasFirstPage = true
 
-  init(_ path: String, _ random: inout SeededGenerator) throws {
+  init(_ path: String, _ random: inout SeededGenerator, damage: SalvageDamage = .zeros) throws {
     self.path = path
+    let journalMode: Configuration.JournalMode = damage == .wal ? .wal : .delete
     let db = try SqliteDatabase(
-      filepath: path, configuration: Configuration(journalMode: .delete, synchronous: .off))
+      filepath: path, configuration: Configuration(journalMode: journalMode, synchronous: .off, walAutocheckpoint: 0))
     let pageSize = random.pick([1_024, 4_096])
-    try db.execute(SQL(verbatim: "PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = \(random.pick([0, 0, 0, 1]))"))
-    try db.transaction { _ in
-      for number in 0..<Int.random(in: 3...8, using: &random) { try SalvageTrial.fill(db, "t\(number)", &random) }
+    if damage != .wal {
+      try db.execute(SQL(verbatim: "PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = \(random.pick([0, 0, 0, 1]))"))
+    }
+    let tables = Int.random(in: 3...8, using: &random)
+    func fill(_ numbers: Range<Int>) throws {
+      for number in numbers { try SalvageTrial.fill(db, "t\(number)", &random) }
+    }
+    if damage == .wal {
+      try db.transaction { _ in try fill(0..<tables / 2) }
+      try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+      for number in tables / 2..<tables { try db.transaction { _ in try fill(number..<number + 1) } }
+    } else {
+      try db.transaction { _ in try fill(0..<tables) }
     }
     rows = try SalvageTrial.rows(of: db)
-    try db.close()
-    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-    let pages = Int(try file.seekToEnd()) / pageSize
-    var damaged: Set<Int> = []
-    for _ in 0..<max(pages / 100, 1) { damaged.insert(Int.random(in: 0..<pages, using: &random)) }
-    for page in damaged {
-      try file.seek(toOffset: UInt64(page * pageSize))
-      try file.write(contentsOf: Data(count: pageSize))
+    let pages = try? db.query(
+      "SELECT pageno, ncell FROM dbstat WHERE pagetype = 'leaf' AND name GLOB 't[0-9]'", as: Int.self, Int.self)
+    for (page, count) in pages ?? [] { leaves[page - 1] = count }
+    // The last connection would delete the WAL.
+    if damage == .wal {
+      try Data(contentsOf: URL(fileURLWithPath: path + "-wal")).write(to: URL(fileURLWithPath: path + "-w"))
     }
-    try file.close()
+    try db.close()
+    if damage == .wal { try FileManager.default.moveItem(atPath: path + "-w", toPath: path + "-wal") }
+    try self.damage(damage, pageSize: damage == .wal ? 4_096 : pageSize, &random)
+  }
+
+  private mutating func damage(_ damage: SalvageDamage, pageSize: Int, _ random: inout SeededGenerator) throws {
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path + (damage == .wal ? "-wal" : "")))
+    defer { try? file.close() }
+    let size = Int(try file.seekToEnd())
+    let pages = size / pageSize
+    func write(_ data: Data, at offset: Int) throws {
+      try file.seek(toOffset: UInt64(offset))
+      try file.write(contentsOf: data)
+    }
+    func read(_ page: Int) throws -> Data {
+      try file.seek(toOffset: UInt64(page * pageSize))
+      return try file.read(upToCount: pageSize) ?? Data()
+    }
+    func noise(_ count: Int) -> Data { Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }) }
+    var damaged: Set<Int> = []
+    for _ in 0..<max(pages / 100, 1) { damaged.insert(Int.random(in: 0..<max(pages, 1), using: &random)) }
+    switch damage {
+    case .zeros: for page in damaged { try write(Data(count: pageSize), at: page * pageSize) }
+    case .random: for page in damaged { try write(noise(pageSize), at: page * pageSize) }
+    case .truncated:
+      let end = Int.random(in: size / 4..<size, using: &random)
+      damaged = Set(end / pageSize..<max(pages, end / pageSize))
+      try file.truncate(atOffset: UInt64(end))
+    case .shuffled:
+      for page in damaged where page > 0 && pages > 2 {
+        let other = Int.random(in: 1..<pages, using: &random)
+        let (first, second) = (try read(page), try read(other))
+        try write(second, at: page * pageSize)
+        try write(first, at: other * pageSize)
+        damaged.insert(other)
+      }
+      damaged.remove(0)
+    case .header:
+      damaged = []
+      try write(Data(count: 100), at: 0)
+    case .firstPage:
+      damaged = [0]
+      try write(Data(count: pageSize), at: 0)
+    case .wal:
+      damaged = []
+      if size > 64 { try write(noise(64), at: Int.random(in: 0..<size - 64, using: &random)) }
+    }
     hasFirstPage = !damaged.contains(0)
-    description = "\(pages) pages\(hasFirstPage ? "" : ", the first is lost")"
+    if damage != .wal, !leaves.isEmpty {
+      intactRows = leaves.reduce(0) { $0 + (damaged.contains($1.key) ? 0 : $1.value) }
+    }
+    description = "\(damage), \(pages) pages\(hasFirstPage ? "" : ", the first is lost")"
   }
 
   private static func fill(_ db: SqliteDatabase, _ name: String, _ random: inout SeededGenerator) throws {
@@ -122,7 +202,7 @@ struct SalvageTrial {
   }
 
   func remove() throws {
-    for file in [path, output] { try? FileManager.default.removeItem(atPath: file) }
+    for file in [path, path + "-wal", path + "-shm", output] { try? FileManager.default.removeItem(atPath: file) }
   }
 }
 

@@ -6,6 +6,7 @@ struct Arguments {
     Record --scenario NAME --seed N     runs one round again, and prints its findings
     Record --write FILE                 writes the table of the last run between the marks of the file
     Record --flaws [--scenario NAME]    plants each scenario's faults, and fails if one is not found
+    Record --interruptions [--seed N]   kills a short run at random times, and compares its figures
     Record --list                       prints the scenarios
     """
 
@@ -13,7 +14,7 @@ struct Arguments {
   private(set) var flags: Set<String> = []
 
   private static let names: Set = ["--minutes", "--scenario", "--seed", "--state", "--write"]
-  private static let flagNames: Set = ["--fresh", "--flaws", "--list", "--help"]
+  private static let flagNames: Set = ["--fresh", "--flaws", "--interruptions", "--list", "--help"]
 
   init(_ words: some Sequence<String>) throws {
     var words = words.makeIterator()

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// `Tests/Faults/files.c`, which makes system calls fail in a process that preloads it.
+/// The libraries of `Tests/Faults`, which make system calls fail or clocks jump in a process that preloads them.
 enum FaultLibrary {
   /// The kinds of calls.
   enum Calls: Int, CaseIterable {
@@ -21,12 +21,17 @@ enum FaultLibrary {
     case unlocks = 2_048
   }
 
-  private static let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .appendingPathComponent("../../../Faults/files.c").standardizedFileURL.path
+  private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .appendingPathComponent("../../../Faults").standardizedFileURL.path
 
   /// Compiles the library into a directory; returns its path.
-  static func compile(in directory: String) throws -> String {
-    let path = directory + "/files.so"
+  static func compile(in directory: String) throws -> String { try compile("files", in: directory) }
+
+  /// Compiles `Tests/Faults/clock.c`, with which a process's wall clock jumps.
+  static func compileClock(in directory: String) throws -> String { try compile("clock", in: directory) }
+
+  private static func compile(_ name: String, in directory: String) throws -> String {
+    let (source, path) = ("\(sources)/\(name).c", "\(directory)/\(name).so")
     for compiler in ["cc", "clang", "gcc"] {
       let arguments = ["-shared", "-fPIC", "-O1", "-o", path, source, "-ldl", "-lpthread"]
       if let process = try? ChildProcess(compiler, arguments, errors: .dropped), process.end() { return path }
@@ -55,6 +60,11 @@ enum FaultLibrary {
 
   /// Ends the failures, and returns how many calls failed.
   static func disarm() throws -> Int { try function("faults_disarm", (@convention(c) () -> Int).self)() }
+
+  /// Sets the wall clock of the process to so many seconds after the machine's.
+  static func jump(to seconds: Int) throws {
+    try function("clock_jump", (@convention(c) (Int) -> Void).self)(seconds)
+  }
 
   /// Makes the power fail at the n-th call that changes a file.
   static func losePower(at n: Int, seed: UInt64) throws {

@@ -60,6 +60,8 @@ import Glibc
       for scenario in scenarios { print("\(scenario.name): \(scenario.promise)") }
     } else if arguments.flags.contains("--flaws") {
       return try findFlaws(scenarios)
+    } else if arguments.flags.contains("--interruptions") {
+      return try Interruptions.test(seed: seed ?? 1)
     } else if let minutes = try arguments.number("--minutes", as: Double.self) {
       var recorder = try Recorder(
         scenarios, minutes: minutes, firstSeed: seed ?? 1, file: file, isFresh: arguments.flags.contains("--fresh"))

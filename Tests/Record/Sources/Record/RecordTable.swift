@@ -30,6 +30,31 @@ struct RecordTable {
       text += "| `\(scenario.name)` | \(RecordTable.grouped(row.tried)) \(scenario.unit) in "
       text += "\(RecordTable.grouped(row.rounds)) rounds | \(counts) | \(seeds) |\n"
     }
+    return text + "\n" + targetTable
+  }
+
+  /// The targets of a long run, each with the scenarios that count for it.
+  private static let targets: [(name: String, count: Int, scenarios: [String])] = [
+    ("kills", 10_000, ["writers", "steps"]),
+    ("failed calls, failed allocations and power failures", 100_000, ["disk", "power", "memory", "gate"]),
+    ("damaged documents and SQL texts", 100_000_000, ["documents", "tokens"]),
+    ("statements with two implementations", 1_000_000, ["queries", "cacheKeys"]),
+    ("transactions under observers and live results", 1_000_000, ["observers", "live"]),
+    ("damaged files", 2_000, ["salvage"]),
+  ]
+
+  /// The targets, with the time that each takes at the speed of this run, if only its scenarios run.
+  private var targetTable: String {
+    var text = "| target | scenarios | in this run | time for the target |\n|---|---|---|---|\n"
+    for (name, count, scenarios) in RecordTable.targets {
+      let rows = scenarios.compactMap { state.rows[$0] }
+      let tried = rows.reduce(0) { $0 + $1.tried }
+      guard tried > 0 else { continue }
+      let hours = rows.reduce(0) { $0 + $1.seconds } / 3_600 * Double(count) / Double(tried)
+      let time = hours < 2 ? "\(max(Int((hours * 60).rounded()), 1)) minutes" : "\(Int(hours.rounded())) hours"
+      let names = scenarios.map { "`\($0)`" }.joined(separator: ", ")
+      text += "| \(RecordTable.grouped(count)) \(name) | \(names) | \(RecordTable.grouped(tried)) | \(time) |\n"
+    }
     return text
   }
 

@@ -12,6 +12,7 @@ struct Recorder {
   /// Continues the run in the file, unless it is complete, or of other versions.
   init(_ scenarios: [Scenario], minutes: Double, firstSeed: UInt64, file: String, isFresh: Bool) throws {
     (self.scenarios, self.file) = (scenarios, file)
+    RoundProcess.removeOrphans()
     let platform = try Platform.current()
     if !isFresh, let old = RecordState.read(file), old.platform == platform, old.minutes == minutes,
       old.firstSeed == firstSeed, old.left > 0

@@ -12,8 +12,21 @@ struct RoundResult {
 
 /// Runs a round in a process of its own, so that a trap or a hang is counted and ends nothing else.
 enum RoundProcess {
+  static let prefix = "sqlable-record-"
+
+  /// Removes the directories of runs that were killed.
+  static func removeOrphans() {
+    let parent = NSTemporaryDirectory()
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(prefix) {
+      guard let process = pid_t(name.dropFirst(prefix.count).prefix { $0 != "-" }), kill(process, 0) != 0 else {
+        continue
+      }
+      try? FileManager.default.removeItem(atPath: parent + name)
+    }
+  }
+
   static func run(_ scenario: Scenario, seed: UInt64, flaw: String?) throws -> RoundResult {
-    let directory = NSTemporaryDirectory() + "sqlable-record-\(getpid())-\(scenario.name)"
+    let directory = "\(NSTemporaryDirectory())\(prefix)\(getpid())-\(scenario.name)"
     try? FileManager.default.removeItem(atPath: directory)
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }

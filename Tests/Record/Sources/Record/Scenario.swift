@@ -17,7 +17,8 @@ struct Scenario: Sendable {
   var work: @Sendable (_ words: [String]) throws -> Void = { _ in }
 
   static let all: [Scenario] = [
-    .writers, .disk, .power, .memory, .gate, .observers, .live, .cancellation, .queries, .documents, .salvage, .steps,
+    .writers, .disk, .power, .memory, .descriptors, .gate, .fork, .clocks, .observers, .live, .cancellation, .queries,
+    .cacheKeys, .tokens, .documents, .schema, .salvage, .steps,
   ]
 
   static func named(_ name: String) throws -> Scenario {

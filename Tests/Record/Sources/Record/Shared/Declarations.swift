@@ -1,0 +1,1 @@
+../../../../SqlableSchemaTests/Schema/Declarations.swift

@@ -1,0 +1,1 @@
+../../../../SqlableCoreTests/Rendering/NearStatement.swift

@@ -1,0 +1,1 @@
+../../../../SqlableCoreTests/Rendering/NearStatementTrial.swift

@@ -1,0 +1,1 @@
+../../../../SqlableTestSupport/SQLTokenTrial.swift

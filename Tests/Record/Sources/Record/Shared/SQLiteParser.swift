@@ -1,0 +1,1 @@
+../../../../SqlableTestSupport/SQLiteParser.swift
