@@ -34,13 +34,7 @@ final class ConsumerLease: Sendable {
     guard isHeld.load(ordering: .relaxed), pool.isOpen else { return }
     // Releases the lease, so that the next loop need not wait. Without the release, the next loop claims the lease.
     Task.detached { [pool, name, owner] in
-      try? await pool.transaction { db in
-        try db.execute(
-          """
-          UPDATE main."sqlable_change_consumers" SET "owner" = NULL, "claimed" = NULL
-          WHERE "name" = \(name) AND "owner" = \(owner)
-          """)
-      }
+      try? await pool.transaction { db in try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) } }
     }
   }
 
@@ -72,22 +66,13 @@ final class ConsumerLease: Sendable {
 
   private func claim(_ db: SqliteDatabase) throws -> Attempt {
     let record = try ConsumerRecord.known(name, of: tableName, startingAt: start, in: db)
-    let now = ConsumerRecord.now
-    let isFree = record.owner == nil || record.owner == owner || record.claimed.map { $0 <= now } ?? false
-    if isFree {
-      try db.execute(
-        """
-        UPDATE main."sqlable_change_consumers" SET "owner" = \(owner), "claimed" = NULL WHERE "name" = \(name)
-        """)
-      return .acquired(record)
+    var ownership = record.ownership
+    let attempt = ownership.acquire(by: owner, at: ConsumerRecord.now, length: Int(length / .milliseconds(1)))
+    if ownership != record.ownership { try ownership.store(name, in: db) }
+    switch attempt {
+    case .acquired: return .acquired(record)
+    case .wait(let milliseconds): return .wait(.milliseconds(milliseconds))
     }
-    let end = record.claimed ?? now + Int(length / .milliseconds(1))
-    if record.claimed == nil {
-      try db.execute(
-        "UPDATE main.\"sqlable_change_consumers\" SET \"claimed\" = \(end) WHERE \"name\" = \(name)")
-    }
-    // No lease is longer than a day, whatever another program has written.
-    return .wait(.milliseconds(min(end - now, 86_400_000)))
   }
 
   /// Waits for the time, or until the consumer has no owner; returns false if the pool was closed.
@@ -105,7 +90,7 @@ final class ConsumerLease: Sendable {
         try Task.checkCancellation()
         return false
       }
-      let owner = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.owner }
+      let owner = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.ownership.owner }
       if owner == nil { break }
     }
     return true
@@ -120,15 +105,11 @@ final class ConsumerLease: Sendable {
       while await signal.wait(isolation: nil) {
         // An error leaves the claim in place. Another loop then takes over, and this loop's next call throws.
         let isClaimed = try? await pool.read { db in
-          let record = try ConsumerRecord(named: name, in: db)
-          return record?.owner == owner && record?.claimed != nil
+          try ConsumerRecord(named: name, in: db)?.ownership.mustAnswer(owner)
         }
         guard isClaimed == true else { continue }
         try? await pool.perform(.write, at: callSite) { db in
-          try db.execute(
-            """
-            UPDATE main."sqlable_change_consumers" SET "claimed" = NULL WHERE "name" = \(name) AND "owner" = \(owner)
-            """)
+          try ConsumerOwnership.change(name, in: db) { $0.answer(by: owner) }
         }
       }
     }

@@ -18,6 +18,7 @@ struct Scenario: Sendable {
 
   static let all: [Scenario] = [
     .writers, .disk, .power, .memory, .gate, .observers, .live, .cancellation, .queries, .documents, .salvage, .steps,
+    .decisions,
   ]
 
   static func named(_ name: String) throws -> Scenario {

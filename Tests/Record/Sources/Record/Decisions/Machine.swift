@@ -1,0 +1,35 @@
+/// A state machine of the library with the threads that use it, and a model of its promises.
+struct Machine: Sendable {
+  let name: String
+  /// Planted faults of the threads. Each must be found, or the model proves nothing.
+  let flaws: [String]
+  /// The largest number of calls in a history.
+  let size: Int
+  /// Runs one history.
+  let run: @Sendable (_ simulation: Simulation, _ size: Int, _ flaw: String?) -> Void
+
+  static let all = [tenants, leases]
+
+  static let tenants = Machine(name: "tenants", flaws: ["keepsItsClaim"], size: 8) {
+    TenantDecisions.run($0, size: $1, flaw: $2)
+  }
+
+  static let leases = Machine(name: "leases", flaws: ["storesWithoutLease"], size: 5) {
+    LeaseDecisions.run($0, size: $1, flaw: $2)
+  }
+
+  /// Runs the history of a seed.
+  func history(seed: UInt64, size: Int? = nil, isRecorded: Bool = false, flaw: String?) -> Simulation {
+    let simulation = Simulation(seed: seed, isRecorded: isRecorded)
+    let most = 1 + Int(simulation.random.next() % UInt64(self.size))
+    run(simulation, min(size ?? most, most), flaw)
+    return simulation
+  }
+
+  /// Returns the shortest history with a finding that has the same seed and fewer calls.
+  func shrunk(seed: UInt64, flaw: String?) -> Simulation? {
+    (1...size).lazy.flatMap { size in (0..<40).lazy.map { (size, seed &+ $0) } }
+      .map { size, seed in history(seed: seed, size: size, isRecorded: true, flaw: flaw) }
+      .first { !$0.findings.isEmpty }
+  }
+}
