@@ -52,7 +52,7 @@ extension SqlitePool {
     }
     if let outcome = call.outcome { return try outcome.get() }
     guard case .running(let handle) = call.state else { return }
-    withState { _ in handle.owner = pthread_self() }
+    withState { $0.begin(handle, by: pthread_self()) }
     if call.deadline != nil { inspect(call) }
     try runHere(call, handle)
   }
@@ -144,18 +144,15 @@ extension SqlitePool {
 
   /// Starts a call that got a handle: wakes the call's thread, or runs the call on the handle's thread.
   func handOn(_ handle: PooledHandle, to call: PoolCall) {
-    if let alarm = call.alarm, !handle.isWriter {
-      alarm.signal()
+    if call.callerRuns(on: handle) {
+      call.alarm?.signal()
     } else {
       handle.thread.async { self.work(call, handle) }
     }
   }
 
   func giveBack(_ handle: PooledHandle) {
-    let next = withState { state in
-      state.ended()
-      return state.next(for: handle)
-    }
+    let next = withState { $0.giveBack(handle) }
     if let next { handOn(handle, to: next) }
   }
 
@@ -163,8 +160,8 @@ extension SqlitePool {
   private func work(_ call: PoolCall, _ handle: PooledHandle) {
     var next: PoolCall? = call
     while let call = next {
-      if let alarm = call.alarm, !handle.isWriter {
-        alarm.signal()
+      if call.callerRuns(on: handle) {
+        call.alarm?.signal()
         return
       }
       // A call that was stopped meanwhile has passed the handle on.
@@ -172,17 +169,10 @@ extension SqlitePool {
       if call.deadline != nil { inspect(call) }
       let outcome: Result<Void, any Error>
       (outcome, next) = handle.isWriter ? runGroup(call, handle) : read(call, handle)
-      end(call, outcome)
+      call.end(outcome)
       // Calls of other pools wait for the thread, too.
       if handle.thread.isShared, let next { return handOn(handle, to: next) }
     }
-  }
-
-  func end(_ call: PoolCall, _ outcome: Result<Void, any Error>) {
-    call.forgetWork()
-    if let resume = call.resume { return resume(outcome) }
-    call.outcome = outcome
-    call.alarm?.signal()
   }
 
   // MARK: Reading
@@ -202,11 +192,7 @@ extension SqlitePool {
     }
     handle.endLoan()
     if handle.isUnusable { handle.discard() }
-    let next = withState { state in
-      state.take(handle, from: call)
-      state.ended()
-      return state.next(for: handle)
-    }
+    let next = withState { $0.endRead(call, handle) }
     reportEnd(of: call)
     return (outcome, next)
   }
@@ -238,28 +224,13 @@ extension SqlitePool {
 
   /// Stops a call: ends the call's wait, or interrupts its statement.
   func stop(_ call: PoolCall, _ reason: PoolCall.Reason) {
-    let refusal = withState { state -> Refusal? in
-      if let refusal = state.refuse(call) { return refusal }
-      guard call.stopped == nil else { return nil }
-      switch call.state {
-      case .created: call.stopped = reason
-      case .running(let handle):
-        // A waiting call also times out at `waitEnd`. If the call has a handle by now, only its deadline matters.
-        if reason == .deadline, call.deadline.map({ $0 > .now }) ?? true { return nil }
-        call.stopped = reason
-        handle.interruption.request()
-      case .waiting, .granted, .ending: break
-      }
-      return nil
-    }
-    guard let refusal else { return }
+    guard let refusal = withState({ $0.stop(call, reason) }) else { return }
     passOn(refusal)
     switch reason {
-    case .cancelled: end(call, .failure(CancellationError()))
-    case .deadline, .tooOld: end(call, .failure(waitedTooLong(call, refusal)))
+    case .cancelled: call.end(.failure(CancellationError()))
+    case .deadline, .tooOld: call.end(.failure(waitedTooLong(call, refusal)))
     case .closing:
-      end(
-        call,
+      call.end(
         .failure(
           SqlError(
             .closed, message: "the pool was closed while the call at \(call.callSite) was waiting",
@@ -295,12 +266,7 @@ extension SqlitePool {
 
   /// Schedules a check at the call's timeout, unless an earlier check is scheduled.
   func inspect(_ call: PoolCall) {
-    let isNext = withState { state -> ContinuousClock.Instant? in
-      guard let end = call.nextCheck, state.nextCheck.map({ end < $0 }) ?? true else { return nil }
-      state.nextCheck = end
-      return end
-    }
-    if let isNext { schedule(isNext) }
+    if let next = withState({ $0.scheduleCheck(of: call) }) { schedule(next) }
   }
 
   private func schedule(_ time: ContinuousClock.Instant) {
@@ -312,14 +278,7 @@ extension SqlitePool {
   private static let clock = DispatchQueue(label: "sqlable.pool.clock")
 
   private func inspectAll() {
-    let now = ContinuousClock.now
-    let (late, next) = withState { state in
-      state.nextCheck = nil
-      let calls = state.unended
-      let late = calls.filter { $0.nextCheck.map { $0 <= now } ?? false }
-      state.nextCheck = calls.compactMap(\.nextCheck).filter { $0 > now }.min()
-      return (late, state.nextCheck)
-    }
+    let (late, next) = withState { $0.takeLate(.now) }
     for call in late { stop(call, .deadline) }
     if let next { schedule(next) }
   }

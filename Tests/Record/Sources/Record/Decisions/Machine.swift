@@ -8,7 +8,15 @@ struct Machine: Sendable {
   /// Runs one history.
   let run: @Sendable (_ simulation: Simulation, _ size: Int, _ flaw: String?) -> Void
 
-  static let all = [tenants, leases]
+  static let all = [pools, commits, tenants, leases]
+
+  static let commits = Machine(name: "commits", flaws: ["losesAnEvent"], size: 6) {
+    DetectorDecisions.run($0, size: $1, flaw: $2)
+  }
+
+  static let pools = Machine(name: "pools", flaws: ["forgetsAWakeUp", "ignoresFailedCommits"], size: 8) {
+    PoolDecisions.run($0, size: $1, flaw: $2)
+  }
 
   static let tenants = Machine(name: "tenants", flaws: ["keepsItsClaim"], size: 8) {
     TenantDecisions.run($0, size: $1, flaw: $2)

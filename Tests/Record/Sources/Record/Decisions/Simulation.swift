@@ -34,7 +34,7 @@ final class Simulation {
   private static let maximumSteps = 20_000
   /// All histories begin at one time.
   private static let begin = ContinuousClock.now
-  private static let past = DispatchTime(uptimeNanoseconds: 1)
+  static let past = DispatchTime(uptimeNanoseconds: 1)
 
   var random: SeededGenerator
   private(set) var now = Simulation.begin
@@ -52,6 +52,7 @@ final class Simulation {
   private var alarms: [Alarm] = []
   private var sleepers: [Sleeper] = []
   private var steps = 0
+  private var isStopped = false
 
   init(seed: UInt64, isRecorded: Bool = false) {
     random = SeededGenerator(seed: seed)
@@ -103,9 +104,12 @@ final class Simulation {
 
   // MARK: Running
 
+  /// Ends a history whose timers never end.
+  func stop() { isStopped = true }
+
   /// Runs steps until no thread can go on. Threads that still wait for a semaphore wait for ever.
   func run() {
-    while findings.isEmpty {
+    while findings.isEmpty, !isStopped {
       wake()
       let next = nextTime
       if ready.isEmpty { whenIdle() }
@@ -158,28 +162,33 @@ final class Simulation {
   }
 }
 
-/// A serial queue, or the thread of a handle: one closure after another, each of several steps.
+/// A serial queue, or a number of threads: closures begin in order, each of several steps.
 final class SimulatedQueue {
+  /// A closure that calls `done` at the end of its last step. `thread` is the number of the thread that runs it.
+  typealias Work = (_ thread: UInt, _ done: @escaping () -> Void) -> Void
+
   private let simulation: Simulation
   private let name: StaticString
-  private let id: Int
-  private var waiting: [(@escaping () -> Void) -> Void] = []
-  private var isBusy = false
+  private var free: [UInt]
+  private var waiting: [Work] = []
 
-  init(_ simulation: Simulation, _ name: StaticString, _ id: Int) {
-    (self.simulation, self.name, self.id) = (simulation, name, id)
+  init(_ simulation: Simulation, _ name: StaticString, threads: [UInt]) {
+    (self.simulation, self.name, free) = (simulation, name, threads)
   }
 
-  /// Runs a closure after the earlier ones. The closure calls `done` at the end of its last step.
-  func async(_ body: @escaping (_ done: @escaping () -> Void) -> Void) {
+  func async(_ body: @escaping Work) {
     waiting.append(body)
-    if !isBusy { next() }
+    next()
   }
 
   private func next() {
-    isBusy = !waiting.isEmpty
-    guard isBusy else { return }
+    guard !waiting.isEmpty, let thread = free.popLast() else { return }
     let body = waiting.removeFirst()
-    simulation.step(name, id) { body { self.next() } }
+    simulation.step(name, Int(thread)) {
+      body(thread) {
+        self.free.append(thread)
+        self.next()
+      }
+    }
   }
 }
