@@ -9,7 +9,7 @@ extension Scenario {
     run: { round in
       for machine in Machine.all where round.flaw.map({ machine.flaws.contains($0) }) ?? true {
         let begin = ContinuousClock.now
-        var count = 0
+        var (count, fingerprint) = (0, UInt64(0))
         while count < 250 {
           let seed = round.random.next()
           count += 1
@@ -20,14 +20,16 @@ extension Scenario {
           {
             round.report(.wrong, "\(machine.name): seed \(seed) has two histories")
           }
+          fingerprint = (fingerprint &* 31) ^ simulation.fingerprint
           guard let finding = simulation.findings.first else { continue }
           round.report(.wrong, "\(machine.name), history \(seed) after \(count): \(finding)")
-          for line in machine.history(seed: seed, isRecorded: true, flaw: round.flaw).history { round.log(line) }
+          for line in machine.shrunk(seed: seed, flaw: round.flaw).history { round.log(line) }
           break
         }
         round.tried(count)
         let seconds = begin.duration(to: .now) / .seconds(1)
-        round.log("\(machine.name): \(count) histories, \(Int(Double(count) / seconds)) a second")
+        let rate = Int(Double(count) / seconds)
+        round.log("\(machine.name): \(count) histories, \(rate) a second, \(String(fingerprint, radix: 16))")
       }
     })
 }
