@@ -14,7 +14,7 @@ let package = Package(
       name: "Record",
       dependencies: [
         .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableChanges", package: "Sqlable"),
-        .product(name: "SqlableRecovery", package: "Sqlable"),
+        .product(name: "SqlableRecovery", package: "Sqlable"), .product(name: "SqlableTenants", package: "Sqlable"),
       ],
       // In the root's .build, the modules of the tests can be imported, but the files are part of this target.
       packageAccess: false, swiftSettings: [.define("RECORD"), .unsafeFlags(["-package-name", library])])

@@ -93,6 +93,57 @@ import Testing
     }
   }
 
+  @Test func aSlowDeletionDoesNotHoldAnIdleTenantsPlace() async throws {
+    let configuration = TenantsConfiguration(maximumOpen: 2, waitTimeout: .seconds(300))
+    try await withTenants(configuration) { tenants in
+      for name in ["busy", "idle"] { try await tenants[name].add("1") }
+      let (begun, isReleased) = (Mutex(false), Mutex(false))
+      let call = Task {
+        try await tenants["busy"].read { _ in
+          begun.withLock { $0 = true }
+          while !isReleased.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.01) }
+        }
+      }
+      try await until { begun.withLock { $0 } }
+      let deletion = Task { try await tenants.delete("busy") }
+      // The deletion is closing the tenant when a call on it no longer gets a lease.
+      try await until { tenants.withState { $0.openPools.count } == 1 }
+      // "idle" is closed for this call, although the deletion will free another place.
+      let next = Task { try await withDeadline(.seconds(60)) { try await tenants["next"].add("1") } }
+      let outcome = await next.result
+      isReleased.withLock { $0 = true }
+      try outcome.get()
+      try await deletion.value
+      _ = await call.result
+    }
+  }
+
+  @Test func callsThatStoppedWaitingCloseNoTenant() throws {
+    let begin = ContinuousClock.now
+    var state = TenantsState(maximumOpen: 2)
+    func wait(_ name: String) throws -> (TenantWaiter, [TenantsState.Work]) {
+      let waiter = TenantWaiter(isSweep: false, from: begin, until: nil) { _ in }
+      guard case .waits(let work) = try state.enter(waiter, TenantName(name), maximum: 10) else {
+        throw SqlError.misuse("\(name) is open")
+      }
+      return (waiter, work)
+    }
+    let pool = try SqlitePool.inMemory()
+    defer { try? pool.close() }
+    var leases: [TenantLease] = []
+    for name in ["a", "b"] {
+      guard case .open(let slot)? = try wait(name).1.first else { throw SqlError.misuse("\(name) gets no place") }
+      leases += state.didOpen(slot, pool).0.map(\.1)
+    }
+    _ = try wait("first")
+    // A tenant that waits for a place behind another, and is then claimed.
+    _ = try wait("claimed")
+    guard case .claimed = try state.claim(TenantName("claimed"), .waits) else { throw SqlError.misuse("not claimed") }
+    let work = leases.flatMap { state.giveBack($0.slot) }
+    #expect(work.count == 1)
+    #expect(state.idle.count == 1)
+  }
+
   @Test func aLiveResultKeepsItsTenantOpen() async throws {
     let configuration = TenantsConfiguration(maximumOpen: 2, waitTimeout: .seconds(300))
     try await withTenants(configuration) { tenants in

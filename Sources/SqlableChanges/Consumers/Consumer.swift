@@ -57,7 +57,9 @@ final class Consumer<Element: Sendable>: Sendable {
 
   private func step(_ db: SqliteDatabase) throws -> Step {
     let state = try LogState(db)
-    guard let record = try ConsumerRecord(named: lease.name, in: db), record.owner == lease.owner else { return .lost }
+    guard let record = try ConsumerRecord(named: lease.name, in: db), record.ownership.isOwned(by: lease.owner) else {
+      return .lost
+    }
     let reached = reached.withLock { $0 }
     // After a restore, the database has an older position of the consumer, and might have other changes.
     if let reached { try state.check(max(reached.acknowledged, record.position), in: db) }

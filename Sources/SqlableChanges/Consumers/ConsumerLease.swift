@@ -34,13 +34,7 @@ final class ConsumerLease: Sendable {
     guard isHeld.load(ordering: .relaxed), pool.isOpen else { return }
     // Releases the lease, so that the next loop need not wait. Without the release, the next loop claims the lease.
     Task.detached { [pool, name, owner] in
-      try? await pool.transaction { db in
-        try db.execute(
-          """
-          UPDATE main."sqlable_change_consumers" SET "owner" = NULL, "claimed" = NULL
-          WHERE "name" = \(name) AND "owner" = \(owner)
-          """)
-      }
+      try? await pool.transaction { db in try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) } }
     }
   }
 
@@ -79,20 +73,14 @@ final class ConsumerLease: Sendable {
   ///   does not prolong the wait.
   private func claim(_ db: SqliteDatabase, _ unanswered: Int?) throws -> Attempt {
     let record = try ConsumerRecord.known(name, of: tableName, startingAt: start, in: db)
-    let now = ConsumerRecord.now
-    let hasEnded = record.claimed.map { $0 <= now || $0 == unanswered } ?? false
-    if record.owner == nil || record.owner == owner || hasEnded {
-      try db.execute(
-        """
-        UPDATE main."sqlable_change_consumers" SET "owner" = \(owner), "claimed" = NULL WHERE "name" = \(name)
-        """)
-      return .acquired(record)
+    var ownership = record.ownership
+    let attempt = ownership.acquire(
+      by: owner, at: ConsumerRecord.now, length: Int(length / .milliseconds(1)), unanswered: unanswered)
+    if ownership != record.ownership { try ownership.store(name, in: db) }
+    switch attempt {
+    case .acquired: return .acquired(record)
+    case .wait(let milliseconds, let claim): return .wait(.milliseconds(milliseconds), claim: claim)
     }
-    let end = now + Int(length / .milliseconds(1))
-    // Also replaces a later claim: the clock of the loop that has stored it can have been ahead.
-    if let claimed = record.claimed, claimed <= end { return .wait(.milliseconds(claimed - now), claim: nil) }
-    try db.execute("UPDATE main.\"sqlable_change_consumers\" SET \"claimed\" = \(end) WHERE \"name\" = \(name)")
-    return .wait(length, claim: end)
   }
 
   /// Waits for the time, or until the consumer has no owner; returns false if the pool was closed.
@@ -110,7 +98,7 @@ final class ConsumerLease: Sendable {
         try Task.checkCancellation()
         return false
       }
-      let owner = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.owner }
+      let owner = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.ownership.owner }
       if owner == nil { break }
     }
     return true
@@ -125,15 +113,11 @@ final class ConsumerLease: Sendable {
       while await signal.wait(isolation: nil) {
         // An error leaves the claim in place. Another loop then takes over, and this loop's next call throws.
         let isClaimed = try? await pool.read { db in
-          let record = try ConsumerRecord(named: name, in: db)
-          return record?.owner == owner && record?.claimed != nil
+          try ConsumerRecord(named: name, in: db)?.ownership.mustAnswer(owner)
         }
         guard isClaimed == true else { continue }
         try? await pool.perform(.write, at: callSite) { db in
-          try db.execute(
-            """
-            UPDATE main."sqlable_change_consumers" SET "claimed" = NULL WHERE "name" = \(name) AND "owner" = \(owner)
-            """)
+          try ConsumerOwnership.change(name, in: db) { $0.answer(by: owner) }
         }
       }
     }

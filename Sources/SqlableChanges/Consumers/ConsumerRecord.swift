@@ -11,10 +11,7 @@ struct ConsumerRecord {
   let position: ChangePosition
   /// True if the consumer has not acknowledged the rows that it started with.
   let isNew: Bool
-  /// The loop that owns the consumer; nil if no loop does.
-  let owner: String?
-  /// The time in milliseconds since 1970 at which the owner loses its lease; nil if no other loop has claimed it.
-  let claimed: Int?
+  let ownership: ConsumerOwnership
 
   /// Reads the row of a consumer; nil if the consumer is unknown.
   init?(named name: String, in db: SqliteDatabase) throws {
@@ -26,7 +23,8 @@ struct ConsumerRecord {
     guard let (history, number, time, isNew, owner, claimed) = rows.first else { return nil }
     self.name = name
     position = ChangePosition(history: history, number: number, time: time)
-    (self.isNew, self.owner, self.claimed) = (isNew, owner, claimed)
+    self.isNew = isNew
+    ownership = ConsumerOwnership(owner: owner, claimed: claimed)
   }
 
   /// Returns the row of a consumer, which is added if the consumer is unknown.

@@ -155,7 +155,7 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
 
   func consume(_ db: SqliteDatabase) throws {
     let record = try ConsumerRecord.known(name, of: followed.table, startingAt: start, in: db)
-    guard record.owner == nil else { throw ConsumerRecord.ownerChanged(name) }
+    guard record.ownership.isOwned(by: nil) else { throw ConsumerRecord.ownerChanged(name) }
     let state = try LogState(db)
     if record.isNew {
       let failed = try QuarantineRecord.rows(of: name, in: db)

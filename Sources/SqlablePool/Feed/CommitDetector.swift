@@ -13,24 +13,24 @@ import SqlableCore
 ///    commits of other connections.
 /// 3. An ambiguity lasts until a later check of the writer begins, or until the loops are notified. A newly opened
 ///    writer can't resolve the ambiguity, because earlier commits do not change its `data_version`.
-struct CommitDetector: Hashable, Sendable {
-  enum Finding {
+package struct CommitDetector: Hashable, Sendable {
+  package enum Finding {
     case nothing, otherCommit
     /// Ambiguous: the change might be the pool's own commit.
     case unsure
   }
 
   /// The shortest pause before a check. All pauses in this type are in microseconds.
-  static let shortestPause = 50
+  package static let shortestPause = 50
   /// The pause after an ambiguous check. The detector ignores events during the pause, because each commit of the pool
   /// would wake the connection.
-  static let pauseAfterUncertainty = 2_000
-  /// The longest pause without polls: a minute. A watch does not report that a directory further up the path was moved,
-  /// or that a file system was mounted on the path.
-  static let longestPause = 60_000_000
+  package static let pauseAfterUncertainty = 2_000
+  /// The longest pause without polls: a minute. A watch reports neither that a directory above the file's was moved,
+  /// nor a mount at the path.
+  package static let longestPause = 60_000_000
 
   /// The polling interval in microseconds. No pause is longer while the monitor polls.
-  let limit: Int
+  package let limit: Int
   private let shortest: Int
   private var version: Int64?
   private var ownCommits = 0
@@ -38,23 +38,25 @@ struct CommitDetector: Hashable, Sendable {
   private var pause: Int?
   /// The number of checks that the writer had begun before the last ambiguous check; nil without an ambiguity.
   private var checksBeforeUncertainty: Int?
-  private(set) var isListening = true
+  package private(set) var isListening = true
   private var isWriterAsked = false
   /// True if the monitor polls, because the kernel might not report a write.
-  var isPolling = true
+  package private(set) var isPolling = true
+  /// True if commits might be undetected, because the last check failed or the connection was closed.
+  private var isBlind = false
 
-  init(limit: Int, shortestPause shortest: Int = CommitDetector.shortestPause) {
+  package init(limit: Int, shortestPause shortest: Int = CommitDetector.shortestPause) {
     (self.limit, self.shortest) = (limit, shortest)
   }
 
   // MARK: Checks
 
   /// Records the first check of a connection. Read `commits` before `version`.
-  mutating func begin(commits: Int, version: Int64) { (ownCommits, self.version) = (commits, version) }
+  package mutating func begin(commits: Int, version: Int64) { (ownCommits, self.version) = (commits, version) }
 
   /// Returns the result of a check. `commitsBefore` and `commitsAfter` are the pool's commit counts before and after
   /// the version was read; a count is odd during a commit. Call this method for each check.
-  mutating func judge(commitsBefore: Int, version current: Int64, commitsAfter: Int) -> Finding {
+  package mutating func judge(commitsBefore: Int, version current: Int64, commitsAfter: Int) -> Finding {
     defer { (version, ownCommits) = (current, commitsBefore) }
     guard let version, version != current else { return .nothing }
     guard commitsAfter == ownCommits, commitsAfter % 2 == 0 else { return .unsure }
@@ -62,12 +64,30 @@ struct CommitDetector: Hashable, Sendable {
     return .otherCommit
   }
 
+  /// Records that a check failed, or that the connection was closed. The next check opens another connection, whose
+  /// version says nothing about earlier commits.
+  package mutating func loseSight() { isBlind = true }
+
+  /// Returns true if loops must be notified, because commits might be undetected. Call this method in each check with
+  /// an open connection.
+  package mutating func regainSight() -> Bool {
+    defer { isBlind = false }
+    return isBlind
+  }
+
+  /// Records after a check whether the kernel reports all writes. Returns true if the polls begin or end. After their
+  /// end, call ``logWasWritten()`` and check: a commit whose write was reported before might become visible later.
+  package mutating func setPolling(_ isPolling: Bool) -> Bool {
+    defer { self.isPolling = isPolling }
+    return self.isPolling != isPolling
+  }
+
   /// Records a write to the WAL. Call this method before the check that the write triggers.
-  mutating func logWasWritten() { pause = shortest }
+  package mutating func logWasWritten() { pause = shortest }
 
   /// Returns the microseconds until the next check; nil if no check is due before the next poll. Call this method after
   /// a check that an event or a pause triggered, and after the pause that follows an ambiguous check.
-  mutating func nextCheck() -> Int? {
+  package mutating func nextCheck() -> Int? {
     guard isListening, let pause else { return nil }
     if pause < limit {
       self.pause = min(pause * 2, max(limit, shortest))
@@ -90,7 +110,7 @@ struct CommitDetector: Hashable, Sendable {
 
   /// Records an ambiguous check. Read `writerChecks`, the number of checks that the writer has begun, after the
   /// version. Returns true if a pause of ``pauseAfterUncertainty`` starts.
-  mutating func markUncertain(writerChecks: Int) -> Bool {
+  package mutating func markUncertain(writerChecks: Int) -> Bool {
     checksBeforeUncertainty = writerChecks
     guard isListening else { return false }
     isListening = false
@@ -99,14 +119,14 @@ struct CommitDetector: Hashable, Sendable {
   }
 
   /// Ends the pause after an ambiguous check, before the next check. Returns true if the writer must check.
-  mutating func listenAgain(writerChecks: Int) -> Bool {
+  package mutating func listenAgain(writerChecks: Int) -> Bool {
     isListening = true
     return asksWriter(writerChecks: writerChecks)
   }
 
   /// Returns true if the writer must check. Call this after the pause that follows an ambiguous check, and after each
   /// later check: an earlier request to the writer can have failed, or its answer can be from before the ambiguity.
-  mutating func asksWriter(writerChecks: Int) -> Bool {
+  package mutating func asksWriter(writerChecks: Int) -> Bool {
     guard isListening, let checks = checksBeforeUncertainty else { return false }
     guard checks == writerChecks else {
       checksBeforeUncertainty = nil
@@ -118,11 +138,11 @@ struct CommitDetector: Hashable, Sendable {
   }
 
   /// Records that the writer has checked, or failed to check.
-  mutating func writerAnswered() { isWriterAsked = false }
+  package mutating func writerAnswered() { isWriterAsked = false }
 
   /// Ends an ambiguity that a newly opened writer can't resolve. Returns true if there was an ambiguity, so that loops
   /// must be notified. Call this after the check that runs while a writer is opened.
-  mutating func resolveUncertainty() -> Bool {
+  package mutating func resolveUncertainty() -> Bool {
     defer { checksBeforeUncertainty = nil }
     return checksBeforeUncertainty != nil
   }

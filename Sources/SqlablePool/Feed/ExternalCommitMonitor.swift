@@ -28,8 +28,6 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private var detector: CommitDetector
   /// The watch that was suspended for a pause. `watch` might have been replaced since then.
   private var suspended: FileWatch?
-  /// True if commits might be undetected, because the last check failed or the connection was closed.
-  private var isBlind = false
   /// True if the connection's last poll found the database in WAL mode. Only a connection that has used the WAL keeps
   /// others from leaving WAL mode.
   private var usesWAL = false
@@ -107,10 +105,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private func check(isPoll: Bool = false) {
     guard !isEnded else { return }
     let isComplete = look(isPoll: isPoll) && usesWAL && watch?.isComplete == true
-    guard detector.isPolling == isComplete else { return }
-    detector.isPolling = !isComplete
+    guard detector.setPolling(!isComplete) else { return }
     schedulePolls()
-    // A commit whose write was reported during the polls might become visible after the last poll.
     if isComplete { queue.async { [weak self] in self?.logWasWritten() } }
   }
 
@@ -119,10 +115,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     do {
       let handle = try self.handle ?? open()
       self.handle = handle
-      if isBlind {
-        isBlind = false
-        feed.othersCommitted()
-      }
+      if detector.regainSight() { feed.othersCommitted() }
       if isPoll, let current = watch, current !== suspended, current.isOutdated {
         current.cancel()
         watch = nil
@@ -143,8 +136,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
       }
       return true
     } catch {
-      // After a failed check, a commit might be undetected.
-      (handle, isBlind) = (nil, true)
+      handle = nil
+      detector.loseSight()
       if isPoll { feed.othersCommitted() }
       return false
     }
@@ -175,9 +168,9 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     queue.async { [weak self] in
       guard let self, !isEnded else { return }
       try? handle?.close()
-      (handle, isBlind) = (nil, true)
-      detector.isPolling = true
-      schedulePolls()
+      handle = nil
+      detector.loseSight()
+      if detector.setPolling(true) { schedulePolls() }
     }
   }
 

@@ -114,13 +114,7 @@ extension SqlitePool {
 
   /// Makes later calls wait, and waits until no call runs.
   func begin(_ closeBarrier: FileCloseBarrier, until end: ContinuousClock.Instant) throws {
-    var isDrained = try withState { state in
-      try state.checkIsOpen(configuration.handles.label)
-      state.closeBarrier = closeBarrier
-      // The call is counted, so that the pool is not closed meanwhile.
-      state.calls += 1
-      return state.areAllIdle
-    }
+    var isDrained = try withState { try $0.begin(closeBarrier, configuration.handles.label) }
     while true {
       isDrained = isDrained || closeBarrier.drained.wait(timeout: .now() + .milliseconds(10)) == .success
       if isDrained { return }
@@ -138,10 +132,7 @@ extension SqlitePool {
   }
 
   func endCloseBarrier() {
-    let started = withState { state in
-      defer { state.ended() }
-      return state.endCloseBarrier(configuration)
-    }
+    let started = withState { $0.endCloseBarrier(configuration) }
     for (handle, call) in started { handOn(handle, to: call) }
   }
 
@@ -168,30 +159,44 @@ extension SqlitePool {
     let thread: pthread_t?
     let begin = ContinuousClock.now
     /// Signalled when no call holds a handle.
-    let drained = DispatchSemaphore(value: 0)
+    package let drained = DispatchSemaphore(value: 0)
 
     package var hasToStop: Bool { isCancelled?.withLock { $0 } == true }
 
     /// The name of the action in error messages.
     var action: String { thread == nil ? "block the database" : "close the files" }
 
-    package init(callSite: CallSite, isBlock: Bool = false, isCancelled: LockedValue<Bool>? = nil) {
-      (self.callSite, self.isCancelled, thread) = (callSite, isCancelled, isBlock ? nil : pthread_self())
+    package init(
+      callSite: CallSite, isBlock: Bool = false, isCancelled: LockedValue<Bool>? = nil,
+      by thread: pthread_t = pthread_self()
+    ) {
+      (self.callSite, self.isCancelled, self.thread) = (callSite, isCancelled, isBlock ? nil : thread)
     }
   }
 }
 
 extension SqlitePool.State {
   /// Throws inside the closure that has exclusive access to the files.
-  func checkIsNotBlockedHere(_ label: String?) throws {
-    guard let closeBarrier, closeBarrier.thread == pthread_self() else { return }
+  func checkIsNotBlockedHere(_ label: String?, on thread: pthread_t = pthread_self()) throws {
+    guard let closeBarrier, closeBarrier.thread == thread else { return }
     throw SqlError.misuse(SqliteDatabase.closedHere).labelled(label)
   }
 
-  var areAllIdle: Bool { writerIsIdle && idleReaders.count == readers.count }
+  /// Begins a close barrier: later calls get no handles. Returns true if no call holds a handle; otherwise `drained` is
+  /// signalled after the last such call.
+  package mutating func begin(_ barrier: SqlitePool.FileCloseBarrier, _ label: String?) throws -> Bool {
+    try checkIsOpen(label)
+    closeBarrier = barrier
+    // The barrier is counted as a call, so that the pool is not closed meanwhile.
+    calls += 1
+    return areAllIdle
+  }
+
+  package var areAllIdle: Bool { writerIsIdle && idleReaders.count == readers.count }
 
   /// Ends the close barrier: gives handles to waiting calls, and returns the calls with their handles.
-  mutating func endCloseBarrier(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
+  package mutating func endCloseBarrier(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
+    defer { ended() }
     closeBarrier = nil
     var started: [(PooledHandle, PoolCall)] = []
     if writerIsIdle, let call = waitingWrites.popFirst() {

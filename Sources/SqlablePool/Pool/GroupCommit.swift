@@ -1,163 +1,125 @@
-// Group commit: writes that wait for the writer share one commit.
-
 import SqlableCore
-import SqlableTracing
 
-extension SqlitePool {
-  /// Runs a write together with the waiting writes, in one transaction with a savepoint for each further write. Returns
-  /// the outcome of the first write and the next call for the writer, and ends the other calls.
-  ///
-  /// A failing write is rolled back alone. A full disk, an interrupted statement or a deferred foreign key can roll
-  /// back the whole transaction. Each call of the group then runs again in its own transaction, except calls that
-  /// failed and were stopped. If the handle is lost or has changed settings, or the outcome of the commit is unknown,
-  /// no call runs again.
-  func runGroup(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
-    var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
-    do {
-      let db = try writer.open(by: root, feed)
-      try db.locked {
-        // Release the turn after the commit returns, because the commit can include an automatic checkpoint. A call of
-        // the kind `detection` writes nothing and needs no turn.
-        if first.kind != .detection { try gate.take(writer.interruption) }
-        defer { gate.giveBack() }
-        // Traces attribute the transaction to the first call.
-        outcomes = db.traced(as: first.caller) {
-          first.kind.isOutsideTransaction
-            ? [(first, runOutsideTransaction(first, writer, db))] : group(first, writer, db)
-        }
-        if !first.kind.isOutsideTransaction { checkWALSize(db) }
+/// The decisions of a group commit: which work runs next, and with which outcome each call ends.
+///
+/// A state machine without a database and threads, so tests can run every order of failures. The pool runs each step,
+/// and passes the result to the machine. A step takes the pool's lock at most once.
+package struct GroupCommit {
+  package typealias Outcome = Result<Void, any Error>
+
+  package enum Step {
+    /// Begin the transaction, and run the first call's work in it.
+    case runFirst(PoolCall)
+    /// Run the call's work in a savepoint.
+    case runMember(PoolCall)
+    /// Take the writer from the call. From then on, the call can't be stopped.
+    case release(PoolCall, Outcome)
+    /// Look for a waiting call.
+    case findMember
+    case commit
+    case rollBack
+    /// Run the call's work again, in a transaction of its own, unless the call has failed because it was stopped.
+    case runAgain(PoolCall, hasFailed: Bool)
+    case end
+  }
+
+  package private(set) var step: Step
+  /// The outcomes of the calls whose work has run, in the order of the calls.
+  package private(set) var outcomes: [(call: PoolCall, outcome: Outcome)] = []
+  private let maximum: Int
+  /// The number of calls whose work is in the transaction.
+  private var members = 0
+  /// The error of the commit; nil before the commit has failed.
+  private var failure: (any Error)?
+  /// The number of calls that need not run again, or have run again.
+  private var done: Int?
+
+  package init(_ first: PoolCall, maximum: Int) {
+    self.maximum = maximum
+    step = .runFirst(first)
+  }
+
+  /// Records the result of `runFirst`, `runMember` or `runAgain`.
+  package mutating func didRun(_ result: Result<TransactionResult, any Error>) {
+    switch step {
+    case .runFirst(let call):
+      if case .success(.commit) = result {
+        members = 1
+        step = .release(call, .success(()))
+      } else {
+        outcomes = [(call, result.outcome)]
+        step = .rollBack
       }
-    } catch {
-      if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
-    }
-    writer.endLoan()
-    // Discard the handle before the next call gets it: closing rolls back, and discards changed settings.
-    if writer.isUnusable { writer.discard() }
-    for (call, outcome) in outcomes.dropFirst() { end(call, outcome) }
-    let next = withState { state in
-      state.ended(outcomes.count)
-      return state.next(for: writer)
-    }
-    return (outcomes[0].outcome, next)
-  }
-
-  private func group(
-    _ first: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase
-  ) -> [(call: PoolCall, outcome: Result<Void, any Error>)] {
-    do {
-      try db.beginShared(at: first.callSite)
-      // The first call needs no savepoint, because a rollback of the first call rolls back the transaction.
-      guard try first.run(db) == .commit else {
-        db.rollBackShared()
-        return [(first, ended(first, writer, .success(())))]
-      }
-      try db.checkShared()
-      try db.checkInterruption()
-    } catch {
-      db.rollBackShared()
-      return [(first, ended(first, writer, .failure(error.rolledBack)))]
-    }
-    var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = [(first, ended(first, writer, .success(())))]
-    var members = 1
-    let end = ContinuousClock.now + configuration.maximumGroupTime
-    while members < configuration.maximumGroup, ContinuousClock.now < end, db.isSharedTransactionWhole,
-      !gate.isTurnOver, !writer.hasOtherState, let call = nextMember(writer)
-    {
-      do {
-        _ = try transact(call, db)
-        members += 1
-        outcomes.append((call, ended(call, writer, .success(()))))
-      } catch {
-        outcomes.append((call, ended(call, writer, .failure(error.rolledBack))))
-      }
-    }
-    do {
-      try db.commitShared()
-      withState { $0.counts.commits += 1 }
-      return outcomes
-    } catch {
-      db.rollBackShared()
-      // A call must not run again with settings that another call has changed, or if its changes might be stored.
-      let isUnknown = (error as? SqlError)?.transaction == .unknown
-      let isFinal = outcomes.count == 1 || writer.isLost || writer.hasOtherState || isUnknown
-      return outcomes.map { call, outcome in
-        switch outcome {
-        // A lost handle runs no more statements. Its locks block other connections until the handle is closed.
-        case .success where isFinal: (call, .failure(error.rolledBack))
-        case .failure where isFinal || isStopped(call): (call, outcome)
-        // Failed calls also run again, because the rows that made them fail might have been rolled back.
-        case .success, .failure: (call, again(call, writer, db))
-        }
-      }
+    case .runMember(let call):
+      if case .success = result { members += 1 }
+      step = .release(call, result.outcome)
+    case .runAgain(let call, _): step = .release(call, result.map { _ in })
+    case .release, .findMember, .commit, .rollBack, .end: break
     }
   }
 
-  private func isStopped(_ call: PoolCall) -> Bool { withState { _ in call.stopped != nil } }
-
-  private func runOutsideTransaction(
-    _ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase
-  ) -> Result<Void, any Error> {
-    let changes = ObserverRegistry.changes
-    defer {
-      // An open transaction would absorb every later write.
-      db.rollBackShared()
-      // A subscriber that joined during a statement might have missed changes, because none were recorded for it.
-      if call.kind != .detection { feed.didCommit(CommittedChanges(recordedSince: changes)) }
-    }
-    return ended(
-      call, writer,
-      Result {
-        _ = try call.run(db)
-        guard db.transactionLevel == 0 else { throw misuse("the closure left a transaction open") }
-      })
-  }
-
-  private func again(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
-    withState { $0.give(writer, to: call) }
-    if call.deadline != nil { inspect(call) }
-    let outcome = Result { try transact(call, db) }
-    if case .success(.commit) = outcome { withState { $0.counts.commits += 1 } }
-    return ended(call, writer, outcome.map { _ in })
-  }
-
-  private func transact(_ call: PoolCall, _ db: SqliteDatabase) throws -> TransactionResult {
-    try db.transaction { db in
-      let result = try call.run(db)
-      if result == .commit { try db.checkInterruption() }
-      return result
+  /// Records the release of a call, with the outcome for its caller.
+  package mutating func didRelease(_ outcome: Outcome) {
+    guard case .release(let call, _) = step else { return }
+    if let done {
+      outcomes[done].outcome = outcome
+      runAgain(after: done)
+    } else if members == 0 {
+      outcomes[0].outcome = outcome
+      step = .end
+    } else {
+      outcomes.append((call, outcome))
+      step = members < maximum ? .findMember : .commit
     }
   }
 
-  /// Takes the writer from a finished call; returns the outcome for the caller.
-  private func ended(
-    _ call: PoolCall, _ writer: PooledHandle, _ outcome: Result<Void, any Error>
-  ) -> Result<Void, any Error> {
-    withState { $0.take(writer, from: call) }
-    reportEnd(of: call)
-    return outcome.mapError { error in
-      call.error(error, label: configuration.handles.label) { otherHolder(than: call) }
+  /// Records the call that can share the commit; nil if there is none.
+  package mutating func didFind(_ call: PoolCall?) { step = call.map { .runMember($0) } ?? .commit }
+
+  /// Records the result of the commit.
+  package mutating func didCommit(_ result: Outcome) {
+    switch result {
+    case .success: step = .end
+    case .failure(let error):
+      failure = error
+      step = .rollBack
     }
   }
 
-  /// Returns the next waiting call that can share the commit.
-  private func nextMember(_ writer: PooledHandle) -> PoolCall? {
-    let call = withState { state -> PoolCall? in
-      guard state.closeBarrier == nil, state.waitingWrites.first?.kind == .write,
-        let call = state.waitingWrites.popFirst()
-      else { return nil }
-      state.give(writer, to: call)
-      return call
+  /// Records the rollback of the transaction. `canRunAgain` is false if the handle is lost, or if a call has changed
+  /// its settings.
+  package mutating func didRollBack(canRunAgain: Bool) {
+    guard let failure else {
+      step = outcomes.first.map { .release($0.call, $0.outcome) } ?? .end
+      return
     }
-    if let call, call.deadline != nil { inspect(call) }
-    return call
+    // A call must not run again if its changes might be stored.
+    let isUnknown = (failure as? SqlError)?.transaction == .unknown
+    if canRunAgain, !isUnknown, outcomes.count > 1 { return runAgain(after: -1) }
+    for index in outcomes.indices {
+      if case .success = outcomes[index].outcome { outcomes[index].outcome = .failure(failure.rolledBack) }
+    }
+    step = .end
+  }
+
+  package mutating func didNotRunAgain() { runAgain(after: done ?? -1) }
+
+  /// Failed calls also run again, because the rows that made them fail might have been rolled back.
+  private mutating func runAgain(after index: Int) {
+    done = index + 1
+    guard index + 1 < outcomes.count else {
+      step = .end
+      return
+    }
+    let (call, outcome) = outcomes[index + 1]
+    let hasFailed = if case .failure = outcome { true } else { false }
+    step = .runAgain(call, hasFailed: hasFailed)
   }
 }
 
-extension SqliteDatabase {
-  /// Throws if the call that holds the handle was stopped. Call this method before committing the call's work.
-  /// Otherwise a call that was stopped after its last statement would throw although its work is stored. A call that is
-  /// stopped after this check succeeds.
-  func checkInterruption() throws { try locked { try openConnection().checkInterruption() } }
+extension Result<TransactionResult, any Error> {
+  /// The outcome for a caller whose work ran in a savepoint or in the transaction of a group.
+  fileprivate var outcome: GroupCommit.Outcome { map { _ in }.mapError(\.rolledBack) }
 }
 
 extension Error {

@@ -13,12 +13,14 @@ package final class PoolCall: @unchecked Sendable {
   package enum State {
     case created
     case waiting
+    /// The call has a handle, and waits for one of the pool's threads.
+    case granted(PooledHandle)
     case running(PooledHandle)
     /// The work is committed or rolled back, and can no longer be stopped.
     case ending
   }
 
-  enum Reason {
+  package enum Reason {
     case cancelled, deadline, closing
     /// A read that has run for longer than `maximumRead`.
     case tooOld
@@ -40,44 +42,46 @@ package final class PoolCall: @unchecked Sendable {
     var isOutsideTransaction: Bool { self != .read && self != .write }
   }
 
-  let kind: Kind
+  package let kind: Kind
   let callSite: CallSite
-  let begin = ContinuousClock.now
+  let begin: ContinuousClock.Instant
   /// The caller to which traces attribute the call's statements; nil if the pool has no trace.
   let caller: TraceCaller?
-  let deadline: ContinuousClock.Instant?
-  /// The time at which the wait for a handle times out.
-  let waitEnd: ContinuousClock.Instant?
+  package let deadline: ContinuousClock.Instant?
+  /// The time at which the wait for a handle and a thread times out.
+  package let waitEnd: ContinuousClock.Instant?
   /// The closure to run with a handle; nil after the call, because a nonescaping closure ends with its caller.
   private var work: ((SqliteDatabase) throws -> TransactionResult)?
   /// The closure that receives the outcome; nil if a thread waits for the outcome.
-  let resume: (@Sendable (Result<Void, any Error>) -> Void)?
+  package let resume: (@Sendable (Result<Void, any Error>) -> Void)?
 
-  var state = State.created
-  var stopped: Reason?
+  package internal(set) var state = State.created
+  package internal(set) var stopped: Reason?
   var gotHandle: ContinuousClock.Instant?
   /// True if a quick read on the caller's thread was interrupted. The work then runs again as another call.
   var isAbandoned = false
   /// True if the call was reported as a long read.
   var isReported = false
-  var alarm: DispatchSemaphore?
-  var outcome: Result<Void, any Error>?
+  package internal(set) var alarm: DispatchSemaphore?
+  package private(set) var outcome: Result<Void, any Error>?
 
   // Borrowed, because copying the configuration takes 300 instructions per call.
-  init(
+  package init(
     _ kind: Kind, _ configuration: borrowing PoolConfiguration, _ callSite: CallSite,
-    resume: (@Sendable (Result<Void, any Error>) -> Void)? = nil,
+    at begin: ContinuousClock.Instant = .now, resume: (@Sendable (Result<Void, any Error>) -> Void)? = nil,
     _ work: @escaping (SqliteDatabase) throws -> TransactionResult
   ) {
     self.kind = kind
     self.callSite = callSite
+    self.begin = begin
     caller = TraceCount.isPositive ? TraceCaller(at: callSite) : nil
     self.work = work
     self.resume = resume
-    let deadline = configuration.deadline.map(Deadline.after) ?? Deadline.current
-    let waitEnd = configuration.waitTimeout.map { [begin] in begin.advanced(by: $0) } ?? deadline
-    self.deadline = deadline
     // `min` without an array, because every call would have to allocate the array.
+    let outer = Deadline.current
+    let deadline = configuration.deadline.map { min(begin.advanced(by: $0), outer ?? begin.advanced(by: $0)) } ?? outer
+    let waitEnd = configuration.waitTimeout.map { begin.advanced(by: $0) } ?? deadline
+    self.deadline = deadline
     self.waitEnd = waitEnd.map { min($0, deadline ?? $0) }
   }
 
@@ -91,13 +95,24 @@ package final class PoolCall: @unchecked Sendable {
   /// Releases the closure. Call this method before the caller resumes.
   func forgetWork() { work = nil }
 
-  var isWaiting: Bool { if case .waiting = state { true } else { false } }
+  /// True if the call's own thread is woken to run the call with a handle. Otherwise, the handle's thread runs it.
+  package func callerRuns(on handle: PooledHandle) -> Bool { alarm != nil && !handle.isWriter }
+
+  /// Resumes the caller, or wakes the caller's thread.
+  package func end(_ outcome: Result<Void, any Error>) {
+    forgetWork()
+    if let resume { return resume(outcome) }
+    self.outcome = outcome
+    alarm?.signal()
+  }
+
+  package var isWaiting: Bool { if case .waiting = state { true } else { false } }
 
   /// The time at which the call times out in its current state.
   var nextCheck: ContinuousClock.Instant? {
     switch state {
     // Without `resume`, the caller's thread waits and handles the timeout itself.
-    case .waiting: resume == nil ? nil : waitEnd
+    case .waiting, .granted: resume == nil ? nil : waitEnd
     case .running: deadline
     case .created, .ending: nil
     }
@@ -113,7 +128,7 @@ package final class PoolCall: @unchecked Sendable {
   ///
   /// - Parameter holder: Returns the text about the write lock's holder, for a call that was stopped while waiting for
   ///   the lock.
-  func error(_ error: any Error, label: String?, holder: () -> String = { "" }) -> any Error {
+  package func error(_ error: any Error, label: String?, holder: () -> String = { "" }) -> any Error {
     guard let stopped, let cause = error as? SqlError, cause.kind == .interrupted || cause.kind == .busy else {
       return error
     }
@@ -146,10 +161,10 @@ extension TraceCaller {
 }
 
 /// A first-in, first-out queue of calls. Calls that no longer wait stay until `popFirst` or `forget` removes them.
-struct PoolQueue {
+package struct PoolQueue {
   private var calls: [PoolCall] = []
   private var head = 0
-  private(set) var count = 0
+  package private(set) var count = 0
 
   mutating func append(_ call: PoolCall) {
     calls.append(call)
@@ -183,5 +198,5 @@ struct PoolQueue {
     head = 0
   }
 
-  var waiting: [PoolCall] { calls[head...].filter(\.isWaiting) }
+  package var waiting: [PoolCall] { calls[head...].filter(\.isWaiting) }
 }

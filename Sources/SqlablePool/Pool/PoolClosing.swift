@@ -35,24 +35,12 @@ extension SqlitePool {
   /// Rejects new calls; returns true if all accepted calls end within `duration`.
   private func drained(by duration: Duration) -> Bool {
     let done = DispatchSemaphore(value: 0)
-    let isIdle = withState { state in
-      if state.phase == .open { state.phase = .closing }
-      guard state.calls > 0 else { return true }
-      state.closers.append(done)
-      return false
-    }
-    return isIdle
+    return withState { $0.beginClosing(done) }
       || SharedThreads.whileBlockedByCaller { done.wait(timeout: .now() + duration.dispatched) == .success }
   }
 
   private func finish() throws {
-    let handles = withState { state in
-      defer {
-        state.phase = .closed
-        state.idleReaders = []
-      }
-      return state.phase == .closed ? [] : state.readers + [state.writer]
-    }
+    let handles = withState { $0.finishClosing() }
     guard !handles.isEmpty else { return }
     endWatching()
     for handle in handles { handle.discard() }
@@ -80,4 +68,23 @@ extension SqlitePool {
   /// False before the first call of a pool whose handles have ``Configuration/opensLazily``, during `withClosed` and
   /// until the next call, and once the pool is closed.
   public var isConnected: Bool { root.family.isConnected }
+}
+
+extension SqlitePool.State {
+  /// Rejects new calls. Returns true if no call is left; otherwise `done` is signalled after the last call.
+  package mutating func beginClosing(_ done: DispatchSemaphore) -> Bool {
+    if phase == .open { phase = .closing }
+    guard calls > 0 else { return true }
+    closers.append(done)
+    return false
+  }
+
+  /// Returns the handles to close; empty if the pool is closed already.
+  package mutating func finishClosing() -> [PooledHandle] {
+    defer {
+      phase = .closed
+      idleReaders = []
+    }
+    return phase == .closed ? [] : readers + [writer]
+  }
 }

@@ -42,14 +42,17 @@ extension SqlitePool {
       }
       if isInTime == nil { alarm.wait() }
       if isInTime == .timedOut {
-        guard !withState({ $0.refuse(call) }) else { throw waitedTooLong(call) }
-        // The call got its handle at the last moment, so the alarm will be signalled.
+        if let refusal = withState({ $0.refuse(call) }) {
+          passOn(refusal)
+          throw waitedTooLong(call, refusal)
+        }
+        // The call was started at the last moment, so the alarm will be signalled.
         alarm.wait()
       }
     }
     if let outcome = call.outcome { return try outcome.get() }
     guard case .running(let handle) = call.state else { return }
-    withState { _ in handle.owner = pthread_self() }
+    withState { $0.begin(handle, by: pthread_self()) }
     if call.deadline != nil { inspect(call) }
     try runHere(call, handle)
   }
@@ -97,7 +100,10 @@ extension SqlitePool {
           case .nested(let handle):
             // The calling thread holds a handle but can't be inside its closure, where `await` is impossible.
             call.resume?(Result { try runInside(call, handle) })
-          case .granted(let handle): handOn(handle, to: call)
+          case .granted(let handle):
+            handOn(handle, to: call)
+            // Shared threads can all be busy. A handle's own thread begins immediately.
+            if handle.thread.isShared { inspect(call) }
           case .waits: inspect(call)
           }
         } catch {
@@ -138,18 +144,15 @@ extension SqlitePool {
 
   /// Starts a call that got a handle: wakes the call's thread, or runs the call on the handle's thread.
   func handOn(_ handle: PooledHandle, to call: PoolCall) {
-    if let alarm = call.alarm, !handle.isWriter {
-      alarm.signal()
+    if call.callerRuns(on: handle) {
+      call.alarm?.signal()
     } else {
       handle.thread.async { self.work(call, handle) }
     }
   }
 
   func giveBack(_ handle: PooledHandle) {
-    let next = withState { state in
-      state.ended()
-      return state.next(for: handle)
-    }
+    let next = withState { $0.giveBack(handle) }
     if let next { handOn(handle, to: next) }
   }
 
@@ -157,25 +160,19 @@ extension SqlitePool {
   private func work(_ call: PoolCall, _ handle: PooledHandle) {
     var next: PoolCall? = call
     while let call = next {
-      if let alarm = call.alarm, !handle.isWriter {
-        alarm.signal()
+      if call.callerRuns(on: handle) {
+        call.alarm?.signal()
         return
       }
-      withState { _ in handle.owner = pthread_self() }
+      // A call that was stopped meanwhile has passed the handle on.
+      guard withState({ $0.begin(call) }) else { return }
       if call.deadline != nil { inspect(call) }
       let outcome: Result<Void, any Error>
       (outcome, next) = handle.isWriter ? runGroup(call, handle) : read(call, handle)
-      end(call, outcome)
+      call.end(outcome)
       // Calls of other pools wait for the thread, too.
       if handle.thread.isShared, let next { return handOn(handle, to: next) }
     }
-  }
-
-  func end(_ call: PoolCall, _ outcome: Result<Void, any Error>) {
-    call.forgetWork()
-    if let resume = call.resume { return resume(outcome) }
-    call.outcome = outcome
-    call.alarm?.signal()
   }
 
   // MARK: Reading
@@ -195,11 +192,7 @@ extension SqlitePool {
     }
     handle.endLoan()
     if handle.isUnusable { handle.discard() }
-    let next = withState { state in
-      state.take(handle, from: call)
-      state.ended()
-      return state.next(for: handle)
-    }
+    let next = withState { $0.endRead(call, handle) }
     reportEnd(of: call)
     return (outcome, next)
   }
@@ -231,27 +224,13 @@ extension SqlitePool {
 
   /// Stops a call: ends the call's wait, or interrupts its statement.
   func stop(_ call: PoolCall, _ reason: PoolCall.Reason) {
-    let wasWaiting = withState { state in
-      if state.refuse(call) { return true }
-      guard call.stopped == nil else { return false }
-      switch call.state {
-      case .created: call.stopped = reason
-      case .running(let handle):
-        // A waiting call also times out at `waitEnd`. If the call has a handle by now, only its deadline matters.
-        if reason == .deadline, call.deadline.map({ $0 > .now }) ?? true { return false }
-        call.stopped = reason
-        handle.interruption.request()
-      case .waiting, .ending: break
-      }
-      return false
-    }
-    guard wasWaiting else { return }
+    guard let refusal = withState({ $0.stop(call, reason) }) else { return }
+    passOn(refusal)
     switch reason {
-    case .cancelled: end(call, .failure(CancellationError()))
-    case .deadline, .tooOld: end(call, .failure(waitedTooLong(call)))
+    case .cancelled: call.end(.failure(CancellationError()))
+    case .deadline, .tooOld: call.end(.failure(waitedTooLong(call, refusal)))
     case .closing:
-      end(
-        call,
+      call.end(
         .failure(
           SqlError(
             .closed, message: "the pool was closed while the call at \(call.callSite) was waiting",
@@ -259,8 +238,13 @@ extension SqlitePool {
     }
   }
 
-  private func waitedTooLong(_ call: PoolCall) -> SqlError {
-    let what = call.kind.isRead ? "a reader" : "the writer"
+  /// Passes the handle of a stopped call on to the next call.
+  private func passOn(_ refusal: Refusal) {
+    if let handle = refusal.handle, let next = refusal.next { handOn(handle, to: next) }
+  }
+
+  private func waitedTooLong(_ call: PoolCall, _ refusal: Refusal) -> SqlError {
+    let what = refusal.handle != nil ? "a thread" : call.kind.isRead ? "a reader" : "the writer"
     let closeBarrier = withState { $0.closeBarrier }
     let now = ContinuousClock.now
     let uses = withState { $0.uses(during: call, until: now) }
@@ -282,12 +266,7 @@ extension SqlitePool {
 
   /// Schedules a check at the call's timeout, unless an earlier check is scheduled.
   func inspect(_ call: PoolCall) {
-    let isNext = withState { state -> ContinuousClock.Instant? in
-      guard let end = call.nextCheck, state.nextCheck.map({ end < $0 }) ?? true else { return nil }
-      state.nextCheck = end
-      return end
-    }
-    if let isNext { schedule(isNext) }
+    if let next = withState({ $0.scheduleCheck(of: call) }) { schedule(next) }
   }
 
   private func schedule(_ time: ContinuousClock.Instant) {
@@ -299,14 +278,7 @@ extension SqlitePool {
   private static let clock = DispatchQueue(label: "sqlable.pool.clock")
 
   private func inspectAll() {
-    let now = ContinuousClock.now
-    let (late, next) = withState { state in
-      state.nextCheck = nil
-      let calls = state.unended
-      let late = calls.filter { $0.nextCheck.map { $0 <= now } ?? false }
-      state.nextCheck = calls.compactMap(\.nextCheck).filter { $0 > now }.min()
-      return (late, state.nextCheck)
-    }
+    let (late, next) = withState { $0.takeLate(.now) }
     for call in late { stop(call, .deadline) }
     if let next { schedule(next) }
   }

@@ -4,29 +4,32 @@ import SqlableCore
 
 extension SqlitePool {
   /// The mutable state of a pool, guarded by the pool's lock.
+  ///
+  /// A state machine: each method is one critical section, and calls neither SQLite nor user code. Tests can run the
+  /// methods in every order in which the threads of a pool call them.
   package struct State {
     enum Phase {
       case open, closing, closed
     }
 
     var phase = Phase.open
-    let writer: PooledHandle
+    package let writer: PooledHandle
     let resources: PoolResources?
-    var readers: [PooledHandle] = []
-    var idleReaders: [PooledHandle] = []
-    var writerIsIdle = true
-    var waitingReads = PoolQueue()
-    var waitingWrites = PoolQueue()
+    package internal(set) var readers: [PooledHandle] = []
+    package internal(set) var idleReaders: [PooledHandle] = []
+    package internal(set) var writerIsIdle = true
+    package internal(set) var waitingReads = PoolQueue()
+    package internal(set) var waitingWrites = PoolQueue()
     var counts = Counts()
     var (readUses, writeUses) = (LatestUses(), LatestUses())
     /// The number of calls that have not ended.
-    var calls = 0
+    package internal(set) var calls = 0
     /// Signalled when the last call has ended.
     var closers: [DispatchSemaphore] = []
     /// Signalled when no call holds a reader, while new reads are held back.
     var readersEnd: DispatchSemaphore?
     /// The time of the next check for timeouts.
-    var nextCheck: ContinuousClock.Instant?
+    private var nextCheck: ContinuousClock.Instant?
     /// The call that closes the files or blocks the database. Until this call or its block ends, other calls get no
     /// handles.
     package var closeBarrier: FileCloseBarrier?
@@ -35,14 +38,22 @@ extension SqlitePool {
     var longCalls: LongReads?
     var isChecked = false
 
-    init(_ configuration: PoolConfiguration, _ resources: PoolResources?) {
+    package init(_ configuration: PoolConfiguration, _ resources: PoolResources?) {
       self.resources = resources
       writer = PooledHandle(configuration, resources, isWriter: true)
     }
   }
 
+  /// The end of a call's wait.
+  package struct Refusal {
+    /// The handle of a call that waited for a thread.
+    package let handle: PooledHandle?
+    /// The call that gets this handle.
+    package let next: PoolCall?
+  }
+
   /// The decision of `enter` on a call.
-  enum Admission {
+  package enum Admission {
     /// The call was made inside another call, and uses the outer call's handle.
     case nested(PooledHandle)
     case granted(PooledHandle)
@@ -59,15 +70,17 @@ extension SqlitePool.State {
   }
 
   /// The handle of this pool that the current thread holds. A call on this thread is made inside another call.
-  package var ownHandle: PooledHandle? {
-    let thread = pthread_self()
+  package var ownHandle: PooledHandle? { handle(of: pthread_self()) }
+
+  private func handle(of thread: pthread_t) -> PooledHandle? {
     if writer.owner == thread { return writer }
     return readers.first { $0.owner == thread }
   }
 
-  /// Gives the call a handle, or queues the call. `thread` is the calling thread; nil if a thread of the pool runs it.
-  mutating func enter(
-    _ call: PoolCall, _ configuration: PoolConfiguration, by thread: pthread_t?
+  /// Gives the call a handle, or queues the call. `thread` is the thread that runs the call; nil for a thread of the
+  /// pool. `current` is the calling thread.
+  package mutating func enter(
+    _ call: PoolCall, _ configuration: PoolConfiguration, by thread: pthread_t?, on current: pthread_t = pthread_self()
   ) throws -> SqlitePool.Admission {
     let label = configuration.handles.label
     if call.stopped != nil { throw CancellationError() }
@@ -75,7 +88,7 @@ extension SqlitePool.State {
       throw SqlError(
         .timeout, message: "the deadline had passed before the call at \(call.callSite) began", label: label)
     }
-    if let handle = ownHandle {
+    if let handle = handle(of: current) {
       guard call.kind.isRead || handle.isWriter else {
         throw SqlError.misuse(
           "can't write inside a read: the read would not see the change; write first, or read inside a transaction"
@@ -85,11 +98,10 @@ extension SqlitePool.State {
       return .nested(handle)
     }
     try checkIsOpen(label)
-    try checkIsNotBlockedHere(label)
+    try checkIsNotBlockedHere(label, on: current)
     if closeBarrier == nil, let handle = call.kind.isRead ? freeReader(configuration) : writerIsIdle ? writer : nil {
       calls += 1
-      give(handle, to: call)
-      handle.owner = thread
+      give(handle, to: call, by: thread)
       return .granted(handle)
     }
     guard (call.kind.isRead ? waitingReads : waitingWrites).count < configuration.maximumWaiting else {
@@ -123,13 +135,12 @@ extension SqlitePool.State {
     }
     idleReaders.removeLast()
     calls += 1
-    give(reader, to: call)
-    reader.owner = pthread_self()
+    give(reader, to: call, by: pthread_self())
     return reader
   }
 
   /// Takes the handles that no call holds; `giveBack` returns the handles.
-  mutating func takeIdle(_ label: String?) throws -> [PooledHandle] {
+  package mutating func takeIdle(_ label: String?) throws -> [PooledHandle] {
     try checkIsOpen(label)
     try checkIsNotBlockedHere(label)
     guard closeBarrier == nil else { return [] }
@@ -140,19 +151,42 @@ extension SqlitePool.State {
     return handles
   }
 
-  mutating func give(_ handle: PooledHandle, to call: PoolCall) {
-    call.gotHandle = call.isWaiting ? .now : call.begin
-    call.state = .running(handle)
+  /// Gives a handle to a call. `thread` is the thread that runs the call; nil if the call's own thread is to be woken,
+  /// or if a thread of the pool runs the call.
+  mutating func give(_ handle: PooledHandle, to call: PoolCall, by thread: pthread_t? = nil) {
     handle.call = call
     if handle.isWriter { writerIsIdle = false }
     if !isChecked {
       isChecked = true
       longCalls?.start()
     }
+    if thread == nil, !call.callerRuns(on: handle) {
+      call.state = .granted(handle)
+    } else {
+      start(call, handle, at: call.isWaiting ? .now : call.begin, by: thread)
+    }
+  }
+
+  private mutating func start(
+    _ call: PoolCall, _ handle: PooledHandle, at time: ContinuousClock.Instant, by thread: pthread_t?
+  ) {
+    call.gotHandle = time
+    call.state = .running(handle)
+    handle.owner = thread
     counts.began(call)
   }
 
-  mutating func take(_ handle: PooledHandle, from call: PoolCall) {
+  /// Starts a call for which the current thread was asked; returns false if the call was stopped before.
+  package mutating func begin(_ call: PoolCall, by thread: pthread_t = pthread_self()) -> Bool {
+    guard case .granted(let handle) = call.state else { return false }
+    start(call, handle, at: .now, by: thread)
+    return true
+  }
+
+  /// Notes that the call's thread has woken up, and runs the call.
+  package mutating func begin(_ handle: PooledHandle, by thread: pthread_t) { handle.owner = thread }
+
+  package mutating func take(_ handle: PooledHandle, from call: PoolCall) {
     call.state = .ending
     handle.call = nil
     handle.interruption.reset()
@@ -162,7 +196,7 @@ extension SqlitePool.State {
   }
 
   /// Gives a free handle to the next waiting call and returns this call. If no call waits, marks the handle as idle.
-  mutating func next(for handle: PooledHandle) -> PoolCall? {
+  package mutating func next(for handle: PooledHandle) -> PoolCall? {
     handle.owner = nil
     let isHeldBack = closeBarrier != nil || (!handle.isWriter && readersEnd != nil)
     guard !isHeldBack, let next = handle.isWriter ? waitingWrites.popFirst() : waitingReads.popFirst() else {
@@ -175,10 +209,58 @@ extension SqlitePool.State {
     return next
   }
 
+  /// Ends the use of a handle of `takeIdle`; returns the next call for the handle.
+  package mutating func giveBack(_ handle: PooledHandle) -> PoolCall? {
+    ended()
+    return next(for: handle)
+  }
+
+  /// Ends a read; returns the next call for the reader.
+  package mutating func endRead(_ call: PoolCall, _ reader: PooledHandle) -> PoolCall? {
+    take(reader, from: call)
+    ended()
+    return next(for: reader)
+  }
+
+  /// Ends the use of the writer by a number of calls; returns the next call for the writer.
+  package mutating func endWrites(_ count: Int, _ writer: PooledHandle) -> PoolCall? {
+    ended(count)
+    return next(for: writer)
+  }
+
+  /// Gives the writer to the next waiting call that can share the commit; nil if there is none.
+  package mutating func nextMember(_ writer: PooledHandle, by thread: pthread_t = pthread_self()) -> PoolCall? {
+    guard closeBarrier == nil, waitingWrites.first?.kind == .write, let call = waitingWrites.popFirst() else {
+      return nil
+    }
+    give(writer, to: call, by: thread)
+    return call
+  }
+
+  /// Gives the writer to a call that runs again after a failed group commit. Returns false if the call has failed
+  /// because it was stopped.
+  package mutating func giveAgain(
+    _ writer: PooledHandle, to call: PoolCall, hasFailed: Bool, by thread: pthread_t = pthread_self()
+  ) -> Bool {
+    if hasFailed, call.stopped != nil { return false }
+    give(writer, to: call, by: thread)
+    return true
+  }
+
+  // MARK: Holding reads back
+
   var isReading: Bool { readers.contains { $0.call != nil } }
 
+  /// Gives no reader to later calls until `admitReads`. Returns true if calls still read, and `end` is then signalled
+  /// after the last; nil if another caller already holds reads back.
+  package mutating func holdReadsBack(_ end: DispatchSemaphore) -> Bool? {
+    guard readersEnd == nil else { return nil }
+    readersEnd = end
+    return isReading
+  }
+
   /// Gives readers to the reads that were held back; returns the started calls with their readers.
-  mutating func admitReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
+  package mutating func admitReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
     readersEnd = nil
     // If the pool's files are being closed, `endCloseBarrier` starts these reads later.
     return closeBarrier == nil ? beginReads(configuration) : []
@@ -201,16 +283,61 @@ extension SqlitePool.State {
     closers = []
   }
 
-  /// Ends the wait of a call; returns false if the call does not wait.
-  mutating func refuse(_ call: PoolCall) -> Bool {
-    guard call.isWaiting else { return false }
-    call.state = .ending
-    if call.kind.isRead { waitingReads.forget() } else { waitingWrites.forget() }
-    ended()
-    return true
+  // MARK: Stopping
+
+  /// Ends the wait of a call for a handle or for a thread; returns nil if the call does not wait.
+  package mutating func refuse(_ call: PoolCall) -> SqlitePool.Refusal? {
+    switch call.state {
+    case .waiting:
+      call.state = .ending
+      if call.kind.isRead { waitingReads.forget() } else { waitingWrites.forget() }
+      ended()
+      return SqlitePool.Refusal(handle: nil, next: nil)
+    case .granted(let handle):
+      call.state = .ending
+      handle.call = nil
+      ended()
+      return SqlitePool.Refusal(handle: handle, next: next(for: handle))
+    case .created, .running, .ending: return nil
+    }
   }
 
-  var unended: [PoolCall] {
+  /// Stops a call: ends its wait, or interrupts its statement. Returns nil unless the call's wait has ended.
+  package mutating func stop(
+    _ call: PoolCall, _ reason: PoolCall.Reason, now: @autoclosure () -> ContinuousClock.Instant = .now
+  ) -> SqlitePool.Refusal? {
+    if let refusal = refuse(call) { return refusal }
+    guard call.stopped == nil else { return nil }
+    switch call.state {
+    case .created: call.stopped = reason
+    case .running(let handle):
+      // A waiting call also times out at `waitEnd`. If the call has a handle by now, only its deadline matters.
+      if reason == .deadline, call.deadline.map({ $0 > now() }) ?? true { return nil }
+      call.stopped = reason
+      handle.interruption.request()
+    case .waiting, .granted, .ending: break
+    }
+    return nil
+  }
+
+  package var unended: [PoolCall] {
     (readers + [writer]).compactMap(\.call) + waitingReads.waiting + waitingWrites.waiting
+  }
+
+  /// Returns the time of the next check for timeouts if a check must be scheduled for the call.
+  package mutating func scheduleCheck(of call: PoolCall) -> ContinuousClock.Instant? {
+    guard let end = call.nextCheck, nextCheck.map({ end < $0 }) ?? true else { return nil }
+    nextCheck = end
+    return end
+  }
+
+  /// Returns the calls that have timed out, and the time of the next check.
+  package mutating func takeLate(
+    _ now: ContinuousClock.Instant
+  ) -> (late: [PoolCall], next: ContinuousClock.Instant?) {
+    let calls = unended
+    let late = calls.filter { $0.nextCheck.map { $0 <= now } ?? false }
+    nextCheck = calls.compactMap(\.nextCheck).filter { $0 > now }.min()
+    return (late, nextCheck)
   }
 }

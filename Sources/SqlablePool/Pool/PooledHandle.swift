@@ -7,18 +7,18 @@ import SqlableCore
 /// 1. The pool's lock guards `owner`, `call` and `cacheUse`.
 /// 2. Only the thread that holds the handle uses `database` and `checked`, or any thread while the handle is idle.
 package final class PooledHandle: @unchecked Sendable {
-  let isWriter: Bool
+  package let isWriter: Bool
   /// The thread that runs asynchronous calls.
   let thread: CallThread
-  let interruption: Interruption
+  package let interruption: Interruption
   private let maximumWalSize: Int?
   private var database: SqliteDatabase?
   private var checked = ContinuousClock.now
 
   // Guarded by the pool's lock:
   /// The thread that holds the handle.
-  var owner: pthread_t?
-  var call: PoolCall?
+  package internal(set) var owner: pthread_t?
+  package internal(set) var call: PoolCall?
   /// The use of the handle's statement cache up to the last call.
   var cacheUse = StatementCacheUse.none
 

@@ -68,11 +68,7 @@ extension SqlitePool {
     for duration: Duration, _ body: (_ isReading: Bool) throws -> Result
   ) rethrows -> Result {
     let readersEnd = DispatchSemaphore(value: 0)
-    let isReading = withState { state -> Bool? in
-      guard state.readersEnd == nil else { return nil }
-      state.readersEnd = readersEnd
-      return state.isReading
-    }
+    let isReading = withState { $0.holdReadsBack(readersEnd) }
     // Another caller, such as an archive, already holds reads back.
     guard let isReading else { return try body(true) }
     defer {

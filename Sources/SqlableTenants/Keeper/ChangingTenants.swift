@@ -55,7 +55,7 @@ extension SqliteTenants {
         guard directory.exists(name) else { throw missing(name) }
         try remove(name)
       } catch {
-        withState { _ in slots[0].isDeleted = false }
+        withState { $0.didFailToDelete(slots[0]) }
         throw error
       }
       forget(slots[0])
@@ -139,11 +139,7 @@ extension SqliteTenants {
 
   /// Ends the waits for a tenant that no longer has this name.
   private func forget(_ slot: TenantSlot) {
-    let waiters = withState { state in
-      slot.isDeleted = true
-      state.checked[slot.name] = nil
-      return state.takeWaiters(of: slot)
-    }
+    let waiters = withState { $0.didDelete(slot) }
     for waiter in waiters { waiter.resume(.failure(SqliteTenants.deleted(slot.name.text))) }
   }
 
@@ -175,10 +171,8 @@ extension SqliteTenants {
       switch try withState({ try $0.claim(name, policy) }) {
       case .claimed(let slot): return slot
       case .closes(let slot, let pool):
-        if policy == .endsCalls { withState { _ in slot.isDeleted = true } }
         do { try await close(pool, until: end) } catch {
-          withState { _ in slot.isDeleted = false }
-          start([.close(slot, pool)])
+          start(withState { $0.didFailToCloseForClaim(slot, pool) })
           throw error
         }
         start(withState { $0.didCloseForClaim(slot) })
@@ -212,8 +206,8 @@ extension SqliteTenants {
   }
 }
 
-/// The effect of a claim on the calls that use the claimed tenant.
-enum ClaimPolicy {
+/// The treatment of the calls that use a tenant which a call wants to have to itself.
+package enum ClaimPolicy {
   /// The claim waits for the calls.
   case waits
   /// The calls end.
@@ -222,5 +216,5 @@ enum ClaimPolicy {
   case skipsOpen
 }
 
-/// The error of a claim with the policy `skipsOpen` if the tenant is open.
-struct TenantIsOpen: Error {}
+/// The error of a claim that is not needed for an open tenant.
+package struct TenantIsOpen: Error {}

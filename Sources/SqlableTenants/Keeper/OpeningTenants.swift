@@ -20,7 +20,7 @@ extension SqliteTenants {
 
   private func open(_ slot: TenantSlot) {
     // A loop over all tenants must not create a tenant that was deleted after its name was read.
-    let creates = withState { _ in configuration.createsMissing && slot.waiters.contains { !$0.isSweep } }
+    let creates = withState { _ in configuration.createsMissing && slot.hasCalls }
     guard creates || directory.exists(slot.name) else {
       let (waiters, work) = withState { $0.didFindMissing(slot, createsForCalls: configuration.createsMissing) }
       start(work)
@@ -154,8 +154,8 @@ extension SqliteTenants {
 
   private func close(_ slot: TenantSlot, _ pool: SqlitePool) {
     do { try pool.close(within: .zero) } catch {
-      // The pool was kept after `withPool`, and a call on the pool is still running. Until this call ends, the tenant
-      // keeps its place; try again in a second.
+      // A call on a pool that was used beyond `withPool` has not ended. Until it ends, the place is taken.
+      start(withState { $0.didFailToClose(slot) })
       return SqliteTenants.clock.asyncAfter(deadline: .now() + .seconds(1)) { [self] in
         start([.close(slot, pool)])
       }

@@ -86,10 +86,7 @@ public final class SqliteTenants: Sendable {
     try checkFork()
     try await onOwnThread { [self] in
       let end = ContinuousClock.now + duration
-      let waiters = withState { state in
-        state.isClosed = true
-        return state.stopWaiting { _ in true }.map(\.waiter)
-      }
+      let waiters = withState { $0.beginClosing() }
       for waiter in waiters { waiter.resume(.failure(SqlError(.closed, message: "the tenants were closed"))) }
       var failure: (any Error)?
       for (slot, pool) in withState({ $0.openPools }) {
@@ -114,19 +111,6 @@ public final class SqliteTenants: Sendable {
       }
       usleep(1_000)
     }
-  }
-}
-
-extension TenantsState {
-  var openPools: [(TenantSlot, SqlitePool)] {
-    slots.values.compactMap { slot in if case .open(let pool) = slot.phase { (slot, pool) } else { nil } }
-  }
-
-  /// Records that a tenant was closed together with all others.
-  mutating func didCloseAtEnd(_ slot: TenantSlot) {
-    guard case .open = slot.phase else { return }
-    beginClosing(slot)
-    _ = didClose(slot)
   }
 }
 

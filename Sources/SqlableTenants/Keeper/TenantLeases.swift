@@ -16,7 +16,7 @@ extension SqliteTenants {
     let holder = LockedValue<TenantWaiter?>(nil)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let waiter = TenantWaiter(isSweep: isSweep, end: end, continuation)
+        let waiter = TenantWaiter(isSweep: isSweep, until: end) { continuation.resume(with: $0) }
         holder.withLock { $0 = waiter }
         enter(waiter, name)
         // The task was cancelled before the cancellation handler could find the waiter.
@@ -28,22 +28,7 @@ extension SqliteTenants {
   }
 
   private func enter(_ waiter: TenantWaiter, _ name: TenantName) {
-    enum Entry {
-      case lease(TenantLease)
-      case waits([TenantsState.Work])
-    }
-    let maximum = configuration.maximumWaiting
-    let entry = Result {
-      try withState { state -> Entry in
-        // Another task might have opened the tenant meanwhile.
-        if let lease = try state.takeOpen(name, isSweep: waiter.isSweep) { return .lease(lease) }
-        guard state.waiting.count < maximum else {
-          throw SqlError(.busy, message: "\(maximum) calls already wait for tenants", label: name.text)
-        }
-        return .waits(state.wait(waiter, for: name))
-      }
-    }
-    switch entry {
+    switch Result(catching: { try withState { try $0.enter(waiter, name, maximum: configuration.maximumWaiting) } }) {
     case .success(.lease(let lease)): waiter.resume(.success(lease))
     case .success(.waits(let work)):
       start(work)
@@ -75,13 +60,7 @@ extension SqliteTenants {
   private static let clock = DispatchQueue(label: "sqlable.tenants.clock")
 
   private func scheduleCheck(of waiter: TenantWaiter) {
-    guard let end = waiter.end else { return }
-    let isNext = withState { state in
-      guard state.nextCheck.map({ end < $0 }) ?? true else { return false }
-      state.nextCheck = end
-      return true
-    }
-    if isNext { schedule(end) }
+    if let next = withState({ $0.scheduleCheck(of: waiter) }) { schedule(next) }
   }
 
   private func schedule(_ time: ContinuousClock.Instant) {
@@ -91,12 +70,9 @@ extension SqliteTenants {
 
   private func endLateWaits(at time: ContinuousClock.Instant) {
     let now = ContinuousClock.now
-    let (late, next, open) = withState { state -> ([(waiter: TenantWaiter, slot: TenantSlot)], _, Int) in
-      // Another check for an earlier time was scheduled later; that check schedules the next check.
-      guard state.nextCheck == time else { return ([], nil as ContinuousClock.Instant?, 0) }
-      let late = state.stopWaiting { waiter in waiter.end.map { $0 <= now } ?? false }
-      state.nextCheck = state.waiting.values.compactMap(\.waiter.end).min()
-      return (late, state.nextCheck, state.placesTaken - state.idle.count)
+    let (late, next, open) = withState { state in
+      let (late, next) = state.takeLate(scheduledFor: time, now: now)
+      return (late, next, state.placesTaken - state.idle.count)
     }
     if let next { schedule(next) }
     for (waiter, slot) in late {

@@ -4,8 +4,8 @@ import SqlablePool
 /// The state of a tenant that is open, or that a call waits for or changes.
 ///
 /// `TenantSlot` is safe as `@unchecked Sendable`: the keeper's lock guards everything that changes.
-final class TenantSlot: @unchecked Sendable {
-  enum Phase {
+package final class TenantSlot: @unchecked Sendable {
+  package enum Phase {
     /// Waits for one of the places of open tenants.
     case queued
     case opening
@@ -17,18 +17,21 @@ final class TenantSlot: @unchecked Sendable {
     case ended
   }
 
-  let name: TenantName
-  var phase = Phase.queued
+  package let name: TenantName
+  package internal(set) var phase = Phase.queued
   /// The number of leases. A tenant with a lease is not closed to make room.
-  var uses = 0
-  var waiters: [TenantWaiter] = []
+  package internal(set) var uses = 0
+  package internal(set) var waiters: [TenantWaiter] = []
   /// True if the tenant was deleted or renamed while it had leases or waiters.
-  var isDeleted = false
+  package internal(set) var isDeleted = false
   /// True if only a sweep over all tenants has used the tenant. Such a tenant is the first to be closed.
   var isSwept = false
   /// True while a call waits for the end of all leases to get exclusive use of the file. Meanwhile no call gets a
   /// lease.
   var isWanted = false
+
+  /// True while the tenant is closed because another one waits for its place.
+  var makesRoom = false
 
   /// The neighbours among the idle tenants.
   fileprivate(set) var older: TenantSlot?
@@ -36,13 +39,16 @@ final class TenantSlot: @unchecked Sendable {
   fileprivate(set) var isIdle = false
 
   init(_ name: TenantName) { self.name = name }
+
+  /// True if other calls than those of a sweep wait.
+  package var hasCalls: Bool { waiters.contains { !$0.isSweep } }
 }
 
 /// The open tenants that no call uses, in the order of their last use.
-struct IdleTenants {
+package struct IdleTenants {
   private var newest: TenantSlot?
   private weak var oldest: TenantSlot?
-  private(set) var count = 0
+  package private(set) var count = 0
 
   /// Adds a slot as the most recently used, or as the least recently used.
   mutating func insert(_ slot: TenantSlot, asOldest: Bool) {
@@ -77,22 +83,23 @@ struct IdleTenants {
 }
 
 /// A call that waits until its tenant is open.
-final class TenantWaiter: Sendable {
+package final class TenantWaiter: Sendable {
   let isSweep: Bool
-  let begin = ContinuousClock.now
+  package let begin: ContinuousClock.Instant
   let end: ContinuousClock.Instant?
-  private let continuation: CheckedContinuation<TenantLease, any Error>
+  /// Resumes the call. Call this closure once, without the keeper's lock.
+  package let resume: @Sendable (Result<TenantLease, any Error>) -> Void
 
-  init(isSweep: Bool, end: ContinuousClock.Instant?, _ continuation: CheckedContinuation<TenantLease, any Error>) {
-    (self.isSweep, self.end, self.continuation) = (isSweep, end, continuation)
+  package init(
+    isSweep: Bool, from begin: ContinuousClock.Instant = .now, until end: ContinuousClock.Instant?,
+    _ resume: @escaping @Sendable (Result<TenantLease, any Error>) -> Void
+  ) {
+    (self.isSweep, self.begin, self.end, self.resume) = (isSweep, begin, end, resume)
   }
-
-  /// Call this method once, without the keeper's lock.
-  func resume(_ result: Result<TenantLease, any Error>) { continuation.resume(with: result) }
 }
 
 /// The right to use a tenant's pool. The tenant stays open until the lease is given back.
-struct TenantLease: Sendable {
-  let slot: TenantSlot
-  let pool: SqlitePool
+package struct TenantLease: Sendable {
+  package let slot: TenantSlot
+  package let pool: SqlitePool
 }

@@ -2,39 +2,43 @@ import SqlableCore
 import SqlablePool
 
 /// The state of a keeper of tenants, guarded by the keeper's lock.
-struct TenantsState {
+///
+/// A state machine without a clock, threads and SQL, so tests can run every order of steps.
+package struct TenantsState {
   /// Work for a thread of the keeper, to be started without the lock.
-  enum Work {
+  package enum Work {
     case open(TenantSlot)
     case close(TenantSlot, SqlitePool)
   }
 
   let maximumOpen: Int
   /// The keys are checked names: as a `String`, a name with a Kelvin sign would equal one with a K.
-  private(set) var slots: [TenantName: TenantSlot] = [:]
+  package private(set) var slots: [TenantName: TenantSlot] = [:]
   /// The slots that wait for a place, from `head` on. Slots in another phase are skipped.
   private var queue: [TenantSlot] = []
   private var head = 0
-  private(set) var idle = IdleTenants()
+  /// The number of slots that wait for a place. `queue` also has slots that no longer wait.
+  private var queued = 0
+  package private(set) var idle = IdleTenants()
   /// The number of places that are taken by tenants that are open, being opened or being closed.
-  private(set) var placesTaken = 0
-  /// The number of tenants that are being closed to make room.
-  private(set) var closings = 0
+  package private(set) var placesTaken = 0
+  /// The number of tenants that are being closed to make room. Other closes can take long: they wait for calls.
+  package private(set) var closings = 0
   /// All calls that wait, by number.
-  var waiting: [ObjectIdentifier: (waiter: TenantWaiter, slot: TenantSlot)] = [:]
+  package private(set) var waiting: [ObjectIdentifier: (waiter: TenantWaiter, slot: TenantSlot)] = [:]
   /// The time of the next check for timeouts.
-  var nextCheck: ContinuousClock.Instant?
-  var isClosed = false
+  private var nextCheck: ContinuousClock.Instant?
+  private var isClosed = false
   var counts = TenantCounts()
   /// The version of the schema that each tenant's file had when this process checked or migrated it.
   var checked: [TenantName: CheckedTenant] = [:]
 
-  init(maximumOpen: Int) { self.maximumOpen = maximumOpen }
+  package init(maximumOpen: Int) { self.maximumOpen = maximumOpen }
 
   // MARK: Calls
 
   /// Returns a lease on an open tenant; nil if the call must wait.
-  mutating func takeOpen(_ name: TenantName, isSweep: Bool) throws -> TenantLease? {
+  package mutating func takeOpen(_ name: TenantName, isSweep: Bool) throws -> TenantLease? {
     guard !isClosed else { throw SqlError(.closed, message: "the tenants are closed") }
     guard let slot = slots[name], case .open(let pool) = slot.phase, !slot.isWanted else { return nil }
     return take(slot, pool, isSweep: isSweep)
@@ -47,8 +51,22 @@ struct TenantsState {
     return TenantLease(slot: slot, pool: pool)
   }
 
-  /// Queues a call.
-  mutating func wait(_ waiter: TenantWaiter, for name: TenantName) -> [Work] {
+  package enum Entry {
+    case lease(TenantLease)
+    case waits([Work])
+  }
+
+  /// Returns a lease on an open tenant, or queues the call. Throws `.busy` if `maximum` calls wait.
+  package mutating func enter(_ waiter: TenantWaiter, _ name: TenantName, maximum: Int) throws -> Entry {
+    // Another task might have opened the tenant meanwhile.
+    if let lease = try takeOpen(name, isSweep: waiter.isSweep) { return .lease(lease) }
+    guard waiting.count < maximum else {
+      throw SqlError(.busy, message: "\(maximum) calls already wait for tenants", label: name.text)
+    }
+    return .waits(wait(waiter, for: name))
+  }
+
+  private mutating func wait(_ waiter: TenantWaiter, for name: TenantName) -> [Work] {
     let slot = slots[name] ?? add(name)
     slot.waiters.append(waiter)
     waiting[ObjectIdentifier(waiter)] = (waiter, slot)
@@ -60,18 +78,21 @@ struct TenantsState {
     slot.isSwept = true
     slots[name] = slot
     queue.append(slot)
+    queued += 1
     return slot
   }
 
   /// Ends the wait of a call; returns false if the call no longer waits.
-  mutating func stopWaiting(_ waiter: TenantWaiter) -> Bool {
+  package mutating func stopWaiting(_ waiter: TenantWaiter) -> Bool {
     guard let slot = waiting.removeValue(forKey: ObjectIdentifier(waiter))?.slot else { return false }
     removeStopped(from: slot)
     return true
   }
 
   /// Ends the wait of all calls that match; returns these calls.
-  mutating func stopWaiting(where isStopped: (TenantWaiter) -> Bool) -> [(waiter: TenantWaiter, slot: TenantSlot)] {
+  private mutating func stopWaiting(
+    where isStopped: (TenantWaiter) -> Bool
+  ) -> [(waiter: TenantWaiter, slot: TenantSlot)] {
     let stopped = waiting.values.filter { isStopped($0.waiter) }
     for (waiter, _) in stopped { waiting[ObjectIdentifier(waiter)] = nil }
     // Once for each slot, because many calls can wait for one tenant.
@@ -80,13 +101,31 @@ struct TenantsState {
     return stopped
   }
 
+  /// Returns the time of the next check for timeouts if a check must be scheduled for a call that waits.
+  package mutating func scheduleCheck(of waiter: TenantWaiter) -> ContinuousClock.Instant? {
+    guard let end = waiter.end, nextCheck.map({ end < $0 }) ?? true else { return nil }
+    nextCheck = end
+    return end
+  }
+
+  /// Ends the wait of the calls that have waited too long. Returns these calls, and the time of the next check.
+  package mutating func takeLate(
+    scheduledFor time: ContinuousClock.Instant, now: ContinuousClock.Instant
+  ) -> (late: [(waiter: TenantWaiter, slot: TenantSlot)], next: ContinuousClock.Instant?) {
+    // An earlier check was scheduled after this one, and schedules the next.
+    guard nextCheck == time else { return ([], nil) }
+    let late = stopWaiting { waiter in waiter.end.map { $0 <= now } ?? false }
+    nextCheck = waiting.values.compactMap(\.waiter.end).min()
+    return (late, nextCheck)
+  }
+
   private mutating func removeStopped(from slot: TenantSlot) {
     slot.waiters.removeAll { waiting[ObjectIdentifier($0)] == nil }
     if slot.waiters.isEmpty, case .queued = slot.phase { end(slot) }
   }
 
   /// Ends the wait of the calls for a tenant; returns these calls.
-  mutating func takeWaiters(
+  private mutating func takeWaiters(
     of slot: TenantSlot, where isTaken: (TenantWaiter) -> Bool = { _ in true }
   ) -> [TenantWaiter] {
     let taken = slot.waiters.filter(isTaken)
@@ -99,7 +138,7 @@ struct TenantsState {
   }
 
   /// Ends the use of a lease.
-  mutating func giveBack(_ slot: TenantSlot) -> [Work] {
+  package mutating func giveBack(_ slot: TenantSlot) -> [Work] {
     slot.uses -= 1
     guard slot.uses == 0, case .open = slot.phase, !slot.isWanted else { return [] }
     idle.insert(slot, asOldest: slot.isSwept)
@@ -109,32 +148,32 @@ struct TenantsState {
   // MARK: Places
 
   /// Gives free places to the slots that wait, and closes idle tenants for as many slots as possible.
-  mutating func nextWork() -> [Work] {
+  private mutating func nextWork() -> [Work] {
     var work: [Work] = []
     while let slot = firstQueued() {
       if placesTaken < maximumOpen {
         head += 1
+        queued -= 1
         placesTaken += 1
         slot.phase = .opening
         work.append(.open(slot))
       } else {
-        guard closings < queuedCount, let victim = idle.removeOldest(), case .open(let pool) = victim.phase else {
+        guard closings < queued, let victim = idle.removeOldest(), case .open(let pool) = victim.phase else {
           break
         }
         beginClosing(victim)
+        victim.makesRoom = true
+        closings += 1
         work.append(.close(victim, pool))
       }
     }
     return work
   }
 
-  mutating func beginClosing(_ slot: TenantSlot) {
+  private mutating func beginClosing(_ slot: TenantSlot) {
     idle.remove(slot)
     slot.phase = .closing
-    closings += 1
   }
-
-  private var queuedCount: Int { queue.count - head }
 
   private mutating func firstQueued() -> TenantSlot? {
     if head >= 64, head * 2 >= queue.count {
@@ -149,7 +188,7 @@ struct TenantsState {
   }
 
   /// Records that a tenant was opened; returns the leases of the calls that waited.
-  mutating func didOpen(_ slot: TenantSlot, _ pool: SqlitePool) -> ([(TenantWaiter, TenantLease)], [Work]) {
+  package mutating func didOpen(_ slot: TenantSlot, _ pool: SqlitePool) -> ([(TenantWaiter, TenantLease)], [Work]) {
     slot.phase = .open(pool)
     counts.opened += 1
     let waiters = takeWaiters(of: slot)
@@ -163,7 +202,7 @@ struct TenantsState {
   }
 
   /// Records that a tenant could not be opened; returns the calls that waited.
-  mutating func didFailToOpen(_ slot: TenantSlot) -> ([TenantWaiter], [Work]) {
+  package mutating func didFailToOpen(_ slot: TenantSlot) -> ([TenantWaiter], [Work]) {
     counts.failures += 1
     placesTaken -= 1
     let waiters = takeWaiters(of: slot)
@@ -171,18 +210,27 @@ struct TenantsState {
     return (waiters, nextWork())
   }
 
-  /// Records that a tenant is missing. Returns the waiting calls that may not create the tenant. Waiting calls that may
-  /// create the tenant wait for a place.
-  mutating func didFindMissing(_ slot: TenantSlot, createsForCalls: Bool) -> ([TenantWaiter], [Work]) {
+  /// Records that a tenant is missing, and may not be created by the calls that waited; returns these calls. If other
+  /// calls may create it, those that have asked meanwhile wait for a place.
+  package mutating func didFindMissing(_ slot: TenantSlot, createsForCalls: Bool) -> ([TenantWaiter], [Work]) {
     placesTaken -= 1
     let waiters = takeWaiters(of: slot) { $0.isSweep || !createsForCalls }
     leave(slot)
     return (waiters, nextWork())
   }
 
-  /// Records that a tenant was closed. Calls that have asked for it meanwhile wait for a place.
-  mutating func didClose(_ slot: TenantSlot) -> [Work] {
+  /// Records that a tenant could not be closed, because a call still uses its pool. The keeper closes it later. Another
+  /// tenant is closed if a call waits for the place.
+  package mutating func didFailToClose(_ slot: TenantSlot) -> [Work] {
+    guard slot.makesRoom else { return [] }
+    slot.makesRoom = false
     closings -= 1
+    return nextWork()
+  }
+
+  /// Records that a tenant was closed. Calls that have asked for it meanwhile wait for a place.
+  package mutating func didClose(_ slot: TenantSlot) -> [Work] {
+    if slot.makesRoom { closings -= 1 }
     placesTaken -= 1
     counts.closed += 1
     leave(slot)
@@ -209,23 +257,24 @@ struct TenantsState {
     queue.insert(queue.removeLast(), at: index)
   }
 
-  mutating func end(_ slot: TenantSlot) {
+  private mutating func end(_ slot: TenantSlot) {
+    if case .queued = slot.phase { queued -= 1 }
     slot.phase = .ended
     if slots[slot.name] === slot { slots[slot.name] = nil }
   }
 
   // MARK: Exclusive use
 
-  /// The result of an attempt to claim a tenant's file for exclusive use.
-  enum Claim {
+  /// The result of an attempt to have a tenant's file for one call.
+  package enum Claim {
     case claimed(TenantSlot)
     /// The pool must be closed first. Its place is still taken.
     case closes(TenantSlot, SqlitePool)
     case waits
   }
 
-  /// Claims a tenant's file.
-  mutating func claim(_ name: TenantName, _ policy: ClaimPolicy) throws -> Claim {
+  /// Claims a tenant's file. With `.endsCalls`, the calls that use an open tenant find it deleted from now on.
+  package mutating func claim(_ name: TenantName, _ policy: ClaimPolicy) throws -> Claim {
     guard !isClosed else { throw SqlError(.closed, message: "the tenants are closed") }
     guard let slot = slots[name] else {
       let slot = TenantSlot(name)
@@ -235,6 +284,7 @@ struct TenantsState {
     }
     switch slot.phase {
     case .queued:
+      queued -= 1
       slot.phase = .exclusive
       return .claimed(slot)
     case .open(let pool):
@@ -244,6 +294,7 @@ struct TenantsState {
         return .waits
       }
       slot.isWanted = false
+      if policy == .endsCalls { slot.isDeleted = true }
       beginClosing(slot)
       return .closes(slot, pool)
     case .opening, .closing, .exclusive, .ended: return .waits
@@ -251,7 +302,7 @@ struct TenantsState {
   }
 
   /// Ends an attempt to claim a tenant that its calls still use; returns the leases of the calls that waited.
-  mutating func stopClaiming(_ name: TenantName) -> ([(TenantWaiter, TenantLease)], [Work]) {
+  package mutating func stopClaiming(_ name: TenantName) -> ([(TenantWaiter, TenantLease)], [Work]) {
     guard let slot = slots[name], slot.isWanted, case .open(let pool) = slot.phase else { return ([], []) }
     slot.isWanted = false
     let waiters = takeWaiters(of: slot)
@@ -262,18 +313,51 @@ struct TenantsState {
   }
 
   /// Turns the closing of a tenant into exclusive use.
-  mutating func didCloseForClaim(_ slot: TenantSlot) -> [Work] {
-    closings -= 1
+  package mutating func didCloseForClaim(_ slot: TenantSlot) -> [Work] {
     placesTaken -= 1
     counts.closed += 1
     slot.phase = .exclusive
     return nextWork()
   }
 
+  /// Records that a claimed tenant could not be closed in time. The keeper closes it later.
+  package mutating func didFailToCloseForClaim(_ slot: TenantSlot, _ pool: SqlitePool) -> [Work] {
+    slot.isDeleted = false
+    return [.close(slot, pool)]
+  }
+
+  /// Records that a claimed tenant's file was deleted or renamed; returns the calls that waited.
+  package mutating func didDelete(_ slot: TenantSlot) -> [TenantWaiter] {
+    slot.isDeleted = true
+    checked[slot.name] = nil
+    return takeWaiters(of: slot)
+  }
+
+  package mutating func didFailToDelete(_ slot: TenantSlot) { slot.isDeleted = false }
+
   /// Ends the exclusive use. Calls that wait then open the tenant.
-  mutating func endClaim(_ slot: TenantSlot) -> [Work] {
+  package mutating func endClaim(_ slot: TenantSlot) -> [Work] {
     leave(slot)
     return nextWork()
+  }
+
+  // MARK: Closing
+
+  /// Rejects new calls; returns the calls that waited.
+  package mutating func beginClosing() -> [TenantWaiter] {
+    isClosed = true
+    return stopWaiting { _ in true }.map(\.waiter)
+  }
+
+  package var openPools: [(TenantSlot, SqlitePool)] {
+    slots.values.compactMap { slot in if case .open(let pool) = slot.phase { (slot, pool) } else { nil } }
+  }
+
+  /// Records that a tenant was closed together with all others.
+  package mutating func didCloseAtEnd(_ slot: TenantSlot) {
+    guard case .open = slot.phase else { return }
+    beginClosing(slot)
+    _ = didClose(slot)
   }
 }
 

@@ -5,7 +5,7 @@ import SqlableCore
 /// Two names never share a file, also where a file system ignores the case of letters: an uppercase letter is written
 /// as `=` and the lowercase letter. No name can leave the directory, hide a file, or look like another name by another
 /// form of Unicode.
-struct TenantName: Hashable, Sendable {
+package struct TenantName: Hashable, Sendable {
   /// The maximum length of `fileName` without its ending. File systems allow 255 bytes, of which SQLite and backups
   /// need some for their own endings.
   static let maximumBytes = 200
@@ -13,11 +13,11 @@ struct TenantName: Hashable, Sendable {
   /// The number of directories over which the files are spread.
   static let directories = 256
 
-  let text: String
+  package let text: String
 
   /// Throws `.tenant(.invalidName)` for a name that is empty, too long, or has another character than ASCII letters,
   /// digits and `-_.@+`. A name begins with a letter, a digit or `_`.
-  init(_ text: String) throws {
+  package init(_ text: String) throws {
     self.text = text
     guard let first = text.utf8.first else { throw TenantName.invalid("the name of a tenant can't be empty") }
     guard text.utf8.allSatisfy(TenantName.isAllowed) else {

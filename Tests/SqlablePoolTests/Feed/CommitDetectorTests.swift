@@ -85,7 +85,7 @@ struct CommitDetectorTests {
   @Test func checksWithoutPollsGrowByAQuarter() {
     var rule = CommitDetector(limit: 1_000)
     rule.begin(commits: 0, version: 1)
-    rule.isPolling = false
+    _ = rule.setPolling(false)
     #expect(rule.nextCheck() == nil)
     rule.logWasWritten()
     let pauses = (0..<200).compactMap { _ in rule.nextCheck() }

@@ -18,7 +18,7 @@ struct Scenario: Sendable {
 
   static let all: [Scenario] = [
     .writers, .disk, .power, .memory, .descriptors, .gate, .fork, .clocks, .observers, .live, .cancellation, .queries,
-    .cacheKeys, .tokens, .documents, .schema, .salvage, .steps,
+    .cacheKeys, .tokens, .documents, .schema, .salvage, .steps, .decisions,
   ]
 
   static func named(_ name: String) throws -> Scenario {
