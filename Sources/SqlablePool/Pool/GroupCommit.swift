@@ -1,5 +1,6 @@
 // Group commit: writes that wait for the writer share one commit.
 
+import Glibc
 import SqlableCore
 import SqlableTracing
 
@@ -113,7 +114,7 @@ extension SqlitePool {
   }
 
   private func again(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
-    withState { $0.give(writer, to: call) }
+    withState { $0.give(writer, to: call, by: pthread_self()) }
     if call.deadline != nil { inspect(call) }
     let outcome = Result { try transact(call, db) }
     if case .success(.commit) = outcome { withState { $0.counts.commits += 1 } }
@@ -145,7 +146,7 @@ extension SqlitePool {
       guard state.closeBarrier == nil, state.waitingWrites.first?.kind == .write,
         let call = state.waitingWrites.popFirst()
       else { return nil }
-      state.give(writer, to: call)
+      state.give(writer, to: call, by: pthread_self())
       return call
     }
     if let call, call.deadline != nil { inspect(call) }

@@ -13,6 +13,8 @@ package final class PoolCall: @unchecked Sendable {
   package enum State {
     case created
     case waiting
+    /// The call has a handle, and waits for one of the pool's threads.
+    case granted(PooledHandle)
     case running(PooledHandle)
     /// The work is committed or rolled back, and can no longer be stopped.
     case ending
@@ -46,7 +48,7 @@ package final class PoolCall: @unchecked Sendable {
   /// The caller to which traces attribute the call's statements; nil if the pool has no trace.
   let caller: TraceCaller?
   let deadline: ContinuousClock.Instant?
-  /// The time at which the wait for a handle times out.
+  /// The time at which the wait for a handle and a thread times out.
   let waitEnd: ContinuousClock.Instant?
   /// The closure to run with a handle; nil after the call, because a nonescaping closure ends with its caller.
   private var work: ((SqliteDatabase) throws -> TransactionResult)?
@@ -97,7 +99,7 @@ package final class PoolCall: @unchecked Sendable {
   var nextCheck: ContinuousClock.Instant? {
     switch state {
     // Without `resume`, the caller's thread waits and handles the timeout itself.
-    case .waiting: resume == nil ? nil : waitEnd
+    case .waiting, .granted: resume == nil ? nil : waitEnd
     case .running: deadline
     case .created, .ending: nil
     }

@@ -42,8 +42,11 @@ extension SqlitePool {
       }
       if isInTime == nil { alarm.wait() }
       if isInTime == .timedOut {
-        guard !withState({ $0.refuse(call) }) else { throw waitedTooLong(call) }
-        // The call got its handle at the last moment, so the alarm will be signalled.
+        if let refusal = withState({ $0.refuse(call) }) {
+          passOn(refusal)
+          throw waitedTooLong(call, refusal)
+        }
+        // The call was started at the last moment, so the alarm will be signalled.
         alarm.wait()
       }
     }
@@ -97,7 +100,10 @@ extension SqlitePool {
           case .nested(let handle):
             // The calling thread holds a handle but can't be inside its closure, where `await` is impossible.
             call.resume?(Result { try runInside(call, handle) })
-          case .granted(let handle): handOn(handle, to: call)
+          case .granted(let handle):
+            handOn(handle, to: call)
+            // Shared threads can all be busy. A handle's own thread begins immediately.
+            if handle.thread.isShared { inspect(call) }
           case .waits: inspect(call)
           }
         } catch {
@@ -161,7 +167,8 @@ extension SqlitePool {
         alarm.signal()
         return
       }
-      withState { _ in handle.owner = pthread_self() }
+      // A call that was stopped meanwhile has passed the handle on.
+      guard withState({ $0.begin(call) }) else { return }
       if call.deadline != nil { inspect(call) }
       let outcome: Result<Void, any Error>
       (outcome, next) = handle.isWriter ? runGroup(call, handle) : read(call, handle)
@@ -231,24 +238,25 @@ extension SqlitePool {
 
   /// Stops a call: ends the call's wait, or interrupts its statement.
   func stop(_ call: PoolCall, _ reason: PoolCall.Reason) {
-    let wasWaiting = withState { state in
-      if state.refuse(call) { return true }
-      guard call.stopped == nil else { return false }
+    let refusal = withState { state -> Refusal? in
+      if let refusal = state.refuse(call) { return refusal }
+      guard call.stopped == nil else { return nil }
       switch call.state {
       case .created: call.stopped = reason
       case .running(let handle):
         // A waiting call also times out at `waitEnd`. If the call has a handle by now, only its deadline matters.
-        if reason == .deadline, call.deadline.map({ $0 > .now }) ?? true { return false }
+        if reason == .deadline, call.deadline.map({ $0 > .now }) ?? true { return nil }
         call.stopped = reason
         handle.interruption.request()
-      case .waiting, .ending: break
+      case .waiting, .granted, .ending: break
       }
-      return false
+      return nil
     }
-    guard wasWaiting else { return }
+    guard let refusal else { return }
+    passOn(refusal)
     switch reason {
     case .cancelled: end(call, .failure(CancellationError()))
-    case .deadline, .tooOld: end(call, .failure(waitedTooLong(call)))
+    case .deadline, .tooOld: end(call, .failure(waitedTooLong(call, refusal)))
     case .closing:
       end(
         call,
@@ -259,8 +267,13 @@ extension SqlitePool {
     }
   }
 
-  private func waitedTooLong(_ call: PoolCall) -> SqlError {
-    let what = call.kind.isRead ? "a reader" : "the writer"
+  /// Passes the handle of a stopped call on to the next call.
+  private func passOn(_ refusal: Refusal) {
+    if let handle = refusal.handle, let next = refusal.next { handOn(handle, to: next) }
+  }
+
+  private func waitedTooLong(_ call: PoolCall, _ refusal: Refusal) -> SqlError {
+    let what = refusal.handle != nil ? "a thread" : call.kind.isRead ? "a reader" : "the writer"
     let closeBarrier = withState { $0.closeBarrier }
     let now = ContinuousClock.now
     let uses = withState { $0.uses(during: call, until: now) }

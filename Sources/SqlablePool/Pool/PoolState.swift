@@ -41,6 +41,14 @@ extension SqlitePool {
     }
   }
 
+  /// The end of a call's wait.
+  struct Refusal {
+    /// The handle of a call that waited for a thread.
+    let handle: PooledHandle?
+    /// The call that gets this handle.
+    let next: PoolCall?
+  }
+
   /// The decision of `enter` on a call.
   enum Admission {
     /// The call was made inside another call, and uses the outer call's handle.
@@ -88,8 +96,7 @@ extension SqlitePool.State {
     try checkIsNotBlockedHere(label)
     if closeBarrier == nil, let handle = call.kind.isRead ? freeReader(configuration) : writerIsIdle ? writer : nil {
       calls += 1
-      give(handle, to: call)
-      handle.owner = thread
+      give(handle, to: call, by: thread)
       return .granted(handle)
     }
     guard (call.kind.isRead ? waitingReads : waitingWrites).count < configuration.maximumWaiting else {
@@ -123,8 +130,7 @@ extension SqlitePool.State {
     }
     idleReaders.removeLast()
     calls += 1
-    give(reader, to: call)
-    reader.owner = pthread_self()
+    give(reader, to: call, by: pthread_self())
     return reader
   }
 
@@ -140,16 +146,36 @@ extension SqlitePool.State {
     return handles
   }
 
-  mutating func give(_ handle: PooledHandle, to call: PoolCall) {
-    call.gotHandle = call.isWaiting ? .now : call.begin
-    call.state = .running(handle)
+  /// Gives a handle to a call. `thread` is the thread that runs the call; nil if the call's own thread is to be woken or
+  /// a thread of the pool runs the call.
+  mutating func give(_ handle: PooledHandle, to call: PoolCall, by thread: pthread_t? = nil) {
     handle.call = call
     if handle.isWriter { writerIsIdle = false }
     if !isChecked {
       isChecked = true
       longCalls?.start()
     }
+    if thread == nil, call.alarm == nil || handle.isWriter {
+      call.state = .granted(handle)
+    } else {
+      start(call, handle, at: call.isWaiting ? .now : call.begin, by: thread)
+    }
+  }
+
+  private mutating func start(
+    _ call: PoolCall, _ handle: PooledHandle, at time: ContinuousClock.Instant, by thread: pthread_t?
+  ) {
+    call.gotHandle = time
+    call.state = .running(handle)
+    handle.owner = thread
     counts.began(call)
+  }
+
+  /// Starts a call for which the current thread was asked; returns false if the call was stopped before.
+  mutating func begin(_ call: PoolCall) -> Bool {
+    guard case .granted(let handle) = call.state else { return false }
+    start(call, handle, at: .now, by: pthread_self())
+    return true
   }
 
   mutating func take(_ handle: PooledHandle, from call: PoolCall) {
@@ -201,13 +227,21 @@ extension SqlitePool.State {
     closers = []
   }
 
-  /// Ends the wait of a call; returns false if the call does not wait.
-  mutating func refuse(_ call: PoolCall) -> Bool {
-    guard call.isWaiting else { return false }
-    call.state = .ending
-    if call.kind.isRead { waitingReads.forget() } else { waitingWrites.forget() }
-    ended()
-    return true
+  /// Ends the wait of a call for a handle or for a thread; returns nil if the call does not wait.
+  mutating func refuse(_ call: PoolCall) -> SqlitePool.Refusal? {
+    switch call.state {
+    case .waiting:
+      call.state = .ending
+      if call.kind.isRead { waitingReads.forget() } else { waitingWrites.forget() }
+      ended()
+      return SqlitePool.Refusal(handle: nil, next: nil)
+    case .granted(let handle):
+      call.state = .ending
+      handle.call = nil
+      ended()
+      return SqlitePool.Refusal(handle: handle, next: next(for: handle))
+    case .created, .running, .ending: return nil
+    }
   }
 
   var unended: [PoolCall] {

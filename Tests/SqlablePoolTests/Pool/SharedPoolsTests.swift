@@ -90,4 +90,89 @@ import Testing
       for loop in loops { _ = await loop.result }
     }
   }
+
+  /// Calls `body` while closures occupy all of the threads.
+  private func withoutFreeThread(
+    _ pools: [SqlitePool], _ resources: PoolResources, _ body: () async throws -> Void
+  ) async throws {
+    for pool in pools { _ = try await pool.query("SELECT 1", as: Int.self) }
+    let (began, mayEnd) = (Mutex(0), DispatchSemaphore(value: 0))
+    let count = 2
+    for _ in 0..<count {
+      resources.threads.async {
+        began.withLock { $0 += 1 }
+        mayEnd.wait()
+      }
+    }
+    defer { for _ in 0..<count { mayEnd.signal() } }
+    try await until { began.withLock { $0 } == count }
+    try await body()
+  }
+
+  @Test func aCallThatWaitsForAThreadEndsAtItsDeadline() async throws {
+    try await withPools(1, threads: 2) { pools, resources in
+      let pool = pools[0]
+      try await withoutFreeThread(pools, resources) {
+        for _ in 0..<2 {
+          let error = await #expect(throws: SqlError.self) {
+            try await withDeadline(.milliseconds(100)) { try await pool.execute("DELETE FROM t") }
+          }
+          #expect(error?.kind == .timeout)
+          #expect(error?.message.contains("waited for a thread") == true)
+        }
+        await #expect(throws: SqlError.self) {
+          try await withDeadline(.milliseconds(100)) { try await pool.read { _ in } }
+        }
+      }
+      try await pool.execute("INSERT INTO t (text) VALUES ('a')")
+      #expect(try await pool.query("SELECT count(*) FROM t", as: Int.self) == [1])
+    }
+  }
+
+  @Test func aCallThatWaitsForAThreadEndsWhenItIsCancelled() async throws {
+    try await withPools(1, threads: 2) { pools, resources in
+      let pool = pools[0]
+      try await withoutFreeThread(pools, resources) {
+        let write = Task { try await pool.transaction { db in try db.execute("DELETE FROM t") } }
+        try await until { pool.statistics.isWriting }
+        write.cancel()
+        await #expect(throws: CancellationError.self) { try await write.value }
+        #expect(!pool.statistics.isWriting)
+      }
+      #expect(pool.statistics.writes == 1)
+    }
+  }
+
+  @Test func aCallThatIsStoppedBeforeItRunsPassesItsReaderOn() async throws {
+    try await withPools(1, threads: 2) { pools, resources in
+      let pool = pools[0]
+      try await withoutFreeThread(pools, resources) {
+        let reads = (0..<2).map { _ in Task { try await pool.read { _ in } } }
+        try await until { pool.statistics.openReaders == 2 && pool.statistics.idleReaders == 0 }
+        let counts = Mutex<[Int]>([])
+        Thread.detachNewThread {
+          let count = try? pool.query("SELECT count(*) FROM t", as: Int.self)
+          counts.withLock { $0 = count ?? [-1] }
+        }
+        try await until { pool.statistics.waitingReads == 1 }
+        reads[0].cancel()
+        try await until { counts.withLock { $0 } == [0] }
+        for read in reads { read.cancel() }
+        for read in reads { await #expect(throws: CancellationError.self) { try await read.value } }
+      }
+    }
+  }
+
+  @Test func aPoolIsClosedWhileItsCallsWaitForAThread() async throws {
+    try await withPools(1, threads: 2) { pools, resources in
+      let pool = pools[0]
+      try await withoutFreeThread(pools, resources) {
+        let write = Task { try await pool.execute("DELETE FROM t") }
+        try await until { pool.statistics.isWriting }
+        try await pool.close(within: .zero)
+        let error = await #expect(throws: SqlError.self) { try await write.value }
+        #expect(error?.kind == .closed)
+      }
+    }
+  }
 }
