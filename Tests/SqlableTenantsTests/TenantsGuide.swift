@@ -108,4 +108,40 @@ import Testing
       #expect(report.migrated == 0)
     }
   }
+
+  @Test func aTenantMovesToAnotherMachine() async throws {
+    try await withTenants { tenants, _ in
+      let (app, client) = (Machine(), Machine())
+      try await tenants["acme"].transaction { db in try Bicycle(name: "Trek", color: "red").insert().run(db) }
+      try await withTenants { other, _ in
+        do {
+          let tenants = other
+          app.post("tenants/parts") { part in try await tenants.receive(part) }  // on the new machine
+        }
+        client.post("tenants/parts", app.handler)
+        try await tenants.handOver("acme") { part in try await client.post(part) }  // on the old machine
+        for name in try await tenants.unfinishedHandOvers() {
+          try await tenants.handOver(name) { part in try await client.post(part) }
+        }
+        #expect(try await Bicycle.count().run(other["acme"]) == 1)
+        await expectAsync(.tenant(.handedOver)) { _ = try await Bicycle.count().run(tenants["acme"]) }
+      }
+    }
+  }
+
+  /// A server, or the client of one.
+  private final class Machine: Sendable {
+    typealias Handler = @Sendable (TenantPart) async throws -> TenantReceipt
+
+    private let state = Mutex<Handler?>(nil)
+
+    var handler: Handler { { [self] part in try await post(part) } }
+
+    func post(_ path: String, _ handler: @escaping Handler) { state.withLock { $0 = handler } }
+
+    func post(_ part: TenantPart) async throws -> TenantReceipt {
+      guard let handler = state.withLock({ $0 }) else { throw SqlError.misuse("no handler") }
+      return try await handler(part)
+    }
+  }
 }
