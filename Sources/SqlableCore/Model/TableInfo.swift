@@ -375,6 +375,7 @@ package final class TableInfo: Sendable {
 
   package func position(of definition: ColumnDefinition) -> Int? { columns.position(of: definition) }
 
+  @inline(never)
   package func position(named name: String) -> Int? { columns.firstIndex { $0.name.isExactly(name) } }
 }
 

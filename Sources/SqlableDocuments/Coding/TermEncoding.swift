@@ -8,6 +8,7 @@ struct DocumentEncoder {
   /// The largest integer that every JSON implementation decodes exactly.
   static let maximumInteger: UInt64 = 9_007_199_254_740_991
 
+  @inline(never)
   func value(_ value: DatabaseValue) -> Document {
     switch value {
     case .null: ["null": .bool(true)]
@@ -22,6 +23,7 @@ struct DocumentEncoder {
     }
   }
 
+  @inline(never)
   func term(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     switch term.node {
     case .column, .qualified, .value, .parameter, .invalid: try leaf(term, scope)
@@ -38,6 +40,7 @@ struct DocumentEncoder {
     }
   }
 
+  @inline(never)
   private func leaf(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     switch term.node {
     case .column(let reference): return try column(reference, scope)
@@ -49,6 +52,7 @@ struct DocumentEncoder {
     }
   }
 
+  @inline(never)
   private func chain(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     switch term.node {
     case .all(let terms): return object("and", try list(Array(terms), scope))
@@ -57,6 +61,7 @@ struct DocumentEncoder {
     }
   }
 
+  @inline(never)
   private func unary(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     switch term.node {
     case .not(let operand): return object("not", try self.term(operand, scope))
@@ -74,6 +79,7 @@ struct DocumentEncoder {
     return object(binary.operation.rawValue, .list([first, second]))
   }
 
+  @inline(never)
   private func between(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     guard case .between(let operand, let low, let high) = term.node else { throw DocumentEncoder.withoutForm }
     return object("between", try list([operand, low, high], scope))
@@ -90,6 +96,7 @@ struct DocumentEncoder {
     return escape.isEmpty ? object("like", operands) : ["like": operands, "escape": .text(escape)]
   }
 
+  @inline(never)
   private func collate(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     guard case .collate(let operand, let collation) = term.node else { throw DocumentEncoder.withoutForm }
     let document = try self.term(operand, scope)
@@ -98,10 +105,12 @@ struct DocumentEncoder {
 
   private static var withoutForm: SqlError { .invalidStatement("the term has no form as JSON") }
 
+  @inline(never)
   private func object(_ key: String, _ value: Document) -> Document {
     .object([Document.Member(key: key, value: value)])
   }
 
+  @inline(never)
   func list(_ terms: [SqlExpression], _ scope: Scope) throws -> Document {
     .list(try terms.map { try term($0, scope) })
   }
@@ -172,6 +181,7 @@ struct DocumentEncoder {
     }
   }
 
+  @inline(never)
   func order(_ terms: [OrderTerm], _ scope: Scope) throws -> Document {
     .list(try terms.map { [$0.direction.rawValue: try term($0.expression, scope)] })
   }
@@ -197,6 +207,7 @@ struct DocumentEncoder {
     }
   }
 
+  @inline(never)
   private func choice(_ terms: [SqlExpression], _ scope: Scope) throws -> Document {
     let pairs = try stride(from: 0, to: terms.count - 1, by: 2).map { try list([terms[$0], terms[$0 + 1]], scope) }
     guard let last = terms.last, !terms.count.isMultiple(of: 2) else { return object("case", .list(pairs)) }
