@@ -1,6 +1,6 @@
 // Preloaded into a process of the record that runs out of file descriptors: Dispatch can still look at its threads.
 //
-// While its threads work, Dispatch opens /proc/self/task/… once a second, and ends the process if that fails. Its threads
+// While its threads work, Dispatch opens /proc/…/stat once a second, and ends the process if that fails. Its threads
 // run every Swift task, so a process would end before the record learns what the library does.
 //
 //   cc -shared -fPIC -o threads.so Tests/Faults/threads.c -ldl -lpthread
@@ -25,7 +25,7 @@
     struct rlimit limit;                                                                                        \
     do {                                                                                                        \
       descriptor = real(path, flags, mode);                                                                     \
-      if (descriptor >= 0 || errno != EMFILE || strncmp(path, "/proc/self/task/", 16) != 0) return descriptor;  \
+      if (descriptor >= 0 || errno != EMFILE || strncmp(path, "/proc/", 6) != 0) return descriptor;  \
       /* Another thread lowers the limit again. */                                                              \
     } while (getrlimit(RLIMIT_NOFILE, &limit) == 0 && (limit.rlim_cur = limit.rlim_max) &&                      \
              setrlimit(RLIMIT_NOFILE, &limit) == 0);                                                            \
