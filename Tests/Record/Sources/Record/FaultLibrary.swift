@@ -30,6 +30,9 @@ enum FaultLibrary {
   /// Compiles `Tests/Faults/clock.c`, with which a process's wall clock jumps.
   static func compileClock(in directory: String) throws -> String { try compile("clock", in: directory) }
 
+  /// Compiles `Tests/Faults/threads.c`, with which Dispatch survives a lack of descriptors.
+  static func compileThreads(in directory: String) throws -> String { try compile("threads", in: directory) }
+
   private static func compile(_ name: String, in directory: String) throws -> String {
     let (source, path) = ("\(sources)/\(name).c", "\(directory)/\(name).so")
     for compiler in ["cc", "clang", "gcc"] {

@@ -52,6 +52,24 @@ final class Round {
   /// Reports the counts. The last line of a round that ran to its end.
   func finish() { say("tried\t\(count)") }
 
+  /// Takes over what another process has told about this round.
+  func take(_ lines: [Substring]) {
+    var isDone = false
+    for line in lines {
+      let words = line.split(separator: "\t", maxSplits: 2)
+      guard words.count == 3, words[0] == "<record>" else { continue }
+      if words[1] == "tried" {
+        tried(Int(words[2]) ?? 0)
+        isDone = true
+      } else if words[1] == "log" {
+        log(String(words[2]))
+      } else if let finding = Finding(rawValue: String(words[1])) {
+        report(finding, String(words[2]))
+      }
+    }
+    if !isDone, !hasFindings { report(.wrong, "the process ended early: \(lines.suffix(2))") }
+  }
+
   private func say(_ line: String) {
     print("<record>\t\(line)")
     fflush(nil)

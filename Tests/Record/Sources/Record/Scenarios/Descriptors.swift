@@ -9,25 +9,20 @@ extension Scenario {
     promise: "If file descriptors run out, calls throw and store nothing. Later calls work, and no descriptor leaks.",
     unit: "calls", limit: 240, flaws: ["leaksADescriptor", "ignoresErrors"],
     run: { round in
-      let ledger = Ledger(ignoresErrors: round.flaw == "ignoresErrors")
-      var flat: Int?
-      for turn in 0..<6 {
-        // The first turn has no limit. The runtime opens some files once.
-        try DescriptorWork(round, ledger).run(isLimited: turn > 0, round)
-        if round.flaw == "leaksADescriptor" { _ = open("/dev/null", O_RDONLY) }
-        let end = ContinuousClock.now + .seconds(10)
-        while let flat, Descriptors.count > flat, ContinuousClock.now < end { usleep(1_000) }
-        let count = Descriptors.count
-        if let flat, count > flat {
-          round.report(.wrong, "turn \(turn): \(count) descriptors, \(flat) before: \(Descriptors.names)")
-        }
-        if flat == nil { flat = count }
-        if round.hasFindings { return }
-      }
-      round.log("\(ledger.storedCount) stored, \(ledger.errors.count) refused: \(Array(Set(ledger.errors)).prefix(6))")
-      let db = try SqliteDatabase(filepath: round.directory + "/descriptors.sqlite")
-      try ledger.check(db, round)
-      try db.close()
+      let library = try FaultLibrary.compileThreads(in: round.directory)
+      let teller = try round.startTeller(
+        ["\(round.seed)", round.directory, round.flaw ?? "-"], environment: ["LD_PRELOAD": library])
+      teller.read(seconds: 200)
+      if !teller.isAtEnd { round.report(.hung, "the process without descriptors") }
+      teller.kill()
+      if let signal = teller.process.endingSignal, signal != SIGKILL { round.report(.trapped, "signal \(signal)") }
+      round.take(teller.lines)
+    },
+    work: { words in
+      guard words.count == 3, let seed = UInt64(words[0]) else { throw Failure("the process needs three words") }
+      let round = Round("descriptors", seed: seed, directory: words[1], flaw: words[2] == "-" ? nil : words[2])
+      do { try DescriptorWork.turns(round) } catch { round.report(.wrong, "threw \(error)") }
+      round.finish()
     })
 }
 
@@ -65,6 +60,28 @@ private struct DescriptorWork {
     handles: handles, readers: 2, waitTimeout: .seconds(60), pollInterval: .milliseconds(5))
 
   private var path: String { directory + "/descriptors.sqlite" }
+
+  static func turns(_ round: Round) throws {
+    let ledger = Ledger(ignoresErrors: round.flaw == "ignoresErrors")
+    var flat: Int?
+    for turn in 0..<6 {
+      // The first turn has no limit. The runtime opens some files once.
+      try DescriptorWork(round, ledger).run(isLimited: turn > 0, round)
+      if round.flaw == "leaksADescriptor" { _ = open("/dev/null", O_RDONLY) }
+      let end = ContinuousClock.now + .seconds(10)
+      while let flat, Descriptors.count > flat, ContinuousClock.now < end { usleep(1_000) }
+      let count = Descriptors.count
+      if let flat, count > flat {
+        round.report(.wrong, "turn \(turn): \(count) descriptors, \(flat) before: \(Descriptors.names)")
+      }
+      if flat == nil { flat = count }
+      if round.hasFindings { return }
+    }
+    round.log("\(ledger.storedCount) stored, \(ledger.errors.count) refused: \(Array(Set(ledger.errors)).prefix(6))")
+    let db = try SqliteDatabase(filepath: round.directory + "/descriptors.sqlite")
+    try ledger.check(db, round)
+    try db.close()
+  }
 
   init(_ round: Round, _ ledger: Ledger) throws {
     (directory, self.ledger) = (round.directory, ledger)
