@@ -14,9 +14,9 @@ import Testing
 /// `Tests/Faults/steps.c` is preloaded into a separate process, and copies the directory before each system call that
 /// changes a file. Each copy must hold the tenants from before or after the operation.
 @Suite struct TenantStepsTests {
-  private static let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+  static let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../Faults/steps.c").standardizedFileURL.path
-  private static let hasCompiler = Administrator.run("cc", "--version")
+  static let hasCompiler = Administrator.run("cc", "--version")
 
   @Test(
     .enabled(
@@ -43,8 +43,8 @@ struct TenantStepsProcess {
   }
 
   private typealias State = [String: [String]]
-  private typealias Arm = @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>) -> Void
-  private typealias Disarm = @convention(c) () -> Int
+  typealias Arm = @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>) -> Void
+  typealias Disarm = @convention(c) () -> Int
 
   @Test func everyStateIsOldOrNew() async throws {
     guard let arm = dlsym(nil, "steps_arm").map({ unsafeBitCast($0, to: Arm.self) }),

@@ -54,6 +54,22 @@ import Testing
     }
   }
 
+  @Test func theRowsOfATenantAreLimited() async throws {
+    struct TooManyBicycles: Error {}
+    try await withTenants { tenants, _ in
+      func add() async throws {
+        try await tenants["acme"].transaction { db in
+          guard try Bicycle.count().run(db) < 1_000 else { throw TooManyBicycles() }
+          try Bicycle(name: "Trek", color: "red").insert().run(db)
+        }
+      }
+      let bikes = (0..<999).map { Bicycle(name: "\($0)", color: "red") }
+      _ = try await Bicycle.insert(bikes).run(tenants["acme"])
+      try await add()
+      await #expect(throws: TooManyBicycles.self) { try await add() }
+    }
+  }
+
   @Test func aLoopKeepsTheTenantOpen() async throws {
     try await withTenants { tenants, _ in
       let (shown, continuation) = AsyncStream<Int>.makeStream()
@@ -106,6 +122,42 @@ import Testing
       #expect(before.count == 2)
       #expect(report.current == 2)
       #expect(report.migrated == 0)
+    }
+  }
+
+  @Test func aTenantMovesToAnotherMachine() async throws {
+    try await withTenants { tenants, _ in
+      let (app, client) = (Machine(), Machine())
+      try await tenants["acme"].transaction { db in try Bicycle(name: "Trek", color: "red").insert().run(db) }
+      try await withTenants { other, _ in
+        do {
+          let tenants = other
+          app.post("tenants/parts") { part in try await tenants.receive(part) }  // on the new machine
+        }
+        client.post("tenants/parts", app.handler)
+        try await tenants.handOver("acme") { part in try await client.post(part) }  // on the old machine
+        for name in try await tenants.unfinishedHandOvers() {
+          try await tenants.handOver(name) { part in try await client.post(part) }
+        }
+        #expect(try await Bicycle.count().run(other["acme"]) == 1)
+        await expectAsync(.tenant(.handedOver)) { _ = try await Bicycle.count().run(tenants["acme"]) }
+      }
+    }
+  }
+
+  /// A server, or the client of one.
+  private final class Machine: Sendable {
+    typealias Handler = @Sendable (TenantPart) async throws -> TenantReceipt
+
+    private let state = Mutex<Handler?>(nil)
+
+    var handler: Handler { { [self] part in try await post(part) } }
+
+    func post(_ path: String, _ handler: @escaping Handler) { state.withLock { $0 = handler } }
+
+    func post(_ part: TenantPart) async throws -> TenantReceipt {
+      guard let handler = state.withLock({ $0 }) else { throw SqlError.misuse("no handler") }
+      return try await handler(part)
     }
   }
 }

@@ -88,14 +88,15 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   private func rename(to path: String) throws {
     let resolvedPath = resolvedPath
+    // Before the rename, because another program can create a database at the old path afterwards. SQLite has deleted
+    // the WAL, and a journal that still exists has no rows of this database.
+    for ending in ["-journal", "-gate"] { unlink(resolvedPath + ending) }
     // Unlike rename, this call does not replace a file that was created at the new path meanwhile.
     guard sqlable_rename_to_new(resolvedPath, path) == 0 else {
       let reason = String(cString: strerror(errno))
       throw SqlError(.io, message: "can't move the database file to \(path): \(reason)")
     }
-    // A failure is harmless, because a new database at the old path would ignore empty files.
-    try? DatabaseFiles(of: resolvedPath).remove()
-    if resolvedPath != filepath { unlink(filepath) }
+    if resolvedPath != filepath, FileIdentity.linkInfo(filepath)?.isLink == true { unlink(filepath) }
     for directory in Set([filepath, resolvedPath, path].map(directory(ofFileAt:))) { try? syncDirectory(directory) }
   }
 
@@ -154,13 +155,15 @@ public struct DatabaseFiles: Sendable, Hashable {
   private func exclusively(_ body: () throws -> Void) throws {
     let configuration = Configuration(
       createsDirectories: false, busyTimeout: 0, journalMode: .delete, key: key, cipher: cipher)
-    let db = try SqliteDatabase(filepath: filepath, configuration: configuration)
+    // Another program might have moved the file meanwhile. Then no empty database must take its place.
+    let db = try SqliteDatabase.openOther(at: filepath, configuration, nil, creates: false)
     try db.beginTransaction(.exclusive)
     defer {
       // A commit would throw if `body` has moved the file.
       try? db.rollbackTransaction()
       try? db.close()
     }
+    try db.locked { try db.checkFile(db.openConnection()) }
     try body()
   }
 

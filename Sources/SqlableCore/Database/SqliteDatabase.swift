@@ -145,13 +145,15 @@ public final class SqliteDatabase: @unchecked Sendable {
   }
 
   /// Opens another file with its own configuration.
+  ///
+  /// - Parameter creates: False to throw `.cannotOpen` if there is no file.
   package static func openOther(
-    at path: String, _ configuration: Configuration, _ functions: FunctionRegistry?
+    at path: String, _ configuration: Configuration, _ functions: FunctionRegistry?, creates: Bool = true
   ) throws -> SqliteDatabase {
     let location = Location.file(path)
     return try SqliteDatabase(
-      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(),
-      functions: functions ?? .init(), location.open)
+      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), functions: functions ?? .init()
+    ) { try location.open($0, at: nil, creates: creates) }
   }
 
   /// Opens a read-only connection without waiting for this handle's lock, and so without the handle's functions.

@@ -9,5 +9,7 @@ extension SqlError {
     case exists
     /// The tenant was deleted or renamed while the call waited or ran.
     case deleted
+    /// The tenant was handed over to another machine, or is being handed over.
+    case handedOver
   }
 }

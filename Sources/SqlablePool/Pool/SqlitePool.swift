@@ -78,18 +78,20 @@ public final class SqlitePool: Sendable {
   }
 
   /// Opens the database at a path for a pool that shares its threads and file watcher with other pools.
+  ///
+  /// - Parameter creates: False to throw `.cannotOpen` if there is no file.
   package convenience init(
-    filepath: String, configuration: PoolConfiguration, sharing resources: PoolResources
+    filepath: String, configuration: PoolConfiguration, sharing resources: PoolResources, creates: Bool = true
   ) throws {
-    try self.init(filepath, configuration, memory: nil, sharing: resources)
+    try self.init(filepath, configuration, memory: nil, sharing: resources, creates: creates)
   }
 
   private convenience init(
     _ filepath: String, _ configuration: PoolConfiguration, memory: SharedMemoryDirectory?,
-    sharing resources: PoolResources? = nil
+    sharing resources: PoolResources? = nil, creates: Bool = true
   ) throws {
     try configuration.validate()
-    let root = try SqliteDatabase.openOther(at: filepath, configuration.handles, nil)
+    let root = try SqliteDatabase.openOther(at: filepath, configuration.handles, nil, creates: creates)
     self.init(root, configuration, memory: memory, sharing: resources)
   }
 

@@ -1,4 +1,5 @@
 import Glibc
+import SqlableBackup
 import SqlableCore
 
 /// A writer that appends commits to an archive's log file.

@@ -1,4 +1,5 @@
 import Glibc
+import SqlableBackup
 import SqlableCore
 
 /// A commit in a log file of an archive: a header, the pages, and a checksum of everything before the checksum.

@@ -1,6 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import Glibc
+import SqlableBackup
 import SqlableCore
 import SqlablePool
 
@@ -22,7 +23,7 @@ final class ArchiveRun: @unchecked Sendable {
   private let options: ArchiveOptions
   private weak var pool: SqlitePool?
   private let root: SqliteDatabase
-  private let hold: ArchiveHold
+  private let hold: WALHold
   private let checkpointer: SqliteDatabase
   private let filepath: String
   /// The path that identifies the database; empty for an in-memory database, whose path differs in each pool.
@@ -58,7 +59,7 @@ final class ArchiveRun: @unchecked Sendable {
     filepath = try root.locked { [root] in try root.openConnection().absolutePath }
     database = pool.memory == nil ? filepath : ""
     lock = try files.lock()
-    hold = try ArchiveHold(root)
+    hold = try WALHold(root)
     checkpointer = try root.createChild(isReadOnly: root.configuration.isReadOnly)
     let last = try files.last()
     (number, time) = (last.number, last.time)

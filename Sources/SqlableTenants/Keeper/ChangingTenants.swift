@@ -43,12 +43,8 @@ extension SqliteTenants {
   /// ``TenantsConfiguration/waitTimeout``, or if another process has the file open; the tenant then stays.
   public func delete(_ name: String) async throws {
     let name = try TenantName(name)
-    let path = directory.file(of: name)
-    // Before the calls are ended, because the tenant stays. One reading of the kernel's list can miss a lock.
-    if let other = (0..<3).lazy.compactMap({ _ in KernelLocks.otherProcess(withFileAt: path) }).first {
-      throw SqlError(
-        .busy, message: "can't delete the tenant: another process (\(other)) has the file open", label: name.text)
-    }
+    // Before the calls are ended, because the tenant stays.
+    try checkOtherProcesses(name, "delete")
     try await changing([name], .endsCalls) { [self] slots in
       do {
         guard directory.exists(name) else { throw missing(name) }
@@ -59,6 +55,15 @@ extension SqliteTenants {
       }
       forget(slots[0])
     }
+  }
+
+  /// Throws `.busy` if the kernel's list of locks shows that another process has a tenant's file open.
+  func checkOtherProcesses(_ name: TenantName, _ action: String) throws {
+    let path = directory.file(of: name)
+    // One reading of the list can miss a lock.
+    guard let other = (0..<3).lazy.compactMap({ _ in KernelLocks.otherProcess(withFileAt: path) }).first else { return }
+    throw SqlError(
+      .busy, message: "can't \(action) the tenant: another process (\(other)) has the file open", label: name.text)
   }
 
   /// Renames a tenant.
@@ -100,17 +105,20 @@ extension SqliteTenants {
     guard !directory.exists(newName) else { throw exists(newName) }
   }
 
-  private func exists(_ name: TenantName) -> SqlError {
+  func exists(_ name: TenantName) -> SqlError {
     SqlError(.tenant(.exists), message: "a tenant with this name exists already", label: name.text)
   }
 
-  func files(_ name: TenantName) -> DatabaseFiles {
+  func files(_ name: TenantName) -> DatabaseFiles { files(at: directory.file(of: name)) }
+
+  func files(at path: String) -> DatabaseFiles {
     let handles = configuration.pool.handles
-    return DatabaseFiles(of: directory.file(of: name), key: handles.key, cipher: handles.cipher)
+    return DatabaseFiles(of: path, key: handles.key, cipher: handles.cipher)
   }
 
   /// Gives files the name of a tenant. Call with the directory's lock.
   func move(_ files: DatabaseFiles, to name: TenantName) throws {
+    guard !directory.isAway(name) else { throw handedOver(name) }
     directory.removeRemains(of: name)
     do { try files.move(to: directory.file(of: name)) } catch  where directory.exists(name) {
       // Another process has created the tenant.
@@ -160,16 +168,21 @@ extension SqliteTenants {
     return try await changes.run { try body(slots) }
   }
 
-  /// Waits until no other call uses a tenant's file, and closes the tenant.
-  private func claim(
-    _ name: TenantName, _ policy: ClaimPolicy, until end: ContinuousClock.Instant
+  /// Waits until no other call uses a tenant's file, and closes the tenant. Calls `prepare` before an open tenant is
+  /// closed.
+  func claim(
+    _ name: TenantName, _ policy: ClaimPolicy, until end: ContinuousClock.Instant,
+    _ prepare: @escaping @Sendable () throws -> Void = {}
   ) async throws -> TenantSlot {
     var pause = Duration.milliseconds(1)
     while true {
       switch try withState({ try $0.claim(name, policy) }) {
       case .claimed(let slot): return slot
       case .closes(let slot, let pool):
-        do { try await close(pool, until: end) } catch {
+        do {
+          try await changes.run(prepare)
+          try await close(pool, until: end)
+        } catch {
           start(withState { $0.didFailToCloseForClaim(slot, pool) })
           throw error
         }
@@ -208,6 +221,8 @@ extension SqliteTenants {
 package enum ClaimPolicy {
   /// The claim waits for the calls.
   case waits
+  /// The claim waits for the calls, except for the one that has the claimer's own lease.
+  case waitsForOthers
   /// The calls end.
   case endsCalls
   /// The claim throws ``TenantIsOpen`` for an open tenant.

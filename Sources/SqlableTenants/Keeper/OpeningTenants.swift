@@ -20,9 +20,10 @@ extension SqliteTenants {
 
   private func open(_ slot: TenantSlot) {
     // A loop over all tenants must not create a tenant that was deleted after its name was read.
-    let creates = withState { _ in configuration.createsMissing && slot.hasCalls }
+    let mayCreate = configuration.createsMissing && !directory.isAway(slot.name)
+    let creates = withState { _ in mayCreate && slot.hasCalls }
     guard creates || directory.exists(slot.name) else {
-      let (waiters, work) = withState { $0.didFindMissing(slot, createsForCalls: configuration.createsMissing) }
+      let (waiters, work) = withState { $0.didFindMissing(slot, createsForCalls: mayCreate) }
       start(work)
       return fail(waiters, missing(slot.name))
     }
@@ -50,7 +51,7 @@ extension SqliteTenants {
     let pool = try directory.withLock(.shared, of: [name]) {
       guard directory.exists(name) else { throw creates ? SqliteTenants.deleted(name.text) : missing(name) }
       return try SqlitePool(
-        filepath: directory.file(of: name), configuration: poolConfiguration(name), sharing: resources)
+        filepath: directory.file(of: name), configuration: poolConfiguration(name), sharing: resources, creates: false)
     }
     do {
       try prepare(pool, name)
@@ -119,8 +120,10 @@ extension SqliteTenants {
     withState { $0.checked[name] = file.map { CheckedTenant(file: $0, schemaVersion: version) } }
   }
 
+  /// The error of a call on a tenant without a file.
   func missing(_ name: TenantName) -> SqlError {
-    SqlError(.tenant(.missing), message: "there is no such tenant", label: name.text)
+    guard !directory.isAway(name) else { return handedOver(name) }
+    return SqlError(.tenant(.missing), message: "there is no such tenant", label: name.text)
   }
 
   // MARK: Creating

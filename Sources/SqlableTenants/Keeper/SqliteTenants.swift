@@ -29,6 +29,8 @@ public final class SqliteTenants: Sendable {
   let resources: PoolResources
   /// The threads of the calls that create, delete, rename, copy or migrate tenants.
   let changes: BlockingWork
+  /// The tenants that are being received from another machine.
+  let receptions = LockedValue<[TenantName: TenantReception]>([:])
   private let state: LockedValue<TenantsState>
   private let generation = ForkGuard.generation
 

@@ -289,7 +289,7 @@ package struct TenantsState {
       return .claimed(slot)
     case .open(let pool):
       if policy == .skipsOpen { throw TenantIsOpen() }
-      guard policy == .endsCalls || slot.uses == 0 else {
+      guard policy == .endsCalls || slot.uses == (policy == .waitsForOthers ? 1 : 0) else {
         slot.isWanted = true
         return .waits
       }

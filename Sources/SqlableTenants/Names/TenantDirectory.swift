@@ -42,6 +42,8 @@ final class TenantDirectory: Sendable {
 
   func exists(_ name: TenantName) -> Bool { FileIdentity.info(file(of: name))?.isRegular == true }
 
+  func directory(of name: TenantName) -> String { directory(name.directory) }
+
   private func directory(_ index: Int) -> String {
     let digits = String(index, radix: 16)
     return path + (digits.utf8.count == 1 ? "/0" : "/") + digits
@@ -49,10 +51,14 @@ final class TenantDirectory: Sendable {
 
   /// Returns the names of the tenants in one of the directories, in ascending order.
   func names(inDirectory index: Int) throws -> [String] {
+    try fileNames(inDirectory: index).compactMap(TenantName.init(fileName:)).filter { $0.directory == index }
+      .map(\.text).sorted()
+  }
+
+  func fileNames(inDirectory index: Int) throws -> [String] {
     let path = directory(index)
-    let files: [String]
     do {
-      files = try FileManager.default.contentsOfDirectory(atPath: path)
+      return try FileManager.default.contentsOfDirectory(atPath: path)
     } catch {
       var info = stat()
       // A directory is created with its first tenant.
@@ -61,7 +67,6 @@ final class TenantDirectory: Sendable {
       }
       return []
     }
-    return files.compactMap(TenantName.init(fileName:)).filter { $0.directory == index }.map(\.text).sorted()
   }
 
   // MARK: Unfinished files
@@ -128,7 +133,7 @@ final class TenantDirectory: Sendable {
   func removeRemains(of name: TenantName) {
     let path = file(of: name)
     guard FileIdentity.linkInfo(path) == nil else { return }
-    for ending in TenantDirectory.endings { unlink(path + ending) }
+    for ending in TenantDirectory.endings + [TenantDirectory.receivedEnding] { unlink(path + ending) }
   }
 
   /// Creates the directory of this process, and removes those of killed processes. Each process locks its own.

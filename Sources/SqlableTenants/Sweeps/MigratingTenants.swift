@@ -38,7 +38,7 @@ extension SqliteTenants {
   /// directory can't be read, `.closed` once the tenants are closed, and `CancellationError`.
   @discardableResult
   public func migrate(
-    concurrency: Int = 2, limit: Int? = nil, progress: @Sendable (TenantMigrationReport) -> Void = { _ in }
+    concurrency: Int = 4, limit: Int? = nil, progress: @Sendable (TenantMigrationReport) -> Void = { _ in }
   ) async throws -> TenantMigrationReport {
     let migrations = try requiredMigrations()
     let isDone = { (report: TenantMigrationReport) in
@@ -81,7 +81,7 @@ extension SqliteTenants {
     configuration.isReadOnly = isReadOnly
     return try directory.withLock(.shared, of: [name]) {
       guard directory.exists(name) else { throw missing(name) }
-      return try SqliteDatabase(filepath: directory.file(of: name), configuration: configuration)
+      return try SqliteDatabase.openOther(at: directory.file(of: name), configuration, nil, creates: false)
     }
   }
 

@@ -52,6 +52,30 @@ import Testing
     }
   }
 
+  @Test func aMoveDeletesNoFileThatAppearsAtTheOldPath() throws {
+    // The other program needs some attempts to find the moment after the rename.
+    for _ in 0..<times(20) {
+      try withFile { path, directory in
+        try Data().write(to: URL(filePath: path + "-gate"))
+        let (isReady, isOver, isCreated, done) = (Mutex(false), Mutex(false), Mutex(false), DispatchGroup())
+        DispatchQueue.global().async(group: done) {
+          while !isOver.withLock({ $0 }) {
+            isReady.withLock { $0 = true }
+            let file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+            guard file >= 0 else { continue }
+            close(file)
+            return isCreated.withLock { $0 = true }
+          }
+        }
+        while !isReady.withLock({ $0 }) { sched_yield() }
+        try DatabaseFiles(of: path).move(to: directory + "/moved.sqlite")
+        isOver.withLock { $0 = true }
+        done.wait()
+        #expect(FileManager.default.fileExists(atPath: path) == isCreated.withLock { $0 })
+      }
+    }
+  }
+
   @Test func aRefusedMoveChangesNothing() throws {
     try withFile { path, directory in
       let files = DatabaseFiles(of: path)

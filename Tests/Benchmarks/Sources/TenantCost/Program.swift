@@ -6,7 +6,8 @@ import SqlableTenants
 ///
 ///     swift run -c release --package-path Tests/Benchmarks --disable-default-traits TenantCost --tenants 2000
 ///
-/// Makes the tenants, of 1 MB each, in a temporary directory, and removes them.
+/// Makes the tenants, of 1 MB each, in a temporary directory, and removes them. `--hand-over` only measures the move of a
+/// tenant to another machine. `--soak 20` makes random calls for 20 minutes.
 @main struct Program {
   struct Note: Sqlable {
     static let id = column("id", Int?.self, PrimaryKey(autoincrement: true))
@@ -47,15 +48,18 @@ import SqlableTenants
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let program = Program(
       directory: directory, count: number("--tenants", 2_000), open: number("--open", 500))
+    if arguments.contains("--hand-over") { return try await program.measureHandOver() }
+    if arguments.contains("--soak") { return try await program.soak(.seconds(60 * number("--soak", 1))) }
     try await program.prepare()
     try await program.measureReads()
     try await program.measureMemory()
     try await program.measurePools()
     try await program.measureStorm()
     try await program.measureMigrations()
+    try await program.measureHandOver()
   }
 
-  private func tenants(
+  func tenants(
     _ migrations: [Migration] = [first], open: Int? = nil, wait: Duration = .seconds(600)
   ) throws -> SqliteTenants {
     try SqliteTenants(
@@ -156,6 +160,39 @@ import SqlableTenants
     let time = try await timed { print("migrated: \(try await tenants.migrate().migrated)") }
     print("one added column: \(text: time / count) each, \(text: time) for all")
     try await tenants.close()
+  }
+
+  /// The pause of the writes of one task while a tenant of 100 MB moves to another directory and back.
+  private func measureHandOver() async throws {
+    var here = try tenants()
+    var there = try SqliteTenants(
+      directory: directory + "/there", models: Schema(Note.self), migrations: Migrations([Program.first]))
+    let text = String(repeating: "x", count: 1_000)
+    for _ in 0..<10 { _ = try await Note.insert((0..<9_600).map { _ in Note(text) }).run(here["large"]) }
+    var (wholes, pauses): ([Duration], [Duration]) = ([], [])
+    for _ in 0..<10 {
+      let writer = Task { [here, there] in
+        var last = ContinuousClock.now
+        do {
+          while true {
+            _ = try await Note.update(Note.text.set(to: "y")).filter(Note.id == Int.random(in: 1...96_000)).run(
+              here["large"])
+            last = .now
+          }
+        } catch let error as SqlError where error.kind == .tenant(.handedOver) {
+          _ = try await Note("there").insert().run(there["large"])
+          return last.duration(to: .now)
+        }
+      }
+      try await Task.sleep(for: .milliseconds(200))
+      wholes.append(try await timed { try await here.handOver("large") { [there] in try await there.receive($0) } })
+      pauses.append(try await writer.value)
+      swap(&here, &there)
+    }
+    report("a tenant of 100 MB handed over", wholes)
+    report("pause of its writes", pauses)
+    try await here.close()
+    try await there.close()
   }
 
   /// Calls `body` with each index, at most `width` at once.

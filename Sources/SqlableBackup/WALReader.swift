@@ -4,30 +4,32 @@ import SqlableCore
 /// A reader of a WAL file, which returns the transactions that other connections commit.
 ///
 /// Reading after a position is safe only while a read transaction prevents a second reset of the WAL; see
-/// ``ArchiveRun``. SQLite locks no bytes of the WAL file, so closing the descriptor releases no locks.
+/// ``WALHold``. SQLite locks no bytes of the WAL file, so closing the descriptor releases no locks.
 ///
 /// Safe as `@unchecked Sendable`: only one thread at a time uses the reader.
-final class WALReader: @unchecked Sendable {
+package final class WALReader: @unchecked Sendable {
   private let descriptor: Int32
-  let path: String
+  package let path: String
 
   /// The position in a WAL after the last transaction that was read.
-  struct Position: Equatable {
-    var salts: UInt64 = 0
-    var frames = 0
+  package struct Position: Equatable {
+    package var salts: UInt64 = 0
+    package var frames = 0
     var sum = WALChecksum(isBigEndian: false)
+
+    package init() {}
   }
 
   /// A committed transaction in the WAL.
-  struct Commit {
+  package struct Commit {
     /// The offset of each page's content in the WAL file, in bytes, keyed by page number.
-    var pages: [UInt32: Int] = [:]
+    package var pages: [UInt32: Int] = [:]
     /// The size of the database after the transaction, in pages.
-    var databasePages: UInt32 = 0
-    var pageSize = 0
+    package var databasePages: UInt32 = 0
+    package var pageSize = 0
   }
 
-  init(besideFileAt path: String) throws {
+  package init(besideFileAt path: String) throws {
     self.path = path + "-wal"
     descriptor = open(self.path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SqlError.system("open", self.path, errno, isRead: true) }
@@ -36,14 +38,17 @@ final class WALReader: @unchecked Sendable {
   deinit { close(descriptor) }
 
   /// Calls `body` with every commit from `position` to the WAL index's end `last`, in order, and moves `position`.
-  func read(
+  package func read(
     from position: inout Position, to last: (frames: Int, salts: UInt64), _ body: (Commit) throws -> Void
   ) throws {
     // During a reset of the WAL, the header differs from the WAL index. Then nothing is read.
     guard let log = Header(bytes(at: 0, count: WALFormat.headerSize)), log.salts == last.salts else { return }
     var end = position
     // The WAL was reset, and its old transactions were read before.
-    if log.salts != position.salts { end = Position(salts: log.salts, frames: 0, sum: log.sum) }
+    if log.salts != position.salts {
+      end = Position()
+      (end.salts, end.sum) = (log.salts, log.sum)
+    }
     let frameSize = WALFormat.frameHeaderSize + log.pageSize
     var commit = Commit(pageSize: log.pageSize)
     // Several frames are read at a time, because a system call per frame would take longer than all other work.
@@ -67,7 +72,7 @@ final class WALReader: @unchecked Sendable {
     }
   }
 
-  func readPage(at offset: Int, into memory: UnsafeMutableRawBufferPointer) throws {
+  package func readPage(at offset: Int, into memory: UnsafeMutableRawBufferPointer) throws {
     guard pread(descriptor, memory.baseAddress, memory.count, off_t(offset)) == memory.count else {
       throw SqlError.system("read", path, errno)
     }
@@ -121,7 +126,7 @@ final class WALReader: @unchecked Sendable {
 
 extension Int {
   /// True if SQLite supports pages of this size.
-  var isPageSize: Bool { (512...65_536).contains(self) && nonzeroBitCount == 1 }
+  package var isPageSize: Bool { (512...65_536).contains(self) && nonzeroBitCount == 1 }
 }
 
 extension [UInt8] {

@@ -1,7 +1,7 @@
 import Glibc
 import SqlableCore
 
-/// A read transaction that prevents a reset of the WAL, so that the archive can read its commits.
+/// A read transaction that prevents a reset of the WAL, so that a ``WALReader`` can read its commits.
 ///
 /// SQLite resets the WAL when the whole WAL is in the database file and no reader needs the WAL. A reader whose
 /// snapshot is in the WAL prevents the reset. A reader whose snapshot is only in the database file prevents checkpoints
@@ -9,20 +9,20 @@ import SqlableCore
 /// the snapshot.
 ///
 /// Safe as `@unchecked Sendable`: only one thread at a time uses the hold.
-final class ArchiveHold: @unchecked Sendable {
+package final class WALHold: @unchecked Sendable {
   private let db: SqliteDatabase
-  private(set) var isHeld = false
+  package private(set) var isHeld = false
 
-  init(_ root: SqliteDatabase) throws { db = try root.createChild(isReadOnly: true) }
+  package init(_ root: SqliteDatabase) throws { db = try root.createChild(isReadOnly: true) }
 
   deinit { close() }
 
-  func close() {
+  package func close() {
     end()
     try? db.close()
   }
 
-  func begin() throws {
+  package func begin() throws {
     try db.beginTransaction(.deferred)
     isHeld = true
     do {
@@ -34,17 +34,24 @@ final class ArchiveHold: @unchecked Sendable {
     }
   }
 
-  func end() {
+  package func end() {
     guard isHeld else { return }
     try? db.rollbackTransaction()
     isHeld = false
   }
 
   /// See ``Connection/logEnd``.
-  func logEnd() throws -> (frames: Int, salts: UInt64)? { try db.locked { try db.openConnection().logEnd } }
+  package func logEnd() throws -> (frames: Int, salts: UInt64)? { try db.locked { try db.openConnection().logEnd } }
+
+  package func pageSize() throws -> Int { try db.locked { try db.openConnection().pageSize(ofDatabase: "main") } }
+
+  /// True if the database is in WAL mode.
+  package func isInWALMode() throws -> Bool {
+    try db.locked { try db.openConnection().journalMode(ofDatabase: "main") == "wal" }
+  }
 
   /// Copies the database of the snapshot to a new file.
-  func copy(to path: String) throws {
+  package func copy(to path: String) throws {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
     defer { Glibc.close(descriptor) }

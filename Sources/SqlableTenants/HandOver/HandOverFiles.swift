@@ -1,0 +1,143 @@
+import FoundationEssentials
+import Glibc
+import SqlableCore
+
+// The files of a hand-over, beside the tenant's file:
+//
+//   acme.sqlite           the tenant, on the machine that owns it
+//   acme.sqlite-token     the sender's hand-over; its lock is held while a call hands the tenant over
+//   acme.sqlite-away      the sender's file while nobody may write; an empty file once the receiver is the owner
+//   acme.sqlite-received  the receiver's last hand-over, and whether it has ended or was cancelled
+//
+// The rename from acme.sqlite to acme.sqlite-away takes the right to write from the sender. The rename of the complete
+// file to acme.sqlite gives it to the receiver.
+
+extension TenantDirectory {
+  static let receivedEnding = "-received"
+
+  func awayFile(of name: TenantName) -> String { file(of: name) + "-away" }
+
+  /// True if the tenant was handed over, or is being handed over and nobody may write.
+  func isAway(_ name: TenantName) -> Bool { FileIdentity.linkInfo(awayFile(of: name)) != nil }
+
+  /// True if the receiver is the tenant's owner for certain.
+  func isGone(_ name: TenantName) -> Bool { FileIdentity.linkInfo(awayFile(of: name))?.st_size == 0 }
+
+  func removeAwayFile(of name: TenantName) { unlink(awayFile(of: name)) }
+
+  /// Returns the names of the tenants that nobody may write until their hand-over is ended.
+  func unfinishedHandOvers() throws -> [String] {
+    try (0..<TenantName.directories).flatMap { index in
+      try fileNames(inDirectory: index).filter { $0.hasSuffix("-away") }
+        .compactMap { TenantName(fileName: String($0.dropLast("-away".utf8.count))) }
+        .filter { $0.directory == index && isAway($0) && !isGone($0) && !exists($0) }.map(\.text).sorted()
+    }
+  }
+
+  /// Records that the receiver is the owner, and deletes the sender's file in the same step.
+  func confirm(_ name: TenantName) throws { try replace(awayFile(of: name), with: "") }
+
+  /// Writes a small file in one step.
+  func replace(_ path: String, with text: String) throws {
+    let temporary = try newFile()
+    let descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw SqlError.system("create", temporary, errno) }
+    defer { close(descriptor) }
+    try write(text, to: descriptor, temporary)
+    guard rename(temporary, path) == 0 else { throw SqlError.system("rename a file to", path, errno) }
+    try syncDirectory(SqlableTenants.parent(of: path))
+  }
+
+  // MARK: The receiver's record
+
+  /// The receiver's record of a hand-over.
+  enum Reception: String {
+    case ended, cancelled
+  }
+
+  func note(_ reception: Reception, _ token: String, of name: TenantName) throws {
+    try replace(file(of: name) + TenantDirectory.receivedEnding, with: "\(reception.rawValue) \(token)")
+  }
+
+  /// Returns the record of a hand-over; nil for another hand-over than the last.
+  func reception(_ token: String, of name: TenantName) throws -> Reception? {
+    let path = file(of: name) + TenantDirectory.receivedEnding
+    guard FileIdentity.linkInfo(path) != nil else { return nil }
+    let words = try readText(path).split(separator: " ")
+    guard words.count == 2, words[1] == token else { return nil }
+    return Reception(rawValue: String(words[0]))
+  }
+
+  // MARK: The sender's record
+
+  /// Takes the lock of a tenant's hand-over. Throws `.busy` if another call has the lock.
+  func lockHandOver(of name: TenantName) throws -> HandOverLock {
+    let path = file(of: name) + "-token"
+    while true {
+      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
+      let lock = HandOverLock(descriptor, path)
+      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        throw SqlError(.busy, message: "the tenant is being handed over by another call", label: name.text)
+      }
+      var info = stat()
+      // The previous owner might have deleted the file before this call got the lock.
+      if fstat(descriptor, &info) == 0, FileIdentity(path) == FileIdentity(info) { return lock }
+    }
+  }
+}
+
+/// The lock of one hand-over, and the file with the hand-over's token.
+final class HandOverLock: Sendable {
+  private let descriptor: Int32
+  private let path: String
+
+  init(_ descriptor: Int32, _ path: String) { (self.descriptor, self.path) = (descriptor, path) }
+
+  deinit { close(descriptor) }
+
+  func write(_ token: String) throws {
+    guard ftruncate(descriptor, 0) == 0 else { throw SqlError.system("write to", path, errno) }
+    try SqlableTenants.write(token, to: descriptor, path)
+    try syncDirectory(parent(of: path))
+  }
+
+  func token() throws -> String {
+    let token = try readText(path)
+    guard isToken(token) else {
+      throw SqlError(.io, message: "the file \(path) should contain the token of the hand-over")
+    }
+    return token
+  }
+
+  /// Deletes the file of a hand-over that has ended.
+  func remove() { unlink(path) }
+}
+
+func newToken() -> String {
+  (0..<4).map { _ in
+    let digits = String(UInt32.random(in: .min ... .max), radix: 16)
+    return String(repeating: "0", count: 8 - digits.utf8.count) + digits
+  }.joined()
+}
+
+func isToken(_ text: String) -> Bool {
+  text.utf8.count == 32
+    && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (97...102).contains($0) }
+}
+
+func parent(of path: String) -> String {
+  path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
+}
+
+private func write(_ text: String, to descriptor: Int32, _ path: String) throws {
+  var text = text
+  try text.withUTF8 { try writeAll(UnsafeRawBufferPointer($0), to: descriptor, at: 0, path) }
+  guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }
+}
+
+private func readText(_ path: String) throws -> String {
+  do { return try String(contentsOfFile: path, encoding: .utf8) } catch {
+    throw SqlError(.io, message: "can't read the file \(path)")
+  }
+}

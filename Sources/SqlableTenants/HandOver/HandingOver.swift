@@ -1,0 +1,254 @@
+import SqlableBackup
+import SqlableCore
+import SqlablePool
+
+extension SqliteTenants {
+  /// Hands a tenant over to another machine, whose ``receive(_:)`` gets each part.
+  ///
+  /// ```swift
+  /// try await tenants.handOver("acme") { part in try await client.post(part) }     // on the machine that has the tenant
+  /// let receipt = try await tenants.receive(part)                                  // on the other machine
+  /// ```
+  ///
+  /// `send` delivers a part, and returns the receipt from the other machine. If no answer arrives, `send` throws. The
+  /// tenant stays in use while its file is sent. Then the calls wait, the last changes are sent, and the other machine
+  /// becomes the owner. From then on, the calls here throw `.tenant(.handedOver)`, also after a restart and in other
+  /// processes. A call is stored here before the hand-over, or not at all.
+  ///
+  /// The call waits up to `duration` for the calls and loops that use the tenant, and then throws `.busy`. It also
+  /// throws `.busy` if another process has the file open, or hands the tenant over. After an error before the last
+  /// part, the tenant stays here. If the other machine does not answer at the end, nobody knows the owner. The calls
+  /// here then throw `.tenant(.handedOver)` until `handOver` or ``cancelHandOver(_:_:)`` was called again and has
+  /// received an answer. Also call one of them after a crash, if ``unfinishedHandOvers()`` names the tenant.
+  ///
+  /// Both machines need the same key. Throws `.tenant(.missing)`, `.tenant(.handedOver)` if the tenant is no longer
+  /// here, and the errors of `send`.
+  public func handOver(
+    _ name: String, within duration: Duration = .seconds(10),
+    _ send: @escaping @Sendable (TenantPart) async throws -> TenantReceipt
+  ) async throws {
+    try checkFork()
+    let name = try TenantName(name)
+    guard directory.exists(name) || directory.isAway(name) else { throw missing(name) }
+    let lock = try await changes.run { [directory] in try directory.lockHandOver(of: name) }
+    if !directory.exists(name), directory.isAway(name) {
+      return try await goOn(name, lock, within: duration, send)
+    }
+    do { try await begin(name, lock, within: duration, send) } catch {
+      if !directory.isAway(name) { lock.remove() }
+      throw error
+    }
+  }
+
+  /// Ends a hand-over that has no known owner: the tenant stays here, unless the other machine is already the owner.
+  ///
+  /// ```swift
+  /// try await tenants.cancelHandOver("acme") { part in try await client.post(part) }
+  /// ```
+  ///
+  /// Throws `.tenant(.handedOver)` if the other machine is the owner, `.misuse` if the tenant is not being handed over,
+  /// `.busy` if another call hands it over, and the errors of `send`.
+  public func cancelHandOver(
+    _ name: String, _ send: @escaping @Sendable (TenantPart) async throws -> TenantReceipt
+  ) async throws {
+    try checkFork()
+    let name = try TenantName(name)
+    guard !directory.exists(name), directory.isAway(name) else {
+      throw SqlError.misuse("the tenant is not being handed over").labelled(name.text)
+    }
+    let (lock, slot) = try await takeAway(name, within: .seconds(10))
+    defer { start(withState { $0.endClaim(slot) }) }
+    try await cancel(TenantSender(name, lock.token(), send), lock)
+  }
+
+  /// The names of the tenants whose hand-over has not ended, because this machine or the connection has failed.
+  ///
+  /// ```swift
+  /// for name in try await tenants.unfinishedHandOvers() { try await tenants.handOver(name) { … } }
+  /// ```
+  public func unfinishedHandOvers() async throws -> [String] {
+    try await onThread { try $0.directory.unfinishedHandOvers() }
+  }
+
+  func handedOver(_ name: TenantName) -> SqlError {
+    let message =
+      directory.isGone(name)
+      ? "the tenant was handed over to another machine"
+      : "the tenant is being handed over; call handOver or cancelHandOver to end the hand-over"
+    return SqlError(.tenant(.handedOver), message: message, label: name.text)
+  }
+
+  // MARK: Steps
+
+  private func begin(
+    _ name: TenantName, _ lock: HandOverLock, within duration: Duration, _ send: @escaping TenantSender.Send
+  ) async throws {
+    let token = newToken()
+    try await changes.run { try lock.write(token) }
+    var sender = TenantSender(name, token, send)
+    let fenced: FencedTenant
+    do {
+      // As for a loop over all tenants, a missing tenant is not created.
+      let lease = try await lease(name.text, isSweep: true)
+      defer { giveBack(lease) }
+      fenced = try await copy(lease, &sender, within: duration)
+    } catch {
+      // The receiver then deletes what it has received.
+      _ = try? await sender.cancel()
+      throw error
+    }
+    defer { start(withState { $0.endClaim(fenced.slot) }) }
+    try await end(name, lock, &sender) { [self] sender in
+      let (parts, size) = try await changes.run { [directory] in
+        let file = try RawFile(path: directory.awayFile(of: name))
+        return (try file.pages(fenced.pages, size: fenced.pageSize), file.size)
+      }
+      for part in parts { try await sender.send(part) }
+      return size
+    }
+  }
+
+  /// A tenant that nobody may write, and the pages that the receiver lacks.
+  private struct FencedTenant {
+    let slot: TenantSlot
+    let pages: [Int]
+    let pageSize: Int
+  }
+
+  /// Sends the file while the tenant is in use, and takes the right to write.
+  private func copy(
+    _ lease: TenantLease, _ sender: inout TenantSender, within duration: Duration
+  ) async throws -> FencedTenant {
+    let name = sender.name
+    try await sender.send(.begin)
+    let pages = try await changes.run { [directory] in
+      try OutgoingPages(lease.pool, directory.file(of: name))
+    }
+    defer { pages.close() }
+    var offset = 0
+    while true {
+      let (begin, data) = (offset, try await changes.run { [offset] in try pages.bytes(at: offset) })
+      guard !data.isEmpty else { break }
+      try await sender.send(.bytes(data, offset: begin))
+      offset += data.count
+    }
+    // Each round sends what was changed during the round before, which is less and less unless the writers are faster
+    // than the connection.
+    for _ in 0..<8 {
+      guard let parts = try await changes.run({ try pages.changes() }) else { continue }
+      for part in parts { try await sender.send(part) }
+      try await sender.send(.sync)
+      if parts.count <= 1 { break }
+    }
+    return try await fence(lease, pages, within: duration)
+  }
+
+  private func fence(
+    _ lease: TenantLease, _ pages: OutgoingPages, within duration: Duration
+  ) async throws -> FencedTenant {
+    let name = lease.slot.name
+    let last = LockedValue<[Int]>([])
+    let slot = try await claim(name, .waitsForOthers, until: Deadline.after(duration)) { [self] in
+      try checkOtherProcesses(name, "hand over")
+      let numbers = try pages.finish()
+      last.withLock { $0 = numbers }
+    }
+    do {
+      try await changes.run { [self] in
+        try directory.withLock(.exclusive, of: [name]) {
+          // This tenant was handed over before, and has come back.
+          if directory.exists(name), directory.isGone(name) { directory.removeAwayFile(of: name) }
+          try files(name).move(to: directory.awayFile(of: name))
+        }
+      }
+    } catch {
+      start(withState { $0.endClaim(slot) })
+      throw error
+    }
+    withState { $0.checked[name] = nil }
+    return FencedTenant(slot: slot, pages: last.withLock { $0 }, pageSize: pages.pageSize)
+  }
+
+  /// Sends the last parts, and makes the receiver the owner. `sendRest` returns the size of the file. If that fails, the tenant stays here, unless the receiver
+  /// does not answer.
+  private func end(
+    _ name: TenantName, _ lock: HandOverLock, _ sender: inout TenantSender,
+    _ sendRest: (inout TenantSender) async throws -> Int
+  ) async throws {
+    do {
+      let size = try await sendRest(&sender)
+      guard try await sender.send(.end(size: size)) else {
+        throw SqlError.misuse("the receiver has not become the owner").labelled(name.text)
+      }
+    } catch {
+      do { try await cancel(sender, lock) } catch let error as SqlError
+        where error.kind == .tenant(.handedOver) && directory.isGone(name)
+      {
+        // The answer to the last part was lost.
+        return
+      } catch {}
+      throw error
+    }
+    try await confirm(name, lock)
+  }
+
+  private func confirm(_ name: TenantName, _ lock: HandOverLock) async throws {
+    try await changes.run { [directory] in
+      try directory.withLock(.exclusive, of: [name]) { try directory.confirm(name) }
+      lock.remove()
+    }
+  }
+
+  /// Gives the tenant its name again, unless the receiver is the owner or does not answer.
+  private func cancel(_ sender: TenantSender, _ lock: HandOverLock) async throws {
+    let name = sender.name
+    guard try await !sender.cancel() else {
+      try await confirm(name, lock)
+      throw handedOver(name)
+    }
+    try await changes.run { [self] in
+      try directory.withLock(.exclusive, of: [name]) {
+        try files(at: directory.awayFile(of: name)).move(to: directory.file(of: name))
+      }
+      lock.remove()
+    }
+  }
+
+  /// Takes the file of an unfinished hand-over for one call.
+  private func takeAway(_ name: TenantName, within duration: Duration) async throws -> (HandOverLock, TenantSlot) {
+    let lock = try await changes.run { [directory] in try directory.lockHandOver(of: name) }
+    guard !directory.isGone(name) else {
+      lock.remove()
+      throw handedOver(name)
+    }
+    return (lock, try await claim(name, .waits, until: Deadline.after(duration)))
+  }
+
+  /// Ends an unfinished hand-over: the receiver is the owner already, or gets the whole file again.
+  private func goOn(
+    _ name: TenantName, _ lock: HandOverLock, within duration: Duration, _ send: @escaping TenantSender.Send
+  ) async throws {
+    guard !directory.isGone(name) else {
+      lock.remove()
+      throw handedOver(name)
+    }
+    let slot = try await claim(name, .waits, until: Deadline.after(duration))
+    defer { start(withState { $0.endClaim(slot) }) }
+    var sender = TenantSender(name, try lock.token(), send)
+    guard try await !sender.send(.begin) else { return try await confirm(name, lock) }
+    try await end(name, lock, &sender) { [self] sender in
+      var offset = 0
+      while true {
+        let (begin, data) = (
+          offset,
+          try await changes.run { [directory, offset] in
+            try RawFile(path: directory.awayFile(of: name)).part(at: offset)
+          }
+        )
+        guard !data.isEmpty else { return offset }
+        try await sender.send(.bytes(data, offset: begin))
+        offset += data.count
+      }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import FoundationEssentials
+import SqlableCore
+
+/// A part of a tenant on its way to another machine; see ``SqliteTenants/handOver(_:within:_:)``.
+///
+/// A part is `Codable`, and has at most about 1 MiB of the tenant's file. It contains the tenant's rows, so the
+/// connection must be encrypted, and the receiver must know the sender.
+public struct TenantPart: Codable, Sendable, Hashable {
+  enum Content: Codable, Sendable, Hashable {
+    case begin
+    case bytes(Data, offset: Int)
+    /// Pages that have changed since their bytes were sent.
+    case pages(Data, numbers: [Int], size: Int)
+    /// The receiver writes everything to its disk, which takes time that later parts then don't take.
+    case sync
+    /// The receiver becomes the owner.
+    case end(size: Int)
+    /// The receiver must never become the owner by this hand-over.
+    case cancel
+  }
+
+  /// The name of the tenant.
+  public let tenant: String
+  /// Identifies the hand-over.
+  let token: String
+  let number: Int
+  let content: Content
+
+  /// The number of bytes of the file per part.
+  static let maximumBytes = 1 << 20
+}
+
+/// The answer of ``SqliteTenants/receive(_:)`` to a part, for ``SqliteTenants/handOver(_:within:_:)``.
+public struct TenantReceipt: Codable, Sendable, Hashable {
+  let token: String
+  let number: Int
+  /// True once the receiver is the owner.
+  let isOwner: Bool
+}
+
+/// Numbers the parts of one hand-over, and checks the receipts.
+struct TenantSender {
+  typealias Send = @Sendable (TenantPart) async throws -> TenantReceipt
+
+  let name: TenantName
+  let token: String
+  private let send: Send
+  private var number = 0
+
+  init(_ name: TenantName, _ token: String, _ send: @escaping Send) {
+    (self.name, self.token, self.send) = (name, token, send)
+  }
+
+  /// Returns true if the receiver is the owner.
+  @discardableResult
+  mutating func send(_ content: TenantPart.Content) async throws -> Bool {
+    try Task.checkCancellation()
+    return try await deliver(TenantPart(tenant: name.text, token: token, number: number, content: content))
+  }
+
+  private mutating func deliver(_ part: TenantPart) async throws -> Bool {
+    let receipt = try await send(part)
+    guard receipt.token == token, receipt.number == number else {
+      throw SqlError.misuse("the receipt is not that of the part; return what receive(_:) has returned for the part")
+    }
+    number += 1
+    return receipt.isOwner
+  }
+
+  /// Makes sure that the receiver never becomes the owner. Returns true if the receiver already is, and throws if the
+  /// receiver does not answer. Also runs in a cancelled task.
+  func cancel() async throws -> Bool {
+    try await Task {
+      var sender = self
+      return try await sender.deliver(TenantPart(tenant: name.text, token: token, number: number, content: .cancel))
+    }.value
+  }
+}

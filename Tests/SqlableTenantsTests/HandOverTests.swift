@@ -1,0 +1,249 @@
+import Foundation
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableTenants
+@testable import SqlableTestSupport
+
+@Suite struct HandOverTests {
+  /// Calls `body` with two keepers, which have no file in common.
+  private func withMachines(
+    _ configuration: TenantsConfiguration = TenantsConfiguration(),
+    _ body: (SqliteTenants, SqliteTenants) async throws -> Void
+  ) async throws {
+    try await withTenants(configuration) { here in
+      try await withTenants(configuration) { there in try await body(here, there) }
+    }
+  }
+
+  @Test func aTenantIsHandedOverWhileItIsWritten() async throws {
+    var configuration = TenantsConfiguration()
+    // The smallest limit, so that checkpoints run while the file is sent.
+    configuration.pool.handles.walAutocheckpoint = 20
+    try await withMachines(configuration) { here, there in
+      let long = String(repeating: "x", count: 2_000)
+      _ = try await Note.insert((0..<1_500).map { Note("\($0) \(long)") }).run(here["acme"])
+      let accepted = Mutex(0)
+      let writer = Task {
+        for number in 0... {
+          // Changes pages in all parts of the file.
+          let id = 1 + number * 37 % 1_500
+          try await here["acme"].transaction { db in
+            try Note.update(Note.text.set(to: "\(number) \(long)")).filter(Note.id == id).run(db)
+            try Note("\(number)").insert().run(db)
+          }
+          accepted.withLock { $0 += 1 }
+        }
+      }
+      try await until { accepted.withLock { $0 } > 10 }
+      let wire = Wire(to: there)
+      try await here.handOver("acme") { try await wire.send($0) }
+      await expectAsync(.tenant(.handedOver)) { try await writer.value }
+      let texts = try await there["acme"].texts()
+      let count = accepted.withLock { $0 }
+      #expect(texts.count == 1_500 + count)
+      #expect(texts.dropFirst(1_500) == (0..<count).map { "\($0)" }[...])
+      let last = count - 1
+      #expect(texts[last * 37 % 1_500] == "\(last) \(long)")
+      let check = try await there["acme"].read { db in try db.query("PRAGMA integrity_check", as: String.self) }
+      #expect(check == ["ok"])
+      try await there["acme"].add("there")
+    }
+  }
+
+  @Test func theOldMachineRefusesTheTenantForGood() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      let wire = Wire(to: there)
+      try await here.handOver("acme") { try await wire.send($0) }
+      let restarted = try SqliteTenants(directory: here.directory.path, models: Schema(Note.self))
+      for tenants in [here, restarted] {
+        await expectAsync(.tenant(.handedOver)) { try await tenants["acme"].add("2") }
+        await expectAsync(.tenant(.handedOver)) { try await tenants.create("acme") }
+        await expectAsync(.tenant(.handedOver)) { try await tenants.delete("acme") }
+        await expectAsync(.tenant(.handedOver)) { try await tenants.handOver("acme") { try await wire.send($0) } }
+        let names = try await tenants.allNames()
+        #expect(names == [])
+        #expect(try !tenants.contains("acme"))
+        let unfinished = try await tenants.unfinishedHandOvers()
+        #expect(unfinished == [])
+      }
+      try await here["other"].add("1")
+      await expectAsync(.tenant(.handedOver)) { try await here.rename("other", to: "acme") }
+      try await restarted.close()
+    }
+  }
+
+  @Test func aTenantIsHandedOverThereAndBack() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      let (out, back) = (Wire(to: there), Wire(to: here))
+      for number in 2..<5 {
+        try await here.handOver("acme") { try await out.send($0) }
+        try await there["acme"].add("\(number) there")
+        try await there.handOver("acme") { try await back.send($0) }
+        try await here["acme"].add("\(number) here")
+      }
+      let texts = try await here["acme"].texts()
+      #expect(texts == ["1", "2 there", "2 here", "3 there", "3 here", "4 there", "4 here"])
+    }
+  }
+
+  @Test func aTenantStaysIfAPartIsNotSent() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("0")
+      let wire = Wire(to: there)
+      var accepted = ["0"]
+      var index = 0
+      while try here.contains("acme") {
+        wire.failures.withLock { $0 = [index: .beforeDelivery] }
+        do { try await here.handOver("acme") { try await wire.send($0) } } catch is Wire.Failure {
+          try await here["acme"].add("\(index)")
+          accepted.append("\(index)")
+          #expect(try !there.contains("acme"))
+        }
+        index += 1
+        try #require(index < 100)
+      }
+      #expect(index > 3)
+      let texts = try await there["acme"].texts()
+      #expect(texts == accepted)
+    }
+  }
+
+  @Test func aLostAnswerIsAskedForAgain() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      let wire = Wire(to: there)
+      wire.lastPart = .afterDelivery
+      try await here.handOver("acme") { try await wire.send($0) }
+      await expectAsync(.tenant(.handedOver)) { try await here["acme"].add("2") }
+      let texts = try await there["acme"].texts()
+      #expect(texts == ["1"])
+    }
+  }
+
+  @Test func withoutAnAnswerNobodyWritesUntilTheHandOverIsCalledAgain() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      let wire = Wire(to: there)
+      (wire.lastPart, wire.failsCancel) = (.afterDelivery, true)
+      await #expect(throws: Wire.Failure.self) { try await here.handOver("acme") { try await wire.send($0) } }
+      await expectAsync(.tenant(.handedOver)) { try await here["acme"].add("2") }
+      let unfinished = try await here.unfinishedHandOvers()
+      #expect(unfinished == ["acme"])
+      await expectAsync(.tenant(.handedOver)) { try await here.cancelHandOver("acme") { try await there.receive($0) } }
+      let texts = try await there["acme"].texts()
+      #expect(texts == ["1"])
+      let ended = try await here.unfinishedHandOvers()
+      #expect(ended == [])
+    }
+  }
+
+  @Test func aCancelledHandOverCanNotBeEndedByALatePart() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      let wire = Wire(to: there)
+      (wire.lastPart, wire.failsCancel) = (.beforeDelivery, true)
+      await #expect(throws: Wire.Failure.self) { try await here.handOver("acme") { try await wire.send($0) } }
+      await expectAsync(.tenant(.handedOver)) { try await here["acme"].add("2") }
+      try await here.cancelHandOver("acme") { try await there.receive($0) }
+      try await here["acme"].add("2")
+      for part in wire.parts.withLock({ $0 }) {
+        await expectAsync(.tenant(.missing)) { _ = try await there.receive(part) }
+      }
+      #expect(try !there.contains("acme"))
+      wire.lastPart = nil
+      try await here.handOver("acme") { try await wire.send($0) }
+      let texts = try await there["acme"].texts()
+      #expect(texts == ["1", "2"])
+    }
+  }
+
+  @Test func aHandOverWaitsForTheUsersOfATenant() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      let wire = Wire(to: there)
+      try await here["acme"].withPool { pool in
+        await expectAsync(.busy) {
+          try await here.handOver("acme", within: .milliseconds(50)) { try await wire.send($0) }
+        }
+        try await Note("2").insert().run(pool)
+      }
+      try await here.handOver("acme") { try await wire.send($0) }
+      let texts = try await there["acme"].texts()
+      #expect(texts == ["1", "2"])
+    }
+  }
+
+  @Test func aTenantThatExistsIsNotReceived() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      try await there["acme"].add("there")
+      await expectAsync(.tenant(.exists)) { try await here.handOver("acme") { try await there.receive($0) } }
+      await expectAsync(.tenant(.missing)) { try await here.handOver("b") { try await there.receive($0) } }
+      #expect(try await here["acme"].texts() == ["1"])
+      #expect(try await there["acme"].texts() == ["there"])
+    }
+  }
+
+  @Test func partsInAnotherOrderAreRefused() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      let wire = Wire(to: there)
+      (wire.lastPart, wire.failsCancel) = (.beforeDelivery, true)
+      await #expect(throws: Wire.Failure.self) { try await here.handOver("acme") { try await wire.send($0) } }
+      let parts = wire.parts.withLock { $0 }
+      _ = try await there.receive(parts[0])
+      await expectAsync(.misuse("expected part 1 of the tenant, not part 2")) { _ = try await there.receive(parts[2]) }
+      _ = try await there.receive(parts[1])
+      _ = try await there.receive(parts[1])
+      let message = "the receipt is not that of the part; return what receive(_:) has returned for the part"
+      await expectAsync(.misuse(message)) {
+        try await here.handOver("acme") { TenantReceipt(token: $0.token, number: -1, isOwner: true) }
+      }
+      try await here.handOver("acme") { try await there.receive($0) }
+      #expect(try await there["acme"].texts() == ["1"])
+    }
+  }
+}
+
+/// A connection to another machine that can fail.
+final class Wire: @unchecked Sendable {
+  struct Failure: Error {}
+
+  enum Moment {
+    case beforeDelivery, afterDelivery
+  }
+
+  private let receiver: SqliteTenants
+  /// The failures by the number of the part.
+  let failures = Mutex<[Int: Moment]>([:])
+  /// The parts that were sent, other than cancellations.
+  let parts = Mutex<[TenantPart]>([])
+  // Set between the calls.
+  var lastPart: Moment?
+  var failsCancel = false
+
+  init(to receiver: SqliteTenants) { self.receiver = receiver }
+
+  func send(_ part: TenantPart) async throws -> TenantReceipt {
+    let part = try JSONDecoder().decode(TenantPart.self, from: JSONEncoder().encode(part))
+    var moment: Moment?
+    switch part.content {
+    case .cancel: if failsCancel { throw Failure() }
+    case .end:
+      parts.withLock { $0.append(part) }
+      moment = lastPart ?? failures.withLock { $0.removeValue(forKey: part.number) }
+    default:
+      parts.withLock { $0.append(part) }
+      moment = failures.withLock { $0.removeValue(forKey: part.number) }
+    }
+    if moment == .beforeDelivery { throw Failure() }
+    let receipt = try await receiver.receive(part)
+    if moment == .afterDelivery { throw Failure() }
+    return try JSONDecoder().decode(TenantReceipt.self, from: JSONEncoder().encode(receipt))
+  }
+}
