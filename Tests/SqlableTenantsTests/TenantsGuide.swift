@@ -54,6 +54,22 @@ import Testing
     }
   }
 
+  @Test func theRowsOfATenantAreLimited() async throws {
+    struct TooManyBicycles: Error {}
+    try await withTenants { tenants, _ in
+      func add() async throws {
+        try await tenants["acme"].transaction { db in
+          guard try Bicycle.count().run(db) < 1_000 else { throw TooManyBicycles() }
+          try Bicycle(name: "Trek", color: "red").insert().run(db)
+        }
+      }
+      let bikes = (0..<999).map { Bicycle(name: "\($0)", color: "red") }
+      _ = try await Bicycle.insert(bikes).run(tenants["acme"])
+      try await add()
+      await #expect(throws: TooManyBicycles.self) { try await add() }
+    }
+  }
+
   @Test func aLoopKeepsTheTenantOpen() async throws {
     try await withTenants { tenants, _ in
       let (shown, continuation) = AsyncStream<Int>.makeStream()

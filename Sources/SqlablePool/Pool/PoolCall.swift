@@ -55,15 +55,16 @@ package final class PoolCall: @unchecked Sendable {
   /// The closure that receives the outcome; nil if a thread waits for the outcome.
   package let resume: (@Sendable (Result<Void, any Error>) -> Void)?
 
-  package internal(set) var state = State.created
-  package internal(set) var stopped: Reason?
+  // The pool's lock guards these properties. Swift would check each access, because other modules could read them.
+  @exclusivity(unchecked) package internal(set) var state = State.created
+  @exclusivity(unchecked) package internal(set) var stopped: Reason?
   var gotHandle: ContinuousClock.Instant?
   /// True if a quick read on the caller's thread was interrupted. The work then runs again as another call.
   var isAbandoned = false
   /// True if the call was reported as a long read.
   var isReported = false
-  package internal(set) var alarm: DispatchSemaphore?
-  package private(set) var outcome: Result<Void, any Error>?
+  @exclusivity(unchecked) package internal(set) var alarm: DispatchSemaphore?
+  @exclusivity(unchecked) package private(set) var outcome: Result<Void, any Error>?
 
   // Borrowed, because copying the configuration takes 300 instructions per call.
   package init(

@@ -17,8 +17,8 @@ package final class PooledHandle: @unchecked Sendable {
 
   // Guarded by the pool's lock:
   /// The thread that holds the handle.
-  package internal(set) var owner: pthread_t?
-  package internal(set) var call: PoolCall?
+  @exclusivity(unchecked) package internal(set) var owner: pthread_t?
+  @exclusivity(unchecked) package internal(set) var call: PoolCall?
   /// The use of the handle's statement cache up to the last call.
   var cacheUse = StatementCacheUse.none
 

@@ -101,7 +101,8 @@ import Testing
     for _ in 0..<count {
       resources.threads.async {
         began.withLock { $0 += 1 }
-        mayEnd.wait()
+        // A call that ignores its end gets a thread after this time, and the test fails.
+        _ = mayEnd.wait(timeout: .now() + 120)
       }
     }
     defer { for _ in 0..<count { mayEnd.signal() } }

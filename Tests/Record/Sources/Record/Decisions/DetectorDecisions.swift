@@ -17,6 +17,7 @@ final class DetectorDecisions {
   private let isFlawless: Bool
   // The file:
   private var lock = Lock.free
+  private var waiting: [(id: Int, body: () -> Void)] = []
   private var othersSeen = 0
   private var ownSeen = 0
   // The pool:
@@ -39,6 +40,9 @@ final class DetectorDecisions {
   private var notifications = 0
   /// The time at which the oldest commit that no loop has been notified of became visible.
   private var unheardSince: Int?
+  /// The time at which this commit must be noticed if the watch works.
+  private var dueBy: Int?
+  private var lastWrite = 0
   private var activity = 0
   private var lastActivity = ContinuousClock.now
 
@@ -77,7 +81,13 @@ final class DetectorDecisions {
       default: start("another process writes", id) { model.commitElsewhere(id, $0) }
       }
     }
-    model.queue.async { _, done in model.check(isPoll: false, done) }
+    model.queue.async { _, done in
+      model.check(isPoll: false) {
+        // The first loop reads after this check.
+        (model.heard, model.unheardSince, model.dueBy) = (model.othersSeen, nil, nil)
+        done()
+      }
+    }
     model.schedulePolls()
     simulation.whenIdle = { model.checkLateness() }
     simulation.run()
@@ -93,6 +103,10 @@ final class DetectorDecisions {
     if let unheardSince, simulation.microseconds > unheardSince + longest + 100_000 {
       simulation.report("a commit is not noticed for \(simulation.microseconds - unheardSince) µs")
     }
+    // After a commit of its own, the pool can't tell before its writer is free.
+    if let dueBy, isFlawless, ownSeen == 0, ownCommits == 0, !isWriterReplaced, simulation.busyMicroseconds > dueBy {
+      simulation.report("a commit is noticed late, although its write was reported")
+    }
     guard activity == 0 else { return }
     let rest = detector.isPolling ? interval * 4 : .seconds(130)
     if simulation.now > lastActivity.advanced(by: rest) { simulation.stop() }
@@ -101,16 +115,14 @@ final class DetectorDecisions {
   private func tell() {
     // A loop that is notified reads all commits that are visible now.
     heard = othersSeen
-    unheardSince = nil
+    (unheardSince, dueBy) = (nil, nil)
     notifications += 1
   }
 
   // MARK: Other processes
 
   private func commitElsewhere(_ id: Int, _ done: @escaping () -> Void) {
-    guard lock == .free else {
-      return simulation.after(.microseconds(50), "waits for the lock", id) { self.commitElsewhere(id, done) }
-    }
+    guard lock == .free else { return waiting.append((id, { self.commitElsewhere(id, done) })) }
     lock = .other
     func write(_ count: Int) {
       writeLog()
@@ -118,17 +130,26 @@ final class DetectorDecisions {
       let pause = simulation.random.pick([0, 0, 0, 100, 5_000, 2_000_000])
       simulation.after(.microseconds(pause), "goes on in another process", id) { [self] in
         if count > 1 { return write(count - 1) }
-        lock = .free
         othersSeen += 1
+        unlock()
+        let now = simulation.busyMicroseconds
         unheardSince = unheardSince ?? simulation.microseconds
+        // A quarter of the time since the write, and the shortest pauses.
+        dueBy = dueBy ?? now + (now - lastWrite) / 4 + 2 * detector.limit + 20_000
         done()
       }
     }
     write(simulation.random.pick([1, 1, 2]))
   }
 
+  private func unlock() {
+    lock = .free
+    for (id, body) in waiting { simulation.step("looks for the lock", id, body) }
+    waiting = []
+  }
+
   private func writeLog() {
-    if flaw == "losesAnEvent", detector.isListening { return }
+    lastWrite = simulation.busyMicroseconds
     guard isWatched, isWatchAlive, !hasEvent else { return }
     hasEvent = true
     simulation.step("the kernel reports", 0) { self.report() }
@@ -163,15 +184,13 @@ final class DetectorDecisions {
         }
       }
       func begin() {
-        guard lock == .free else {
-          return simulation.after(.microseconds(50), "waits for the lock", id, begin)
-        }
+        guard lock == .free else { return waiting.append((id, begin)) }
         lock = .own
         steps([
           { self.writerChecks += 1 }, { self.writerFinds() }, { self.ownCommits += 1 }, { self.writeLog() },
           {
             self.ownSeen += 1
-            self.lock = .free
+            self.unlock()
           }, { self.ownCommits += 1 },
         ])
       }
@@ -304,7 +323,7 @@ final class DetectorDecisions {
           switch detector.judge(commitsBefore: commitsBefore, version: version, commitsAfter: ownCommits) {
           case .nothing: body(true)
           case .otherCommit:
-            tell()
+            if flaw != "ignoresCommits" { tell() }
             body(true)
           case .unsure:
             simulation.step("doubts", 0) { [self] in
@@ -330,8 +349,6 @@ final class DetectorDecisions {
     let commits = ownCommits
     simulation.step("opens its connection", 0) { [self] in
       detector.begin(commits: commits, version: Int64(othersSeen + ownSeen))
-      // The first loop reads after this check.
-      if notifications == 0, heard == 0 { (heard, unheardSince) = (othersSeen, nil) }
       look()
     }
   }

@@ -10,7 +10,7 @@ struct Machine: Sendable {
 
   static let all = [pools, commits, tenants, leases]
 
-  static let commits = Machine(name: "commits", flaws: ["losesAnEvent"], size: 6) {
+  static let commits = Machine(name: "commits", flaws: ["ignoresCommits"], size: 6) {
     DetectorDecisions.run($0, size: $1, flaw: $2)
   }
 

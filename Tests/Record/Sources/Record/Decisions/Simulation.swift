@@ -38,6 +38,8 @@ final class Simulation {
 
   var random: SeededGenerator
   private(set) var now = Simulation.begin
+  /// The time for which threads could have run, and did not.
+  private var delay = Duration.zero
   /// The broken promises.
   private(set) var findings: [String] = []
   /// The steps in the order in which they ran; empty unless the history is recorded.
@@ -64,9 +66,13 @@ final class Simulation {
   var milliseconds: Int { microseconds / 1_000 }
 
   /// The microseconds since the begin.
-  var microseconds: Int {
-    let time = Simulation.begin.duration(to: now).components
-    return Int(time.seconds) * 1_000_000 + Int(time.attoseconds / 1_000_000_000_000)
+  var microseconds: Int { Simulation.microseconds(Simulation.begin.duration(to: now)) }
+
+  /// The microseconds since the begin, without the time for which threads could have run, and did not.
+  var busyMicroseconds: Int { microseconds - Simulation.microseconds(delay) }
+
+  private static func microseconds(_ time: Duration) -> Int {
+    Int(time.components.seconds) * 1_000_000 + Int(time.components.attoseconds / 1_000_000_000_000)
   }
 
   func report(_ text: @autoclosure () -> String) {
@@ -115,6 +121,7 @@ final class Simulation {
       if ready.isEmpty { whenIdle() }
       if ready.isEmpty || next != nil && random.next() % 32 == 0 {
         guard let next else { break }
+        if !ready.isEmpty { delay += max(.zero, now.duration(to: next)) }
         now = max(now, next)
         continue
       }

@@ -1,3 +1,4 @@
+import Foundation
 import SqlableCore
 import SqlablePool
 import SqlableTenants
@@ -34,7 +35,12 @@ final class TenantDecisions: @unchecked Sendable {
 
   private struct OpenFailed: Error {}
 
-  private static let pools = (0..<32).compactMap { _ in try? SqlitePool.inMemory() }
+  /// Pools that open no file.
+  private static let pools = (0..<32).compactMap { number in
+    try? SqlitePool(
+      filepath: NSTemporaryDirectory() + "tenant\(number).sqlite",
+      configuration: PoolConfiguration(handles: Configuration(opensLazily: true)))
+  }
 
   private let simulation: Simulation
   private let flaw: String?
