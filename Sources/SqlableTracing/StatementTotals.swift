@@ -51,7 +51,7 @@ public final class StatementTotals: Sendable {
     /// Merges the half of the shapes with the smallest total durations into `others`. Merging half of the shapes makes
     /// the sort rare, even if new shapes keep arriving.
     mutating func joinLeast() {
-      let least = totals.sorted { $0.value.total < $1.value.total }.prefix(totals.count / 2)
+      let least = totals.ordered { $0.value.total < $1.value.total }.prefix(totals.count / 2)
       for (key, total) in least {
         others.join(total)
         totals[key] = nil
@@ -78,7 +78,7 @@ public final class StatementTotals: Sendable {
   /// Returns the shapes with the largest values of `order`, largest first.
   public func top(_ count: Int = 100, by order: Order = .total) -> [Total] {
     let totals = state.withLock { state in state.totals.values.map(\.result) }
-    let sorted = totals.sorted { left, right in
+    let sorted = totals.ordered { left, right in
       switch order {
       case .total: (left.total, right.sql) > (right.total, left.sql)
       case .count: (left.count, right.sql) > (right.count, left.sql)

@@ -70,6 +70,7 @@ package final class TraceHub: Sendable {
     TraceHub.deliver(event, to: receivers(of: event), with: details)
   }
 
+  @inline(never)
   package static func deliver(_ event: TraceEvent, to receivers: [Receiver], with details: (any TraceDetails)? = nil) {
     var plan: [String]?
     for receiver in receivers {

@@ -4,6 +4,7 @@ extension SqliteDatabase {
     return isForked || isLentElsewhere ? error : error.inTransaction(transactionLevel > 0)
   }
 
+  @inline(never)
   package var closed: SqlError { SqlError(.closed, message: "the handle is closed", label: configuration.label) }
 
   var notLentHere: SqlError {

@@ -220,7 +220,7 @@ extension Connection {
 
   /// Attaches the other databases, in the order of their names, and applies the settings to each file.
   private func attach(_ configuration: Configuration) throws {
-    for (name, path) in configuration.attached.sorted(by: { $0.key < $1.key }) {
+    for (name, path) in configuration.attached.ordered(by: { $0.key < $1.key }) {
       do {
         try attach(path, as: name, configuration.attachedKeys[name] ?? configuration.key)
         try checkLastAttached()

@@ -165,6 +165,7 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   package var isInMemory: Bool { if case .memory = location { true } else { false } }
 
+  @inline(never)
   private init(
     _ location: Location, _ configuration: Configuration, registry: ObserverRegistry,
     order: HandleObservation.CommitOrder, functions: FunctionRegistry, family: HandleFamily? = nil,

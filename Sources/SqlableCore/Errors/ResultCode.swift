@@ -66,6 +66,7 @@ extension SqlError.Kind {
 extension SqlError {
   /// The error for a text or blob for which SQLite has no memory.
   @usableFromInline
+  @inline(never)
   static var withoutMemory: any Error {
     SqlError(.outOfMemory, message: "out of memory", code: Int(SQLITE_NOMEM), extendedCode: Int(SQLITE_NOMEM))
   }

@@ -50,6 +50,7 @@ package final class ColumnDefinition: Sendable {
 
   var declaration: String { "\(file):\(line)" }
 
+  @inline(never)
   init(name: String, type: ColumnType, options: [any ColumnOption], file: StaticString, line: UInt) {
     self.name = name
     self.type = type

@@ -23,6 +23,7 @@ package enum DeclaredExpression: Sendable {
     }
   }
 
+  @inline(never)
   fileprivate var content: AnyHashable {
     switch self {
     case .sql(let text): Array(text.utf8)

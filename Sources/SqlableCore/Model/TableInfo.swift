@@ -386,6 +386,7 @@ package final class TableInfo: Sendable {
   /// Returns the position of a column in this table; nil for a column of another table.
   package func position(of definition: ColumnDefinition) -> Int? { columns.position(of: definition) }
 
+  @inline(never)
   package func position(named name: String) -> Int? { columns.firstIndex { $0.name.isExactly(name) } }
 }
 

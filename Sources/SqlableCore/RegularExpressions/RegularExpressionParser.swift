@@ -34,6 +34,7 @@ struct RegularExpressionParser {
 
   private var next: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
 
+  @inline(never)
   private func failure(_ message: String, at position: Int? = nil) -> SqlError {
     .invalidStatement("the regular expression is invalid at character \((position ?? self.position) + 1): \(message)")
   }

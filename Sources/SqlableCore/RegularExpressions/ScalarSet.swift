@@ -26,7 +26,7 @@ package struct ScalarSet: Sendable {
   /// as many ranges as the expression has characters.
   mutating func mergeRanges() {
     var merged: [ClosedRange<Unicode.Scalar>] = []
-    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+    for range in ranges.ordered(by: { $0.lowerBound < $1.lowerBound }) {
       if let last = merged.last, range.lowerBound.value <= last.upperBound.value + 1 {
         merged[merged.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
       } else {

@@ -65,6 +65,7 @@ package struct StatementWithValues {
     (self.sql, self.parameters, self.omittedKey) = (sql, parameters, omittedKey)
   }
 
+  @inline(never)
   var bindings: [DatabaseValue] {
     // The buffer owns memory that is accessed only through pointers.
     withExtendedLifetime(parameters) { parameters.parameters.compactMap { DatabaseValue($0) } }

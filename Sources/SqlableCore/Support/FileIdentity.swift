@@ -13,6 +13,7 @@ package struct FileIdentity: Equatable {
   }
 
   /// Returns the status of a file, or of the target of a symbolic link; nil if the file does not exist.
+  @inline(never)
   package static func info(_ path: String) -> stat? {
     var info = stat()
     return stat(path, &info) == 0 ? info : nil

@@ -7,6 +7,7 @@ extension String {
   package var quotedName: String { String(decoding: quotedBytes(), as: UTF8.self) }
 
   /// Returns the quoted name of a table, after the quoted name of its attached database: `"archive"."bicycle"`.
+  @inline(never)
   package func quotedName(inDatabase database: String?) -> String {
     (database.map { $0.quotedName + "." } ?? "") + quotedName
   }
@@ -32,6 +33,7 @@ extension String {
 
   /// True if both strings have the same bytes. For `==`, the two encodings of an é are equal. For SQLite, they are
   /// different names.
+  @inline(never)
   package func isExactly(_ other: String) -> Bool {
     let isSame = utf8.withContiguousStorageIfAvailable { bytes in
       other.utf8.withContiguousStorageIfAvailable { other in
@@ -45,6 +47,7 @@ extension String {
   }
 
   /// True if SQLite treats both strings as the same name.
+  @inline(never)
   package func isSameName(as other: String) -> Bool {
     guard utf8.count == other.utf8.count else { return false }
     return isExactly(other) || utf8.elementsEqual(other.utf8) { $0.foldedLetter == $1.foldedLetter }
@@ -108,6 +111,7 @@ extension Substring.UTF8View {
 
 extension Set<String> {
   /// Makes the set of the words in a text. An array literal of many strings would compile to more code.
+  @inline(never)
   package init(words text: String) {
     self.init(text.split { $0 == " " || $0 == "\n" }.map(String.init))
   }

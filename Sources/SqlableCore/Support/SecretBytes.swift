@@ -11,6 +11,7 @@ package final class SecretBytes: @unchecked Sendable {
   package let count: Int
 
   /// Allocates `count` zero bytes and calls `fill` with the memory. Throws `.outOfMemory`.
+  @inline(never)
   init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) throws {
     let page = max(1, sysconf(Int32(_SC_PAGESIZE)))
     let size = max(1, (count + page - 1) / page) * page

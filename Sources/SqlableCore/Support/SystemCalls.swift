@@ -3,6 +3,7 @@ import Glibc
 extension SqlError {
   /// Returns the error of a failed system call. If permission is denied, the kind is `.cannotOpen` for a call that only
   /// reads (`isRead`), and `.readOnly` for any other call.
+  @inline(never)
   package static func system(_ action: String, _ path: String, _ code: Int32, isRead: Bool = false) -> SqlError {
     let kind: Kind =
       switch code {

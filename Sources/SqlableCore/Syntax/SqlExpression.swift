@@ -258,6 +258,7 @@ extension SqlExpression.Node: Hashable {
   }
 
   /// Returns true if the predicate is true for a direct subterm. Unlike `terms`, this method allocates no array.
+  @inline(never)
   package func hasTerm(where predicate: (SqlExpression) -> Bool) -> Bool {
     switch self {
     case .column, .value, .parameter, .qualified, .invalid: false
@@ -316,6 +317,7 @@ extension SqlExpression.Node: Hashable {
     left.form == right.form && left.rest == right.rest && left.comparedTerms == right.comparedTerms
   }
 
+  @inline(never)
   package func hash(into hasher: inout Hasher) {
     hasher.combine(form)
     hasher.combine(rest)

@@ -22,6 +22,7 @@ package enum Document: Sendable {
 }
 
 extension Document: ExpressibleByDictionaryLiteral {
+  @inline(never)
   package init(dictionaryLiteral members: (String, Document)...) {
     self = .object(members.map { Member(key: $0, value: $1) })
   }
@@ -56,7 +57,7 @@ extension Document {
       bytes.append(UInt8(ascii: "]"))
     case .object(let members):
       bytes.append(UInt8(ascii: "{"))
-      let sorted = members.sorted { $0.key.utf16.lexicographicallyPrecedes($1.key.utf16) }
+      let sorted = members.ordered { $0.key.utf16.lexicographicallyPrecedes($1.key.utf16) }
       for (index, member) in sorted.enumerated() {
         if index > 0 { bytes.append(UInt8(ascii: ",")) }
         Document.write(member.key, to: &bytes)

@@ -78,8 +78,11 @@ final class DocumentDecoder {
 
   // MARK: Places
 
+  @inline(never)
   func enter(_ key: String) { path.append(.key(key)) }
+  @inline(never)
   func enter(_ index: Int) { path.append(.index(index)) }
+  @inline(never)
   func leave() { path.removeLast() }
 
   /// The current path as text: `read.where.and[1]`.
@@ -92,6 +95,7 @@ final class DocumentDecoder {
     }
   }
 
+  @inline(never)
   func failure(_ message: String) -> SqlError { .invalidStatement(message) }
 
   /// Adds the current path to an error that `body` throws.
@@ -126,17 +130,20 @@ final class DocumentDecoder {
     return Fields(members: members)
   }
 
+  @inline(never)
   func list(_ document: Document, _ what: String) throws -> [Document] {
     guard case .list(let values) = document else { throw failure("\(what) must be a list") }
     return values
   }
 
+  @inline(never)
   func text(_ document: Document, _ what: String) throws -> String {
     guard case .text(let text) = document else { throw failure("\(what) must be text") }
     return text
   }
 
   /// Returns text that is used as a name in SQL. Throws for text with a NUL byte.
+  @inline(never)
   func name(_ document: Document, _ what: String) throws -> String {
     let name = try text(document, what)
     guard !name.utf8.contains(0) else { throw failure("\(what) contains a NUL byte") }
@@ -209,6 +216,7 @@ final class DocumentDecoder {
   // MARK: Values
 
   /// Returns the value in a document; nil if the document is a term that is not a value.
+  @inline(never)
   func value(_ document: Document) throws -> DatabaseValue? {
     switch document {
     case .text(let text): return .text(text)
@@ -249,6 +257,7 @@ final class DocumentDecoder {
     throw failure("the value does not have the storage class that its key names")
   }
 
+  @inline(never)
   func value(required document: Document) throws -> DatabaseValue {
     guard let value = try value(document) else { throw failure("expected a value, found a term") }
     return value

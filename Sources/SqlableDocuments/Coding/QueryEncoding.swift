@@ -4,8 +4,10 @@ import SqlableCore
 struct Members {
   private var members: [Document.Member] = []
 
+  @inline(never)
   mutating func add(_ key: DocumentKey, _ value: Document?) { add(key.rawValue, value) }
 
+  @inline(never)
   mutating func add(_ key: String, _ value: Document?) {
     if let value { members.append(Document.Member(key: key, value: value)) }
   }

@@ -130,6 +130,7 @@ private struct RepeatabilityCheck {
   /// Throws for a column of grouped rows if SQLite would use the value of an arbitrary row.
   private func checkGroups(_ clauses: SelectQuery.Clauses) throws {
     guard clauses.isGrouped else { return }
+    @inline(never)
     func isDetermined(_ term: SqlExpression) -> Bool {
       if clauses.groups.contains(term) { return true }
       switch term.node {

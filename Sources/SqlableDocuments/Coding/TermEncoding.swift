@@ -8,6 +8,7 @@ struct DocumentEncoder {
   /// The largest integer that every JSON implementation decodes exactly.
   static let maximumInteger: UInt64 = 9_007_199_254_740_991
 
+  @inline(never)
   func value(_ value: DatabaseValue) -> Document {
     switch value {
     case .null: ["null": .bool(true)]
@@ -22,6 +23,7 @@ struct DocumentEncoder {
     }
   }
 
+  @inline(never)
   func term(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     // Each form has a separate function: the temporaries of all forms in one frame would use too much stack per level.
     switch term.node {
@@ -39,6 +41,7 @@ struct DocumentEncoder {
     }
   }
 
+  @inline(never)
   private func leaf(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     switch term.node {
     case .column(let reference): return try column(reference, scope)
@@ -50,6 +53,7 @@ struct DocumentEncoder {
     }
   }
 
+  @inline(never)
   private func chain(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     switch term.node {
     case .all(let terms): return object("and", try list(Array(terms), scope))
@@ -58,6 +62,7 @@ struct DocumentEncoder {
     }
   }
 
+  @inline(never)
   private func unary(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     switch term.node {
     case .not(let operand): return object("not", try self.term(operand, scope))
@@ -75,6 +80,7 @@ struct DocumentEncoder {
     return object(binary.operation.rawValue, .list([first, second]))
   }
 
+  @inline(never)
   private func between(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     guard case .between(let operand, let low, let high) = term.node else { throw DocumentEncoder.withoutForm }
     return object("between", try list([operand, low, high], scope))
@@ -91,6 +97,7 @@ struct DocumentEncoder {
     return escape.isEmpty ? object("like", operands) : ["like": operands, "escape": .text(escape)]
   }
 
+  @inline(never)
   private func collate(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     guard case .collate(let operand, let collation) = term.node else { throw DocumentEncoder.withoutForm }
     let document = try self.term(operand, scope)
@@ -99,10 +106,12 @@ struct DocumentEncoder {
 
   private static var withoutForm: SqlError { .invalidStatement("the term has no form as JSON") }
 
+  @inline(never)
   private func object(_ key: String, _ value: Document) -> Document {
     .object([Document.Member(key: key, value: value)])
   }
 
+  @inline(never)
   func list(_ terms: [SqlExpression], _ scope: Scope) throws -> Document {
     .list(try terms.map { try term($0, scope) })
   }
@@ -174,6 +183,7 @@ struct DocumentEncoder {
     }
   }
 
+  @inline(never)
   func order(_ terms: [OrderTerm], _ scope: Scope) throws -> Document {
     .list(try terms.map { [$0.direction.rawValue: try term($0.expression, scope)] })
   }
@@ -199,6 +209,7 @@ struct DocumentEncoder {
     }
   }
 
+  @inline(never)
   private func choice(_ terms: [SqlExpression], _ scope: Scope) throws -> Document {
     let pairs = try stride(from: 0, to: terms.count - 1, by: 2).map { try list([terms[$0], terms[$0 + 1]], scope) }
     guard let last = terms.last, !terms.count.isMultiple(of: 2) else { return object("case", .list(pairs)) }

@@ -119,6 +119,7 @@ public struct TablePolicy: Sendable {
 
   init(table: TableInfo) { self.table = table }
 
+  @inline(never)
   private func with(_ columns: [any ColumnConvertible], _ change: (inout TablePolicy, Int) -> Void) -> TablePolicy {
     var policy = self
     for column in columns {

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import SqlableCore
 
 /// The hash key of a value for finding subscribers. Values that are equal without a type conversion have equal keys.
@@ -11,7 +10,7 @@ enum MatchKey: Hashable, Sendable {
   case integer(Int64)
   case real(Double)
   case text([UInt8])
-  case blob(Data)
+  case blob([UInt8])
 
   init(_ value: DatabaseValue) {
     switch value {
@@ -24,7 +23,7 @@ enum MatchKey: Hashable, Sendable {
       var bytes = text.utf8.prefix { $0 != 0 }.map(\.foldedLetter)
       while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
       self = .text(bytes)
-    case .blob(let data): self = .blob(data)
+    case .blob(let data): self = .blob(Array(data))
     }
   }
 }

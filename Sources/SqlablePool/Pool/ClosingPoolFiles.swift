@@ -146,7 +146,7 @@ extension SqlitePool {
   }
 
   /// The users of the file other than calls, in the order of their registration.
-  package var allFileUsers: [FileUser] { fileUsers.withLock { $0.users.sorted { $0.key < $1.key }.map(\.value) } }
+  package var allFileUsers: [FileUser] { fileUsers.withLock { $0.users.ordered { $0.key < $1.key }.map(\.value) } }
 
   /// Adds a file user; returns a token. A user releases the file before a close, and ends before the pool ends.
   package func add(_ user: FileUser) -> Int {

@@ -49,6 +49,6 @@ extension SqlitePool.State {
       call.gotHandle.map { HandleUse(callSite: call.callSite, begin: $0, end: nil) }
     }
     let uses = running + (call.kind.isRead ? readUses : writeUses).ended(after: call.begin)
-    return uses.sorted { $0.length(at: now) > $1.length(at: now) }
+    return uses.ordered { $0.length(at: now) > $1.length(at: now) }
   }
 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import SqlableCore
 
 /// The rows of one level of an ``AssociatedQuery``. One query reads these rows after the parent rows have been read.
@@ -238,7 +237,7 @@ private enum GroupKey: Hashable {
   case integer(Int64)
   case real(Double)
   case text([UInt8])
-  case blob(Data)
+  case blob([UInt8])
   case row([GroupKey])
 
   /// Creates the key of a row's values; `null` if a value is NULL. `value` returns the value at a position.
@@ -260,7 +259,7 @@ private enum GroupKey: Hashable {
     case .null: self = .null
     case .integer(let integer): self = .integer(integer)
     case .real(let real): self = Int64(exactly: real).map(GroupKey.integer) ?? .real(real)
-    case .blob(let data): self = .blob(data)
+    case .blob(let data): self = .blob(Array(data))
     case .text(let text):
       var bytes = Array(text.utf8)
       switch collation {

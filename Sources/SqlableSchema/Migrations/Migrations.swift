@@ -85,6 +85,7 @@ public struct Migrations: Sendable {
   ///
   /// `apply` calls `progress` when a migration starts, and after each batch.
   @discardableResult
+  @inline(never)
   public func apply(
     _ db: some SqlDatabase, waitingAtMost limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line,
     progress: (Progress) -> Void = { _ in }, waiting: (SqlError) -> Void = { _ in }

@@ -50,7 +50,7 @@ extension Migrations {
     checking: (SqliteDatabase, String) throws -> Void = { _, _ in }
   ) throws {
     let today = try today(configuration)
-    for (name, dump) in dumps.sorted(by: { $0.key < $1.key }) {
+    for (name, dump) in dumps.ordered(by: { $0.key < $1.key }) {
       let db = try SqliteDatabase.inMemory(configuration: configuration)
       defer { try? db.close() }
       try db.load(dump)

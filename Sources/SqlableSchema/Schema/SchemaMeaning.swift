@@ -35,6 +35,7 @@ extension DatabaseSchema.Column {
   }
 
   /// The value that the default stores; nil for a computed default.
+  @inline(never)
   var storedDefault: DatabaseValue? {
     guard let defaultValue else { return .null }
     return defaultValue.constant.map { TypeAffinity(of: type.text).stored($0) }
@@ -117,9 +118,9 @@ extension FullTextArguments {
     let names = { (arguments: FullTextArguments) in
       [
         arguments.columns.map(\.foldedName),
-        arguments.unindexed.map(\.foldedName).sorted { $0.lexicographicallyPrecedes($1) },
+        arguments.unindexed.map(\.foldedName).ordered { $0.lexicographicallyPrecedes($1) },
         [arguments.content.map(\.foldedName) ?? [0]], [arguments.contentKey.foldedName],
-        arguments.otherOptions.map(\.foldedName).sorted { $0.lexicographicallyPrecedes($1) },
+        arguments.otherOptions.map(\.foldedName).ordered { $0.lexicographicallyPrecedes($1) },
       ]
     }
     let tokenizer = { (arguments: FullTextArguments) in arguments.tokenizer ?? ["unicode61"] }
@@ -136,12 +137,14 @@ extension DatabaseSchema.Column {
   var needsValue: Bool { isNotNull && defaultValue == nil && generated == nil }
 
   /// True if a row without a value for the column stores NULL.
+  @inline(never)
   fileprivate var isNullByDefault: Bool { !isNotNull && generated == nil && storedDefault == .null }
 }
 
 extension DatabaseSchema.Table {
   /// True if one of the columns is not in the model and is NULL in the rows that the model writes. UNIQUE and foreign
   /// keys ignore such a row.
+  @inline(never)
   func hasNull(_ names: [SchemaText], besides model: DatabaseSchema.Table) -> Bool {
     columns.contains { column in
       column.isNullByDefault && model[column: column.name] == nil && names.contains { $0.isName(column.name) }

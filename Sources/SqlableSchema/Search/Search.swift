@@ -104,6 +104,7 @@ extension TableInfo {
     fullTextTerm(.matches(alias: alias)) { try $0.bound(query) }
   }
 
+  @inline(never)
   fileprivate func fullTextTerm(
     _ form: FullTextTerm.Form, _ terms: (FullTextTable) throws -> [SqlExpression] = { _ in [] }
   ) -> SqlExpression {

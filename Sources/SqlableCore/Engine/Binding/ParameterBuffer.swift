@@ -69,7 +69,9 @@ struct ParameterBytes: ~Copyable {
     return text.withUTF8 { .text(copy($0), $0.count) }
   }
 
+  // Not inlined: the access to the bytes of `Data` is a kilobyte of code.
   @usableFromInline
+  @inline(never)
   mutating func blob(_ data: Data) -> BoundValue {
     data.withUnsafeBytes { .blob(copy($0.bindMemory(to: UInt8.self)), $0.count) }
   }

@@ -6,7 +6,7 @@ extension SchemaCopy {
   /// views and triggers that already fail in `old`, a copy of the schema before the plan.
   func checkDependents(of schema: DatabaseSchema, in old: SchemaCopy, _ changed: DatabaseSchema) throws {
     let before = try old.broken(schema)
-    for (use, problem) in try broken(changed).sorted(by: { $0.key < $1.key }) where before[use] == nil {
+    for (use, problem) in try broken(changed).ordered(by: { $0.key < $1.key }) where before[use] == nil {
       throw SchemaPlanner.mismatch(
         "the plan would break \(use.words): \(problem); drop the view or trigger before the plan, and create the view "
           + "or trigger again afterwards",

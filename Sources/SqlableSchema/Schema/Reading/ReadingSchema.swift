@@ -143,12 +143,12 @@ extension DatabaseSchema {
 
   private mutating func sort() {
     for position in tables.indices {
-      tables[position].indexes.sort { $0.name < $1.name }
-      tables[position].triggers.sort { $0.name < $1.name }
+      tables[position].indexes = tables[position].indexes.ordered { $0.name < $1.name }
+      tables[position].triggers = tables[position].triggers.ordered { $0.name < $1.name }
     }
-    for position in views.indices { views[position].triggers.sort { $0.name < $1.name } }
-    tables.sort { $0.name < $1.name }
-    views.sort { $0.name < $1.name }
+    for position in views.indices { views[position].triggers = views[position].triggers.ordered { $0.name < $1.name } }
+    tables = tables.ordered { $0.name < $1.name }
+    views = views.ordered { $0.name < $1.name }
   }
 
   /// Returns the folded names of the tables that store the rows of virtual tables.

@@ -4,6 +4,7 @@ import SqlableCore
 package enum TypeAffinity: Hashable {
   case integer, real, text, blob, numeric
 
+  @inline(never)
   package init(of type: String) {
     let name = type.uppercased()
     func has(_ words: String...) -> Bool { words.contains { name.contains($0) } }
