@@ -2,21 +2,30 @@
 package enum ColumnReference: Sendable, Hashable {
   case declared(ColumnDefinition)
   /// A column in a decoded statement.
-  case named(String)
+  case decoded(Name)
+
+  /// A name as an object, so that a copy of any reference retains one object: every copy of a term is then less code.
+  package final class Name: Sendable {
+    fileprivate let text: String
+
+    fileprivate init(_ text: String) { self.text = text }
+  }
+
+  package static func named(_ name: String) -> ColumnReference { .decoded(Name(name)) }
 
   package init(_ column: Column) { self = .declared(column.definition) }
 
   package var name: String {
     switch self {
     case .declared(let definition): definition.name
-    case .named(let name): name
+    case .decoded(let name): name.text
     }
   }
 
   package var definition: ColumnDefinition? {
     switch self {
     case .declared(let definition): definition
-    case .named: nil
+    case .decoded: nil
     }
   }
 

@@ -6,7 +6,8 @@ package struct TermChain: RandomAccessCollection, Sendable {
   private enum Form: Sendable {
     case few([SqlExpression])
     /// The storage, and the number of its first terms that are in this chain. Longer chains can share the storage.
-    case many(AppendOnlyStorage<Slot>, Int)
+    /// Indirect, so that a copy of any form retains one object: every copy of a term is then less code.
+    indirect case many(AppendOnlyStorage<Slot>, Int)
   }
 
   private let form: Form
