@@ -102,9 +102,9 @@ extension Statement: Runnable {
   func number(_ db: SqliteDatabase) throws -> Int {
     guard tree.takesRows else { return try db.runWithoutRow(tree) }
     guard let run = try db.beginRow(tree) else { return try otherNumber(db) }
-    // Written here and not in a closure, which would take a copy of the struct.
+    // Written here and not in a closure, which would add two calls to each run.
     let isWritten: Bool
-    do { isWritten = try takeFirst(into: &run.writer.pointee) } catch { throw db.cancel(run, because: error) }
+    do { isWritten = try rows.take(0, into: &run.writer.pointee) } catch { throw db.cancel(run, because: error) }
     guard isWritten else {
       db.cancel(run)
       return 0

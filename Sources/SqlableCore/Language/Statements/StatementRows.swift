@@ -64,12 +64,6 @@ extension StatementRows {
 }
 
 extension Statement {
-  /// Writes the first row's values to `writer`. Returns false without a row. Not inlined: the compiler would copy the
-  /// struct.
-  @inlinable
-  @inline(never)
-  func takeFirst(into writer: inout RowWriter) throws -> Bool { try rows.take(0, into: &writer) }
-
   /// Returns the statement's rows as stored values. Throws if a value does not fit its column.
   package func storedRows() throws -> [StoredRow] {
     switch rows {
