@@ -1,18 +1,18 @@
 import Glibc
+import Synchronization
 
 /// A recursive lock: the owning thread can run statements inside a transaction closure while other threads wait.
 @usableFromInline
 final class HandleLock {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  /// The thread that holds the lock; 0 for no thread. Only the owner stores its own id, so a thread that reads its own
+  /// id holds the lock. Taking the lock again then needs no call of the mutex.
+  private let owner = Atomic<pthread_t>(0)
   /// The number of times that the owning thread has taken the lock. Accessed only while locked.
   @exclusivity(unchecked) private(set) var depth = 0
 
   init() {
-    var attributes = pthread_mutexattr_t()
-    pthread_mutexattr_init(&attributes)
-    pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_RECURSIVE))
-    pthread_mutex_init(mutex, &attributes)
-    pthread_mutexattr_destroy(&attributes)
+    pthread_mutex_init(mutex, nil)
   }
 
   deinit {
@@ -22,18 +22,28 @@ final class HandleLock {
 
   @usableFromInline
   func lock() {
-    pthread_mutex_lock(mutex)
+    if !isOwned {
+      pthread_mutex_lock(mutex)
+      owner.store(pthread_self(), ordering: .relaxed)
+    }
     depth += 1
   }
 
+  @inline(__always)
+  private var isOwned: Bool { owner.load(ordering: .relaxed) == pthread_self() }
+
   func tryLock() -> Bool {
-    guard pthread_mutex_trylock(mutex) == 0 else { return false }
+    if !isOwned {
+      guard pthread_mutex_trylock(mutex) == 0 else { return false }
+      owner.store(pthread_self(), ordering: .relaxed)
+    }
     depth += 1
     return true
   }
 
   /// Waits for the lock until `end`; returns true if this thread has taken the lock.
   func lock(until end: ContinuousClock.Instant) -> Bool {
+    if tryLock() { return true }
     while true {
       // Waits in short steps, because `pthread_mutex_timedlock` uses the realtime clock, which can be set back.
       var time = timespec()
@@ -43,6 +53,7 @@ final class HandleLock {
       time.tv_sec += nanoseconds / 1_000_000_000
       time.tv_nsec = nanoseconds % 1_000_000_000
       if pthread_mutex_timedlock(mutex, &time) == 0 {
+        owner.store(pthread_self(), ordering: .relaxed)
         depth += 1
         return true
       }
@@ -56,6 +67,8 @@ final class HandleLock {
   @usableFromInline
   func unlock() {
     depth -= 1
+    guard depth == 0 else { return }
+    owner.store(0, ordering: .relaxed)
     pthread_mutex_unlock(mutex)
   }
 }

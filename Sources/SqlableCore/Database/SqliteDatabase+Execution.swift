@@ -28,17 +28,20 @@ extension SqliteDatabase {
   /// transactions.
   @inline(__always)
   func reading(
-    of table: TableInfo? = nil, isLoop: Bool = false, _ prepare: (Connection) throws -> PreparedStatement
+    of table: @autoclosure () -> TableInfo? = nil, isLoop: Bool = false,
+    _ prepare: (Connection) throws -> PreparedStatement
   ) throws -> StatementRun {
     try enter()
     do {
-      let connection = try openConnection()
-      try checkTransactionIsAlive(connection)
-      let statement = try prepare(connection)
+      guard let connection = unretainedConnection else { throw closed }
+      let statement = try connection._withUnsafeGuaranteedRef { connection in
+        try checkTransactionIsAlive(connection)
+        return try prepare(connection)
+      }
       return StatementRun(owned: .passRetained(statement), protectedLevels: isLoop ? protectedLevels : beginRun())
     } catch {
       // Adds the context before unlocking, because after that another thread could begin or end a transaction.
-      let error = located(error, in: table)
+      let error = located(error, in: table())
       unlockAndDeliver()
       throw error
     }
@@ -47,7 +50,9 @@ extension SqliteDatabase {
   @usableFromInline
   package func endReading(_ reading: StatementRun) {
     endRun(reading.protectedLevels)
-    reading.owned._withUnsafeGuaranteedRef { $0.connection.finish($0) }
+    unretainedConnection?._withUnsafeGuaranteedRef { connection in
+      reading.owned._withUnsafeGuaranteedRef { connection.finish($0) }
+    }
     reading.owned.release()
     unlockAndDeliver()
   }
@@ -56,17 +61,19 @@ extension SqliteDatabase {
   /// transaction. User code, such as a struct's `init(row:)`, can't end the open transactions during the run.
   @inline(__always)
   package func running<Value>(
-    of table: TableInfo? = nil, _ body: (Connection) throws -> Value
+    of table: @autoclosure () -> TableInfo? = nil, _ body: (Connection) throws -> Value
   ) throws -> Value {
     try enter()
     defer { unlockAndDeliver() }
     do {
-      let connection = try openConnection()
-      try checkTransactionIsAlive(connection)
-      let run = beginRun()
-      defer { endRun(run) }
-      return try body(connection)
-    } catch { throw located(error, in: table) }
+      guard let connection = unretainedConnection else { throw closed }
+      return try connection._withUnsafeGuaranteedRef { connection in
+        try checkTransactionIsAlive(connection)
+        let run = beginRun()
+        defer { endRun(run) }
+        return try body(connection)
+      }
+    } catch { throw located(error, in: table()) }
   }
 
   /// Returns the error with the handle's label. An error from SQLite also gets the column of the statement's table. Any

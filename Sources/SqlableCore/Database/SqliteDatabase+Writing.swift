@@ -22,7 +22,9 @@ extension SqliteDatabase {
   package func writing<Value>(
     on connection: Connection, atomically isAtomic: Bool = true, mayKeep: Bool = false, _ body: () throws -> Value
   ) throws -> Value {
-    let write = try beginWrite(connection, atomically: isAtomic, mayKeep: mayKeep)
+    let write =
+      isAtomic && isUnobservedWrite(connection)
+      ? Write() : try beginWrite(connection, atomically: isAtomic, mayKeep: mayKeep)
     let value: Value
     do { value = try body() } catch { throw failed(error, write) }
     // A deferred transaction acquires the lock with its first write.
@@ -40,6 +42,17 @@ extension SqliteDatabase {
     }
   }
 
+  /// True if a write of one statement needs no preparation: a transaction is open, and nothing observes its changes.
+  /// Checks only what `beginWrite` checks.
+  @inline(__always)
+  private func isUnobservedWrite(_ connection: Connection) -> Bool {
+    guard transactions.counts.levels > 0, !connection.hasLostTransaction, !connection.userCode.isRunning,
+      !configuration.stopsWritesWhenDamaged, let observation = unretainedObservation
+    else { return false }
+    return observation._withUnsafeGuaranteedRef { $0.isIdle }
+  }
+
+  @inline(never)
   private func beginWrite(_ connection: Connection, atomically isAtomic: Bool, mayKeep: Bool) throws -> Write {
     try checkIsNotInFunction(connection)
     try checkMayWrite()

@@ -15,7 +15,8 @@ import Synchronization
 /// slow but safe: every statement and every `transaction` closure locks the handle.
 ///
 /// `@unchecked Sendable` is sound for these reasons, which the compiler can't check:
-/// 1. `open` and `transactions` are accessed with `lock` held, or by a pool or `RowFilter` that is the only user.
+/// 1. `open`, `transactions` and `rowWriter` are accessed with `lock` held, or by a pool or `RowFilter` that is the
+///    only user.
 /// 2. `registry`, `order`, `abandoned`, `family` and the function registry have their own locks.
 /// 3. `borrower`, `isUsable` and `hasConnection` are atomic.
 /// 4. Everything else is immutable.
@@ -35,6 +36,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   private let location: Location
   private let order: HandleObservation.CommitOrder
   private let forkGeneration: Int
+  private let currentForkGeneration = ForkGuard.address
   /// The thread to which a pool has lent the handle; 0 for no thread, and `notLent` if no pool owns the handle.
   let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
   /// True until the handle is closed. Callers can read `isUsable` and `hasConnection` without the lock.
@@ -43,6 +45,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// True for a child that the program has created, and false for a child that the library uses.
   let isListed = Atomic(false)
   let abandoned = AbandonedStatements()
+  let rowWriter = ReusedRowWriter()
 
   package let family: HandleFamily
   let isChild: Bool
@@ -54,22 +57,32 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// The state of an open handle. If the state has functions but no connection, the handle connects at its next use.
   private struct Open {
-    var connection: Connection?
-    var observation: HandleObservation?
+    var connection: Connection? {
+      didSet { unretainedConnection = connection.map(Unmanaged.passUnretained) }
+    }
+    var observation: HandleObservation? {
+      didSet { unretainedObservation = observation.map(Unmanaged.passUnretained) }
+    }
     /// The statements outside the cache that the next connection takes over from the previous connection.
     var kept: [StatementSlot] = []
     var interruption: Interruption?
     var functions: FunctionRegistry? {
       didSet { unretainedFunctions = functions.map(Unmanaged.passUnretained) }
     }
-    /// An unretained reference to `functions`. Every statement checks `functions`, and reference counting would make
-    /// all threads contend for one address.
+    // Unretained references for every statement. Counting the references takes a tenth of a read by key, and all
+    // threads would contend for the counter of `functions`.
+    private(set) var unretainedConnection: Unmanaged<Connection>?
+    private(set) var unretainedObservation: Unmanaged<HandleObservation>?
     private(set) var unretainedFunctions: Unmanaged<FunctionRegistry>?
   }
 
   package var connection: Connection? { open.connection }
   package var observation: HandleObservation? { open.observation }
   package var functions: FunctionRegistry? { open.functions }
+  // Valid while a run or transaction holds the lock: only the outermost holder of the lock can close the handle, so
+  // code that a statement calls can't.
+  @inline(__always) var unretainedConnection: Unmanaged<Connection>? { open.unretainedConnection }
+  @inline(__always) var unretainedObservation: Unmanaged<HandleObservation>? { open.unretainedObservation }
 
   // MARK: Opening
 
@@ -293,14 +306,6 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   // MARK: Use
 
-  /// Calls `body` with the handle's lock held and its connection open. Throws if the handle can't be used.
-  @inlinable
-  package func locked<Result>(_ body: () throws -> Result) throws -> Result {
-    try enter()
-    defer { unlockAndDeliver() }
-    do { return try body() } catch { throw reported(error) }
-  }
-
   /// Takes the handle's lock, and opens the connection if needed; `unlockAndDeliver()` releases the lock.
   ///
   /// `unlockAndDeliver()` calls observers, which can close the handle: don't use the connection after that call.
@@ -311,11 +316,12 @@ public final class SqliteDatabase: @unchecked Sendable {
     guard !isLentElsewhere else { throw notLentHere }
     lock.lock()
     finishAbandoned()
-    guard let connection else { return try connectLate() }
+    guard let connection = unretainedConnection else { return try connectLate() }
     if let functions = open.unretainedFunctions,
-      functions._withUnsafeGuaranteedRef({ $0.version }) != connection.functionsVersion
+      functions._withUnsafeGuaranteedRef({ $0.version })
+        != connection._withUnsafeGuaranteedRef({ $0.functionsVersion })
     {
-      try refresh(connection)
+      try refresh(connection.takeUnretainedValue())
     }
   }
 
@@ -358,28 +364,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  package func lockedAnyway<Result>(_ body: () throws -> Result) rethrows -> Result {
-    // In a forked process the state never changes, and the lock can be held forever.
-    if isForked { return try body() }
-    lock.lock()
-    defer { lock.unlock() }
-    return try body()
-  }
-
-  /// Releases the lock. The outermost release then delivers committed changes, because observers can use the handle.
-  @usableFromInline
-  func unlockAndDeliver() {
-    let observation = lock.depth == 1 ? self.observation : nil
-    lock.unlock()
-    // Runs after unlocking: a statement that is abandoned later finds the lock free.
-    finishAbandoned()
-    guard let observation, observation.hasPending else { return }
-    observation.deliverPending()
-    observation.deliverTraced()
-  }
-
   /// True if the process has forked since the handle was opened. If true, this process must not use the connection.
-  package var isForked: Bool { ForkGuard.generation != forkGeneration }
+  package var isForked: Bool { currentForkGeneration.pointee != forkGeneration }
 
   @usableFromInline
   package func checkFork() throws {

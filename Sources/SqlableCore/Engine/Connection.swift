@@ -18,6 +18,8 @@ package final class Connection {
   package let sql = SqlBuffer()
   /// The values to be bound to the statement in `sql`.
   @usableFromInline let parameters = ParameterBuffer()
+  /// The bytes of the texts and blobs in `parameters`, without counting a reference.
+  let parameterBytes: UnsafeMutablePointer<ParameterBytes>
   package let userCode = UserCode()
   /// The version of the function registry that this connection has applied.
   @exclusivity(unchecked) var functionsVersion = 0
@@ -97,6 +99,7 @@ package final class Connection {
       throw error
     }
     self.handle = handle
+    parameterBytes = parameters.bytes
     cache = StatementCache(capacity: cacheCapacity)
     sqlite3_extended_result_codes(handle, 1)
     // SQLite changes the size only before the first use of the blocks. After a failure, the usual size stays.
@@ -260,8 +263,8 @@ package final class Connection {
     if let mark = statement.mark {
       if parameters.hasLists(since: mark) { statement.clearBindings() }
       parameters.release(to: mark)
+      statement.mark = nil
     }
-    statement.mark = nil
     statement.isInUse = false
   }
 

@@ -23,6 +23,9 @@ package final class PreparedStatement {
   /// The statement's slot among the cache's recent statements; nil if the statement has no slot.
   @exclusivity(unchecked) var recentSlot: Int?
 
+  /// True if the statement is a read by key whose limit 1 is bound.
+  @exclusivity(unchecked) var holdsLimitOfOne = false
+
   /// The mark of the statement's bound values in the parameter buffer.
   @exclusivity(unchecked) var mark: ParameterBuffer.Mark?
 
@@ -165,7 +168,10 @@ package final class PreparedStatement {
   }
 
   /// Clears the bound values, including SQLite's references to lists.
-  func clearBindings() { sqlite3_clear_bindings(handle) }
+  func clearBindings() {
+    sqlite3_clear_bindings(handle)
+    holdsLimitOfOne = false
+  }
 }
 
 extension Connection {

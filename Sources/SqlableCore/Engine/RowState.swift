@@ -22,6 +22,8 @@ package struct RowState: ~Copyable {
   @usableFromInline package var window = 0..<0
   /// The identities of the columns, by position, terminated by ``noColumn``.
   @usableFromInline package var columns = RowState.noColumns
+  /// A copy of ``noColumns``, which takes no call.
+  private let unknown = RowState.noColumns
   /// SQLite's value at position 0 if the row's values are stored in one array; otherwise nil.
   @usableFromInline package var firstValue: UnsafeRawPointer?
   /// SQLite's value at position 0 of an earlier run, if the values of `knownCount` columns formed one array.
@@ -144,7 +146,7 @@ extension RowState {
   mutating func expect(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
     self.columns = columns
     self.count = count
-    window = 0..<(columns == RowState.noColumns ? 0 : count)
+    window = 0..<(columns == unknown ? 0 : count)
     firstValue = nil
   }
 
@@ -190,7 +192,7 @@ extension RowState {
   mutating func end() {
     nextGeneration()
     handle = nil
-    expect(RowState.noColumns, count: 0)
+    expect(unknown, count: 0)
     statement = nil
   }
 }

@@ -9,9 +9,9 @@ struct ShortKey: Equatable {
 
   /// - Parameter table: The declaration of the table, which is never freed.
   @inline(__always)
-  init(_ operation: UInt64, of table: AnyObject, columns: UInt64 = 0) {
+  init(_ operation: UInt64, of table: Unmanaged<some AnyObject>, columns: UInt64 = 0) {
     self.operation = operation
-    self.table = UInt(bitPattern: ObjectIdentifier(table))
+    self.table = UInt(bitPattern: table.toOpaque())
     self.columns = columns
   }
 

@@ -79,6 +79,8 @@ package final class StatementCache {
       return nil
     }
     noteUse(of: entry.statement)
+    // The caller can bind another limit.
+    entry.statement.holdsLimitOfOne = false
     return entry.statement
   }
 

@@ -34,7 +34,7 @@ extension Connection {
   {
     recorder?.note(query: query)
     guard let id = query.keyOfFirstRow else { return try written(query, of: kind) }
-    let key = ShortKey(UInt64(kind.rawValue) << 8, of: query.table)
+    let key = ShortKey(kind, of: .passUnretained(query.table))
     if let statement = try recent(key) {
       do { try bind(statement, key: id) } catch {
         finish(statement)
@@ -44,6 +44,24 @@ extension Connection {
     }
     let statement = try written(query, of: kind)
     cache.noteRecent(statement.statement, key)
+    return statement
+  }
+
+  /// Returns the compiled statement of a read by an integer key, with its values bound.
+  @inline(__always)
+  func prepared(_ read: IntegerKeyRead, _ query: SelectQuery) throws -> PreparedStatement {
+    guard recorder == nil, let statement = try recent(ShortKey(.statement, of: read.table)) else {
+      return try prepared(query, of: .statement).statement
+    }
+    do {
+      try statement.bind(.integer(read.key), at: 1)
+      // The limit stays bound from one read by key to the next.
+      if !statement.holdsLimitOfOne { try statement.bind(.integer(1), at: 2) }
+      statement.holdsLimitOfOne = true
+    } catch {
+      finish(statement)
+      throw error
+    }
     return statement
   }
 
@@ -74,7 +92,7 @@ extension Connection {
   /// Returns the statement that the last lookup with this short key found; nil if there is no such statement or it is
   /// in use.
   @inline(__always)
-  private func recent(_ key: ShortKey) throws -> PreparedStatement? {
+  func recent(_ key: ShortKey) throws -> PreparedStatement? {
     try checkInterruption()
     return cache.takeRecent(key)
   }
@@ -84,7 +102,7 @@ extension Connection {
     try prepared(.statement) { try write(tree, table, .none) }.statement
   }
 
-  private func write(_ tree: StatementTree, _ table: TableInfo, _ row: RowValues) throws {
+  func write(_ tree: StatementTree, _ table: TableInfo, _ row: RowValues) throws {
     let writer = StatementWriter(table: table, sql: sql, parameters: parameters)
     try writer.write(tree, row: row)
     guard !sql.isKey else { return }
@@ -131,49 +149,9 @@ extension Connection {
     }
     return (statement, hasKey)
   }
-
-  /// Returns the compiled statement for a struct, with its values bound. The values must stay valid until the run ends.
-  func prepared(_ tree: StatementTree, table: TableInfo, row: RowValues) throws -> PreparedStatement {
-    guard let plain = tree.plainChange, let shape = row.shape, plain.isInsert || row.holdsKey(of: table) else {
-      return try prepared(.statement) { try write(tree, table, row) }.statement
-    }
-    let key = ShortKey(plain.word, of: table, columns: shape)
-    let statement = try recent(key) ?? written(tree, plain, table, row, shape, key)
-    do {
-      try statement.bind(row, as: plain, key: table.key)
-    } catch {
-      finish(statement)
-      throw error
-    }
-    return statement
-  }
 }
 
 extension Connection {
-  @inline(never)
-  private func written(
-    _ tree: StatementTree, _ plain: PlainChange, _ table: TableInfo, _ row: RowValues, _ shape: UInt64, _ key: ShortKey
-  ) throws -> PreparedStatement {
-    let mark = parameters.mark
-    sql.begin(key: .row)
-    sql.append(plain.verb)
-    if let conflict = plain.conflict { sql.append(conflict.sql) }
-    sql.append(address: table)
-    sql.append(word: shape)
-    do {
-      let statement = try prepareBuffered {
-        sql.begin()
-        try write(tree, table, row)
-        parameters.drop(since: mark)
-      }
-      cache.noteRecent(statement, key)
-      return statement
-    } catch {
-      parameters.release(to: mark)
-      throw error
-    }
-  }
-
   /// Returns the compiled insert, without conflict policy, of `rows` structs that set the same columns. Binds nothing.
   func preparedInsert(_ query: InsertQuery, of rows: Int, setting shape: UInt64) throws -> PreparedStatement {
     let (table, mark) = (query.table, parameters.mark)
@@ -248,34 +226,6 @@ extension Connection {
   }
 }
 
-/// A change of one struct that is fully described by the struct's columns and the conflict policy.
-private struct PlainChange {
-  enum Form: UInt8 {
-    case insert, save, update, delete
-  }
-
-  let form: Form
-  let conflict: ConflictPolicy?
-
-  var isInsert: Bool { form == .insert || form == .save }
-
-  /// The number that identifies the kind of statement and the conflict policy in a short key.
-  var word: UInt64 {
-    let policy = conflict.map { UInt64(UInt(bitPattern: $0.sql.utf8Start)) } ?? 0
-    return UInt64(SqlBuffer.KeyKind.row.rawValue) << 56 | policy << 2 | UInt64(form.rawValue)
-  }
-
-  /// The text that identifies the kind of statement in a cache key.
-  var verb: StaticString {
-    switch form {
-    case .insert: "INSERT"
-    case .save: "INSERT OR UPDATE"
-    case .update: "UPDATE"
-    case .delete: "DELETE"
-    }
-  }
-}
-
 extension StatementTree {
   fileprivate var conflict: ConflictPolicy? {
     switch self {
@@ -284,61 +234,13 @@ extension StatementTree {
     case .select, .delete: nil
     }
   }
-
-  /// The statement as a change of one struct; nil if the statement has other clauses.
-  fileprivate var plainChange: PlainChange? {
-    switch self {
-    case .insert(let query) where query.rest.isDefault && query.form != .query:
-      PlainChange(form: query.form == .save ? .save : .insert, conflict: query.conflict)
-    case .update(let query) where query.isRowLevel && query.rest.isDefault && query.selection.isAll:
-      PlainChange(form: .update, conflict: query.conflict)
-    case .delete(let query) where query.isRowLevel && query.rest.isDefault && query.selection.isAll:
-      PlainChange(form: .delete, conflict: nil)
-    default: nil
-    }
-  }
 }
 
-extension PreparedStatement {
-  /// Binds a struct's values in the order of the statement's parameters.
-  fileprivate func bind(_ row: RowValues, as change: PlainChange, key: [Int]) throws {
-    switch change.form {
-    case .insert, .save: try bindInsert(row)
-    case .update:
-      var index: Int32 = 0
-      try row.eachValue(except: key) { value in
-        index += 1
-        try bind(value, at: index)
-      }
-      for position in key {
-        index += 1
-        try bind(row[position], at: index)
-      }
-    case .delete:
-      for (index, position) in key.enumerated() { try bind(row[position], at: Int32(index + 1)) }
-    }
-  }
-
-  /// Binds a struct's values to an INSERT that names the same columns.
-  func bindInsert(_ row: RowValues) throws {
-    var index: Int32 = 0
-    try row.eachValue { value in
-      index += 1
-      try bind(value, at: index)
-    }
-  }
-}
-
-extension RowValues {
-  /// True if the struct sets its whole key. If not, rendering the SQL throws.
-  fileprivate func holdsKey(of table: TableInfo) -> Bool {
-    !table.key.isEmpty
-      && table.key.allSatisfy { position in
-        switch self[position] {
-        case .unset, .null: false
-        default: true
-        }
-      }
+extension ShortKey {
+  /// The key of a read of the first row with a key.
+  @inline(__always)
+  fileprivate init(_ kind: SqlBuffer.KeyKind, of table: Unmanaged<TableInfo>) {
+    self.init(UInt64(kind.rawValue) << 8, of: table)
   }
 }
 

@@ -66,17 +66,34 @@ extension Connection {
   func insert(
     _ statement: PreparedStatement, _ query: InsertQuery, row: RowValues
   ) throws -> Int {
-    let table = query.table
+    try insert(statement, key: query.integerKey(of: row), isSave: query.form == .save, table: query.table) {
+      query.isUpsert ? try idOfUpdatedRow(query, row) : nil
+    }
+  }
+
+  /// - Parameters:
+  ///   - key: The integer key that the insert stores, if any.
+  ///   - updated: Returns the id of the row that an upsert has updated. Called if SQLite lacks RETURNING.
+  @inline(__always)
+  func insert(
+    _ statement: PreparedStatement, key: Int?, isSave: Bool, table: TableInfo, updated: () throws -> Int64?
+  ) throws -> Int {
     // The id is reset because a statement that inserts nothing would leave the id of an earlier insert.
     lastInsertedId = 0
     var returned: Int64?
-    while try statement.step() { returned = statement.integer(at: 0) }
+    while try statement.stepChange() { returned = statement.integer(at: 0) }
     if let returned { return Int(returned) }
     let id = lastInsertedId
-    if id == 0, !Library.hasReturning, changes > 0, query.isUpsert { return Int(try idOfUpdatedRow(query, row)) }
-    guard let key = query.integerKey(of: row) else { return Int(id) }
+    if id == 0, !Library.hasReturning, changes > 0, let id = try updated() { return Int(id) }
+    guard let key else { return Int(id) }
     // Saving an existing row that has only key columns changes nothing, but the row exists, so its key is returned.
-    return id != 0 || query.form == .save || (table.isWithoutRowid && changes > 0) ? key : 0
+    return id != 0 || isSave || (table.isWithoutRowid && changes > 0) ? key : 0
+  }
+
+  @inline(never)
+  func idOfUpdatedRow(_ tree: StatementTree, _ row: RowValues) throws -> Int64? {
+    guard case .insert(let query) = tree else { return nil }
+    return try idOfUpdatedRow(query, row)
   }
 
   /// Returns the id of the row that an upsert has updated, if SQLite lacks RETURNING: the id of the conflicting row.

@@ -127,6 +127,16 @@ extension SqliteDatabase {
     return SelectReading(rows: rows, types: types.unsafelyUnwrapped)
   }
 
+  /// Starts a read by an integer key. Takes no references to the table and the connection.
+  func beginReading(_ read: IntegerKeyRead, _ query: SelectQuery, isLoop: Bool) throws -> StatementRun {
+    try read.table._withUnsafeGuaranteedRef { try $0.checkDeclarations() }
+    return try reading(of: read.table.takeUnretainedValue(), isLoop: isLoop) { connection in
+      let statement = try connection.prepared(read, query)
+      read.table._withUnsafeGuaranteedRef { statement.expectColumns($0.identities, count: $0.count) }
+      return statement
+    }
+  }
+
   /// Starts a read that decodes rows as these columns, whatever names the query uses.
   package func beginReading(_ query: SelectQuery, as columns: [ResultColumn]) throws -> StatementRun {
     try reading { connection in

@@ -101,7 +101,21 @@ extension Statement: Runnable {
   @inlinable
   func number(_ db: SqliteDatabase) throws -> Int {
     guard tree.takesRows else { return try db.runWithoutRow(tree) }
-    return try db.runRow(tree) { writer in try rows.take(0, into: &writer) }
+    guard let run = try db.beginRow(tree) else { return try otherNumber(db) }
+    // Written here and not in a closure, which would add two calls to each run.
+    let isWritten: Bool
+    do { isWritten = try rows.take(0, into: &run.writer.pointee) } catch { throw db.cancel(run, because: error) }
+    guard isWritten else {
+      db.cancel(run)
+      return 0
+    }
+    return try db.finish(run, tree)
+  }
+
+  @inlinable
+  @inline(never)
+  func otherNumber(_ db: SqliteDatabase) throws -> Int {
+    try db.runRow(tree) { writer in try rows.take(0, into: &writer) }
   }
 
   @inlinable
@@ -159,7 +173,8 @@ extension SqliteDatabase {
       throw SqlError.invalidStatement("a loop can't read a change with RETURNING; use run").at(
         table: tree.tableInfo.name)
     }
-    return try beginReading(modelsOf: query, isLoop: isLoop)
+    guard let read = query.integerKeyRead else { return try beginReading(modelsOf: query, isLoop: isLoop) }
+    return try beginReading(read, query, isLoop: isLoop)
   }
 
   package func beginReading(modelsOf query: SelectQuery, isLoop: Bool = false) throws -> StatementRun {
@@ -188,7 +203,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Runs a statement about the struct that `take` writes. Returns an insert's row id, or else the number of changes.
+  /// Runs a statement with other clauses about the struct that `take` writes. Returns an insert's row id, or else the
+  /// number of changes.
   @usableFromInline
   func runRow(_ tree: StatementTree, take: (inout RowWriter) throws -> Bool) throws -> Int {
     let table = try tree.table

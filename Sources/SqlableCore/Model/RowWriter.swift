@@ -133,7 +133,10 @@ public struct RowWriter {
       try value.write(to: &cell)
       guard !cell.isStale else { return failStale() }
       let parameter = cell.parameter
-      guard parameter.classBit & cells[position].accepted != 0 || stores(cell, at: position) else { return }
+      guard
+        parameter.classBit & cells[position].accepted != 0 || Value.self == Bool.self && cells[position].takesBool
+          || stores(cell, at: position)
+      else { return }
       put(parameter, at: position)
     } catch {
       fail(error, at: position)
@@ -244,7 +247,13 @@ public struct RowWriter {
 
   // MARK: Rows in sequence
 
+  /// The values that were set since `clear()`.
+  @inline(__always)
   package var values: RowValues { RowValues(slots: slots, shape: shape) }
+
+  /// True if no copy of the writer exists.
+  @inline(__always)
+  var isUnique: Bool { mutating get { isKnownUniquelyReferenced(&storage) } }
 
   /// Gives the memory back to the buffer for the next writer, unless a copy of this writer still exists.
   mutating func finish(_ buffer: ParameterBuffer) {
@@ -256,7 +265,7 @@ public struct RowWriter {
     if RowValues.isWide(slots.count) { slots.update(repeating: .unset) }
     next = 0
     shape = 0
-    failure = nil
+    if failure != nil { failure = nil }
     storage.isStale = false
     #if DEBUG
     storage.skipped = []

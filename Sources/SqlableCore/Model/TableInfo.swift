@@ -18,6 +18,8 @@ package final class TableInfo: Sendable {
   @usableFromInline package nonisolated(unsafe) let cells: UnsafePointer<Cell>
   /// The positions of the primary key's columns, in the key's order; empty if the table has no key.
   package let key: [Int]
+  /// The places of the key's columns in a form that takes no references.
+  @usableFromInline let keyPlaces: KeyPlaces
   /// True if the key is a single integer column that SQLite uses as the rowid.
   package let keyIsRowid: Bool
   package let isWithoutRowid: Bool
@@ -54,18 +56,20 @@ package final class TableInfo: Sendable {
     @usableFromInline let accepted: UInt8
     @usableFromInline package let isGenerated: Bool
     @usableFromInline let isKey: Bool
+    @usableFromInline let takesBool: Bool
 
     fileprivate init(_ definition: ColumnDefinition, isKey: Bool) {
       self.isKey = isKey
       isGenerated = definition.options.generated != nil
       identity = isGenerated ? RowState.noColumn : UnsafeRawPointer(Unmanaged.passUnretained(definition).toOpaque())
       type = definition.type
+      takesBool = type.base == .boolean
       accepted = definition.type.accepted
     }
 
     fileprivate init() {
       isGenerated = true
-      isKey = false
+      (isKey, takesBool) = (false, false)
       identity = RowState.noColumn
       type = .blob
       accepted = 0
@@ -99,6 +103,7 @@ package final class TableInfo: Sendable {
       declared.isEmpty
       ? composite.compactMap { key in columns.firstIndex { $0.name.isExactly(key.name) } } : declared
     (identities, cells) = TableInfo.memory(of: columns, key: key)
+    keyPlaces = KeyPlaces(key, columns)
     // SQLite uses any single integer key as the rowid, except a key that is declared PRIMARY KEY DESC: an old quirk.
     keyIsRowid =
       key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid && view == nil
@@ -127,7 +132,7 @@ package final class TableInfo: Sendable {
     columnNames = columns.map(\.name)
     count = types.count
     (identities, cells) = TableInfo.memory(of: columns, key: [])
-    (key, keyIsRowid, isWithoutRowid) = ([], false, false)
+    (key, keyPlaces, keyIsRowid, isWithoutRowid) = ([], KeyPlaces([], []), false, false)
     (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
     (ignoresOrReplaces, untyped, view) = (false, nil, nil)
     quotedName = name.quotedBytes()
@@ -145,6 +150,7 @@ package final class TableInfo: Sendable {
     count = columns.count
     key = table.key
     (identities, cells) = TableInfo.memory(of: columns, key: key)
+    keyPlaces = KeyPlaces(key, columns)
     keyIsRowid = key.count == 1 && table.columns[key[0]].isRowid
     isWithoutRowid = table.isWithoutRowid
     (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
@@ -197,7 +203,7 @@ package final class TableInfo: Sendable {
     (model, modelType) = (original.model, original.modelType)
     (self.name, self.database, modelName) = (name, database, original.modelName)
     (columns, columnNames, count) = (original.columns, original.columnNames, original.count)
-    (identities, cells) = (original.identities, original.cells)
+    (identities, cells, keyPlaces) = (original.identities, original.cells, original.keyPlaces)
     (key, keyIsRowid, isWithoutRowid) = (original.key, original.keyIsRowid, original.isWithoutRowid)
     (constraints, ignoresOrReplaces, untyped) = (original.constraints, original.ignoresOrReplaces, nil)
     (indexes, options, view) = (original.indexes, original.options, original.view)
@@ -215,7 +221,7 @@ package final class TableInfo: Sendable {
     columnNames = columns.map(\.name)
     count = columns.count
     (identities, cells) = TableInfo.memory(of: columns, key: [])
-    (key, keyIsRowid, isWithoutRowid) = ([], false, false)
+    (key, keyPlaces, keyIsRowid, isWithoutRowid) = ([], KeyPlaces([], []), false, false)
     (constraints, ignoresOrReplaces, untyped) = (whole.constraints, whole.ignoresOrReplaces, nil)
     (indexes, options, view, fullText) = (whole.indexes, whole.options, whole.view, whole.fullText)
     (quotedName, selectAll) = (whole.quotedName, [])
@@ -283,16 +289,6 @@ package final class TableInfo: Sendable {
     return info
   }
 
-  /// Returns a table with a model's layout. Throws `.misuse` if the model's declarations are inconsistent.
-  package static func of(_ model: (some Sqlable).Type, named name: String) throws -> TableInfo {
-    let info = unchecked(model).named(name)
-    try info.checkDeclarations()
-    return info
-  }
-
-  /// True if the model declares this table's name, and the table is not in an attached database.
-  package var isNamedByModel: Bool { database == nil && name.isExactly(modelName) }
-
   package func hasSameModel(as other: TableInfo) -> Bool { model == other.model }
 
   package func named(_ name: String) -> TableInfo { named(name, in: database) }
@@ -328,6 +324,12 @@ package final class TableInfo: Sendable {
     recent(ObjectIdentifier(model)) ?? searched(model)
   }
 
+  /// Returns the same without counting a reference: the object is never freed.
+  @inlinable
+  static func reference<Model: Sqlable>(_ model: Model.Type) -> Unmanaged<TableInfo> {
+    recentReference(ObjectIdentifier(model)) ?? .passUnretained(searched(model))
+  }
+
   @usableFromInline
   static func searched(_ model: (some Sqlable).Type) -> TableInfo {
     let info = declared(model)
@@ -341,10 +343,13 @@ package final class TableInfo: Sendable {
 
   /// Returns a model's information from the cache of recent tables. The cache contains only models without a defect.
   @usableFromInline
-  static func recent(_ id: ObjectIdentifier) -> TableInfo? {
+  static func recent(_ id: ObjectIdentifier) -> TableInfo? { recentReference(id)?.takeUnretainedValue() }
+
+  @usableFromInline
+  static func recentReference(_ id: ObjectIdentifier) -> Unmanaged<TableInfo>? {
     guard let address = slot(id).pointee.load(ordering: .acquiring) else { return nil }
-    let info = Unmanaged<TableInfo>.fromOpaque(address).takeUnretainedValue()
-    return info.model == id ? info : nil
+    let info = Unmanaged<TableInfo>.fromOpaque(address)
+    return info._withUnsafeGuaranteedRef { $0.model == id } ? info : nil
   }
 
   private static func slot(_ id: ObjectIdentifier) -> UnsafeMutablePointer<Atomic<UnsafeRawPointer?>> {
@@ -372,11 +377,6 @@ package final class TableInfo: Sendable {
       known.values.first { info in info.columns.contains { $0.definition === definition } }
     }
   }
-
-  package func position(of definition: ColumnDefinition) -> Int? { columns.position(of: definition) }
-
-  @inline(never)
-  package func position(named name: String) -> Int? { columns.firstIndex { $0.name.isExactly(name) } }
 }
 
 /// The placeholder model of named queries and of unknown tables.

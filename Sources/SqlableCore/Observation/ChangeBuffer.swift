@@ -192,11 +192,11 @@ final class ChangeBuffer: ChangeSink {
     let hasRowid = !table.key.isWithoutRowid
     let id = integer(key) ?? (hasRowid ? Int(change == .delete ? row.oldId : row.newId) : nil)
     let previousId = integer(previousKey) ?? (hasRowid ? Int(change == .insert ? row.newId : row.oldId) : nil)
-    var noted = RowChange(
-      table: table.name, change: change, id: id ?? 0, previousId: previousId ?? 0, key: key, previousKey: previousKey,
-      comparison: table.key.comparison, hasId: id != nil, isKeyedById: table.key.columns.isEmpty)
-    if table.keepsValues, row.hasValues { noted.images = images(row, of: table) }
-    state.changes.append(noted)
+    state.changes.append(
+      RowChange(
+        table: table.name, change: change, id: id ?? 0, previousId: previousId ?? 0, key: key, previousKey: previousKey,
+        comparison: table.key.comparison, hasId: id != nil, isKeyedById: table.key.columns.isEmpty,
+        images: table.keepsValues && row.hasValues ? images(row, of: table) : nil))
   }
 
   // MARK: For live results and observers of rows

@@ -64,6 +64,10 @@ package final class HandleObservation {
   /// True if changes are recorded. Then each write needs a transaction.
   var isActive: Bool { hook.isInstalled }
 
+  /// True if `refresh()` would change nothing, and no changes are recorded.
+  @inline(__always)
+  var isIdle: Bool { !hook.isInstalled && ObserverRegistry.changes == seenChanges }
+
   /// Updates the interest if observers have changed. Call before every write.
   func refresh() {
     let changes = ObserverRegistry.changes

@@ -21,8 +21,12 @@ package final class ObserverRegistry: Sendable {
 
     fileprivate var isRemoved: Bool { table.isEmpty }
 
-    package func wants(_ row: RowChange) -> Bool {
-      guard change == nil || change == row.change, row.table.isSameName(as: table) else { return false }
+    package func wants(_ row: RowChange) -> Bool { row.table.isSameName(as: table) && wantsRow(row) }
+
+    /// True if the observer wants this row of its table.
+    @inline(__always)
+    fileprivate func wantsRow(_ row: RowChange) -> Bool {
+      guard change == nil || change == row.change else { return false }
       return key.map { row.concernsRow($0) } ?? true
     }
   }
@@ -220,13 +224,21 @@ package final class ObserverRegistry: Sendable {
     /// Calls the observers row by row, in the order of change. Errors that observers throw go to `didFail`.
     package func deliver() {
       // Uses indices, because copying a row or an observer out of its array would retain all its members.
+      var observersOfTable: [Int] = []
       for row in rows.indices {
+        // Consecutive changes usually affect the same table.
+        if row == 0 || !rows[row].table.isExactly(rows[row - 1].table) {
+          observersOfTable = observers.indices.filter { rows[row].table.isSameName(as: observers[$0].table) }
+        }
         if let didUpdate, isStillRegistered(didUpdateToken) {
           attempt { try didUpdate(rows[row].table, rows[row].id, rows[row].change) }
         }
-        for observer in observers.indices
-        where observers[observer].wants(rows[row]) && isStillRegistered(observers[observer].token) {
-          attempt { try observers[observer].body(rows[row].named(observers[observer].table)) }
+        for observer in observersOfTable
+        where observers[observer].wantsRow(rows[row]) && isStillRegistered(observers[observer].token) {
+          attempt {
+            if rows[row].table.isExactly(observers[observer].table) { return try observers[observer].body(rows[row]) }
+            try observers[observer].body(rows[row].named(observers[observer].table))
+          }
         }
       }
     }

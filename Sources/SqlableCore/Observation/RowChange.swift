@@ -47,7 +47,7 @@ public struct RowChange: Sendable, Hashable {
 
   package init(
     table: String, change: Change, id: Int, previousId: Int, key: [DatabaseValue], previousKey: [DatabaseValue],
-    comparison: KeyComparison?, hasId: Bool, isKeyedById: Bool
+    comparison: KeyComparison?, hasId: Bool, isKeyedById: Bool, images: RowImages? = nil
   ) {
     self.table = table
     self.change = change
@@ -55,6 +55,7 @@ public struct RowChange: Sendable, Hashable {
     self.previousId = previousId
     self.hasId = hasId
     self.isKeyedById = isKeyedById
+    self.images = images
     keys = key.isEmpty && previousKey.isEmpty ? nil : Keys(key, previousKey, comparison)
   }
 

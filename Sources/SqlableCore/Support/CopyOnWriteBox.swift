@@ -1,17 +1,18 @@
 /// A box for a value that is usually the default. The default needs no memory, so that statements are fast to copy.
 @usableFromInline
 package struct CopyOnWriteBox<Value: DefaultConstructible>: Sendable, Hashable {
-  private var box: Box?
+  @usableFromInline var box: Box?
 
   /// `@unchecked Sendable` is sound: a box is changed only through a unique reference.
-  private final class Box: @unchecked Sendable {
+  @usableFromInline
+  final class Box: @unchecked Sendable {
     @exclusivity(unchecked) var value: Value
 
     init(_ value: Value) { self.value = value }
   }
 
-  @usableFromInline
-  init() {}
+  @inlinable
+  init() { box = nil }
 
   package var isDefault: Bool { box == nil }
 

@@ -15,6 +15,9 @@ package enum ForkGuard {
     return counter
   }()
 
+  /// The address of ``generation``, which is never freed.
+  static var address: UnsafePointer<Int> { UnsafePointer(counter) }
+
   /// The number of forks between the first process and this process.
   package static var generation: Int { counter.pointee }
 }

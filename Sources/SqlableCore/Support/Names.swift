@@ -35,6 +35,12 @@ extension String {
   /// different names.
   @inline(never)
   package func isExactly(_ other: String) -> Bool {
+    // Equal storage, as of copied names, has equal bytes.
+    if MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size,
+      unsafeBitCast(self, to: (UInt64, UInt64).self) == unsafeBitCast(other, to: (UInt64, UInt64).self)
+    {
+      return true
+    }
     let isSame = utf8.withContiguousStorageIfAvailable { bytes in
       other.utf8.withContiguousStorageIfAvailable { other in
         guard bytes.count == other.count, let first = bytes.baseAddress, let second = other.baseAddress else {

@@ -23,15 +23,23 @@ package struct InsertQuery: Sendable, Hashable {
     package init() {}
   }
 
-  package unowned(unsafe) var table: TableInfo
-  package let form: Form
-  package var conflict: ConflictPolicy?
-  package var rest = CopyOnWriteBox<Clauses>()
+  @usableFromInline package unowned(unsafe) var table: TableInfo
+  @usableFromInline package let form: Form
+  @usableFromInline package var conflict: ConflictPolicy?
+  @usableFromInline package var rest = CopyOnWriteBox<Clauses>()
 
   @usableFromInline
   package init(_ form: Form, into table: TableInfo) {
     self.form = form
     self.table = table
+  }
+
+  @inlinable
+  init(_ form: Form, into table: Unmanaged<TableInfo>) {
+    self.form = form
+    self.table = table.takeUnretainedValue()
+    conflict = nil
+    rest = CopyOnWriteBox()
   }
 
   /// Creates an insert that writes these columns; an empty array stands for all columns.
@@ -62,11 +70,21 @@ package struct UpdateQuery: Sendable, Hashable {
     package init() {}
   }
 
-  package unowned(unsafe) var table: TableInfo
-  package let extent: ChangeExtent
-  package var conflict: ConflictPolicy?
-  package var selection = RowSelection()
-  package var rest = CopyOnWriteBox<Clauses>()
+  @usableFromInline package unowned(unsafe) var table: TableInfo
+  @usableFromInline package let extent: ChangeExtent
+  @usableFromInline package var conflict: ConflictPolicy?
+  @usableFromInline package var selection = RowSelection()
+  @usableFromInline package var rest = CopyOnWriteBox<Clauses>()
+
+  /// Creates an update of a struct's row.
+  @inlinable
+  init(ofRowIn table: Unmanaged<TableInfo>) {
+    self.table = table.takeUnretainedValue()
+    extent = .row
+    conflict = nil
+    selection = RowSelection(withoutFilter: ())
+    rest = CopyOnWriteBox()
+  }
 
   /// Creates an update of a struct's row that writes these columns; an empty array stands for all columns.
   @usableFromInline
@@ -101,10 +119,19 @@ package struct DeleteQuery: Sendable, Hashable {
     package init() {}
   }
 
-  package unowned(unsafe) var table: TableInfo
-  package let extent: ChangeExtent
-  package var selection = RowSelection()
-  package var rest = CopyOnWriteBox<Clauses>()
+  @usableFromInline package unowned(unsafe) var table: TableInfo
+  @usableFromInline package let extent: ChangeExtent
+  @usableFromInline package var selection = RowSelection()
+  @usableFromInline package var rest = CopyOnWriteBox<Clauses>()
+
+  /// Creates a delete of a struct's row.
+  @inlinable
+  init(ofRowIn table: Unmanaged<TableInfo>) {
+    self.table = table.takeUnretainedValue()
+    extent = .row
+    selection = RowSelection(withoutFilter: ())
+    rest = CopyOnWriteBox()
+  }
 
   @usableFromInline
   package init(_ table: TableInfo, _ extent: ChangeExtent) {
@@ -136,8 +163,14 @@ package struct RowSelection: Sendable, Hashable {
     package init() {}
   }
 
-  package var filter: SqlExpression?
-  package var rest = CopyOnWriteBox<Clauses>()
+  @usableFromInline package var filter: SqlExpression?
+  @usableFromInline package var rest = CopyOnWriteBox<Clauses>()
+
+  @inlinable
+  init(withoutFilter: Void) {
+    filter = nil
+    rest = CopyOnWriteBox()
+  }
 
   package init(filter: SqlExpression? = nil, rest: CopyOnWriteBox<Clauses> = CopyOnWriteBox<Clauses>()) {
     (self.filter, self.rest) = (filter, rest)

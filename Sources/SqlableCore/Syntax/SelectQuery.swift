@@ -40,6 +40,15 @@ package struct SelectQuery: Sendable, Hashable {
     inlineLimit = 1
   }
 
+  /// Creates a query for the row whose key equals an integer, if the table's only key column is an INTEGER.
+  @usableFromInline
+  init(of table: Unmanaged<TableInfo>, integerKey: Int64) {
+    form = .rows
+    inlineTable = table.takeUnretainedValue()
+    inlineFilter = .key(.integer(integerKey))
+    inlineLimit = 1
+  }
+
   package init(_ source: Source, results: [Result]) { self.init(Clauses(sources: [source], results: results)) }
 
   package init(_ form: Form, _ query: SelectQuery) {
@@ -99,6 +108,13 @@ package struct SelectQuery: Sendable, Hashable {
   /// key and the limit 1; other than that, its SQL depends on the table alone.
   var keyOfFirstRow: DatabaseValue? { form == .rows && inlineLimit == 1 ? plainKey : nil }
 
+  /// The query as a read of the first row with an integer key; nil for another query or key.
+  @inline(__always)
+  var integerKeyRead: IntegerKeyRead? {
+    guard form == .rows, inlineLimit == 1, case .key(.integer(let key)) = inlineFilter else { return nil }
+    return IntegerKeyRead(table: .passUnretained(inlineTable), key: key)
+  }
+
   private static let wholeRows: [Result] = [.model(0)]
 
   /// A reference to all clauses.
@@ -122,6 +138,12 @@ package struct SelectQuery: Sendable, Hashable {
     hasher.combine(form)
     hasher.combine(clauses)
   }
+}
+
+/// A read of the first row whose key equals an integer.
+struct IntegerKeyRead {
+  let table: Unmanaged<TableInfo>
+  let key: Int64
 }
 
 extension SelectQuery {
@@ -342,36 +364,5 @@ extension SelectQuery {
     package var defect: SqlError?
     /// The terms that a later outer join must not turn into NULL.
     var requiredResults = RequiredResults()
-  }
-}
-
-extension SelectQuery {
-  /// Records an error if the query is combined, because the modifier would apply only to the first part.
-  package mutating func refuseIfCombined(_ modifier: String) {
-    if !isPlain, !clauses.compounds.isEmpty { clauses.refuse(modifier) }
-  }
-
-  /// The query as a part of a combined query. If combined queries are nested too deeply, this query's own parts are
-  /// discarded, and running the result throws. The depth is limited because trees are walked by recursion.
-  var asPart: SelectQuery {
-    guard clauses.isNested, clauses.size.depth >= SqlExpression.maximumDepth else { return self }
-    var query = self
-    query.clauses.compounds = []
-    let message = "combined queries are nested more than \(SqlExpression.maximumDepth) deep"
-    // Modified in place: Swift 6.3.1 reads freed memory if an error is copied from behind the accessor.
-    query.clauses.note(.invalidStatement(message))
-    return query
-  }
-
-  /// Combines the query with another query. The parts of `other` stay together.
-  mutating func combine(_ operation: Compound.Operator, with other: SelectQuery) {
-    guard other.clauses.continues(operation) else {
-      return clauses.compounds.append(Compound(operation: operation, query: other.asPart))
-    }
-    // a UNION (b UNION c) equals a UNION b UNION c. As separate parts, b and c can each be a step of a recursion.
-    var first = other
-    first.clauses.compounds = []
-    clauses.compounds.append(Compound(operation: operation, query: first))
-    clauses.compounds += other.clauses.compounds
   }
 }

@@ -96,7 +96,11 @@ import Testing
       #expect(Person.byId(1).sql == #"SELECT "id", "name" FROM "person" WHERE "id" = ? LIMIT ?"#)
       #expect(try Person.byId(1).run(db)?.name == "Ann")
       #expect(try db.prepare(Person.byId(1)).run()?.name == "Ann")
-      #expect(try Person.byId(1).limit(0).run(db) == nil)
+      // The limit of another read with the same SQL does not stay bound.
+      for _ in 0..<2 {
+        #expect(try Person.byId(1).limit(0).run(db) == nil)
+        #expect(try Person.byId(1).run(db)?.name == "Ann")
+      }
     }
   }
 

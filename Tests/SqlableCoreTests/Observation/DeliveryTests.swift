@@ -33,6 +33,28 @@ import Testing
     }
   }
 
+  @Test(.needsPreupdateHook) func observersOfTwoTablesGetTheirOwnRowsInOneCommit() throws {
+    try withDatabase { db in
+      try db.createTables(Observed.Note.self, Observed.Country.self)
+      let log = EventLog()
+      log.listen(to: db, on: Observed.Note.self)
+      log.listen(to: db, on: Observed.Country.self)
+      log.listen(to: db, .insert, on: Observed.Note.self, as: "again: ")
+      try db.transaction { db in
+        for id in 1...2 {
+          try db.execute("INSERT INTO note (id) VALUES (\(id))")
+          try db.execute("INSERT INTO country (code) VALUES (\("c\(id)"))")
+        }
+        try db.execute("INSERT INTO NOTE (id) VALUES (3)")
+      }
+      #expect(
+        log.take() == [
+          "insert note 1", "again: insert note 1", "insert country c1", "insert note 2", "again: insert note 2",
+          "insert country c2", "insert note 3", "again: insert note 3",
+        ])
+    }
+  }
+
   @Test func didUpdateReportsEveryTableButNoSchemaChange() throws {
     try withDatabase { db in
       let log = EventLog()

@@ -54,6 +54,7 @@ struct ParameterBytes: ~Copyable {
   @usableFromInline
   var current: UInt64 { scope.load(ordering: .relaxed) }
 
+  @inline(__always)
   fileprivate mutating func beginScope() {
     scopes += 1
     scope.store(scopes, ordering: .relaxed)
@@ -80,6 +81,7 @@ struct ParameterBytes: ~Copyable {
   ///
   /// The address is never null, because SQLite would store NULL for an empty text or blob with a null address.
   @usableFromInline
+  @inline(__always)
   mutating func copy(_ source: UnsafeBufferPointer<UInt8>) -> UnsafePointer<UInt8> {
     var target = next.unsafelyUnwrapped
     if source.count > end.unsafelyUnwrapped - target { target = addChunk(for: source.count) }
@@ -88,6 +90,7 @@ struct ParameterBytes: ~Copyable {
     return UnsafePointer(target)
   }
 
+  @inline(never)
   private mutating func addChunk(for count: Int) -> UnsafeMutablePointer<UInt8> {
     chunks.append(.allocate(capacity: max(64 << 10, count)))
     fill(from: 0)
@@ -301,6 +304,34 @@ package final class ParameterBuffer {
 }
 
 extension ParameterBytes {
+  /// The position where the texts and blobs of a struct begin, which adds nothing else to the buffer.
+  struct RowMark {
+    fileprivate let next: UnsafeMutablePointer<UInt8>?
+    fileprivate let chunk: Int
+    fileprivate let scope: UInt64
+  }
+
+  /// Begins a scope for the values of one struct, which ends when the mark is released.
+  @inline(__always)
+  mutating func beginRow() -> RowMark {
+    let mark = RowMark(next: next, chunk: chunks.count, scope: current)
+    beginScope()
+    return mark
+  }
+
+  @inline(__always)
+  mutating func release(to mark: RowMark) {
+    if chunks.count > mark.chunk { dropChunks(to: mark.chunk) }
+    next = mark.next
+    scope.store(mark.scope, ordering: .relaxed)
+  }
+
+  @inline(never)
+  private mutating func dropChunks(to count: Int) {
+    while chunks.count > count { chunks.removeLast().deallocate() }
+    fill(from: 0)
+  }
+
   mutating func parameter(for value: DatabaseValue) -> BoundValue {
     switch value {
     case .null: .null

@@ -1,3 +1,5 @@
+import CSqlableSQLite
+
 /// The values that a struct wrote for a row, by column position.
 ///
 /// If the table has at most 64 columns, `shape` shows which values are set. The other slots can contain values of an
@@ -27,17 +29,47 @@ package struct RowValues {
     return shape & (1 << UInt64(position)) == 0 ? .unset : slots[position]
   }
 
-  /// Calls `body` with each set value in column order, except the values at the positions `skipped`.
+  /// Calls `body` with each set value in column order.
   @inline(__always)
-  func eachValue(except skipped: [Int] = [], _ body: (BoundValue) throws -> Void) rethrows {
-    guard var rest = shape else {
-      for position in indices where slots[position].isSet && !skipped.contains(position) { try body(slots[position]) }
-      return
-    }
-    for position in skipped { rest &= ~(1 << UInt64(position)) }
+  func eachValue(_ body: (BoundValue) throws -> Void) rethrows {
+    for position in indices where self[position].isSet { try body(slots[position]) }
+  }
+
+  /// Binds the set values to the parameters 1, 2, 3 …, and returns SQLite's result code.
+  @inline(__always)
+  func bind(to handle: OpaquePointer) -> Int32 {
+    var index: Int32 = 0
+    return bind(to: handle, after: &index)
+  }
+
+  /// Binds the set values to the parameters after `index`, in column order. Values of a row with a shape are skipped if
+  /// their bit in `skipped` is set.
+  @inline(__always)
+  func bind(to handle: OpaquePointer, after index: inout Int32, except skipped: UInt64 = 0) -> Int32 {
+    guard let shape else { return bindAll(to: handle, after: &index) }
+    var rest = shape & ~skipped
     while rest != 0 {
-      try body(slots[rest.trailingZeroBitCount])
+      index += 1
+      let code = slots[rest.trailingZeroBitCount].give(to: ParameterTarget(statement: handle, index: index))
+      if code != SQLITE_OK { return code }
       rest &= rest - 1
     }
+    return SQLITE_OK
+  }
+
+  @inline(never)
+  private func bindAll(to handle: OpaquePointer, after index: inout Int32) -> Int32 {
+    for position in indices where slots[position].isSet {
+      index += 1
+      let code = bind(position, to: handle, at: index)
+      if code != SQLITE_OK { return code }
+    }
+    return SQLITE_OK
+  }
+
+  /// Binds the value at a position to a parameter, counted from 1.
+  @inline(__always)
+  func bind(_ position: Int, to handle: OpaquePointer, at index: Int32) -> Int32 {
+    self[position].give(to: ParameterTarget(statement: handle, index: index))
   }
 }

@@ -175,13 +175,13 @@ extension Prepared {
   func output(_ values: some PreparedValues) throws -> Output {
     if Output.self == [Row].self { return try identical(rows(values)) }
     if Output.self == Row?.self { return try identical(row(values)) }
-    let number = try core.run(values)
+    let number = try core.run { try values.bind(with: $0) }
     return Output.self == Bool.self ? try identical(number != 0) : try identical(number)
   }
 
   @inlinable
   func rows(_ values: some PreparedValues) throws -> [Row] {
-    let reading = try core.beginReading(values)
+    let reading = try beginReading(values)
     defer { core.endReading(reading) }
     var rows: [Row] = []
     var isAtRow = try core.firstStep(of: reading)
@@ -193,8 +193,14 @@ extension Prepared {
   }
 
   @inlinable
+  func beginReading(_ values: some PreparedValues) throws -> StatementRun {
+    if let single = values as? PositionedValues<Int> { return try core.beginReading(integer: single.values) }
+    return try core.beginReading { try values.bind(with: $0) }
+  }
+
+  @inlinable
   func row(_ values: some PreparedValues) throws -> Row? {
-    let reading = try core.beginReading(values)
+    let reading = try beginReading(values)
     defer { core.endReading(reading) }
     return try core.firstStep(of: reading) ? try read(reading) : nil
   }
@@ -216,7 +222,7 @@ extension Prepared where Output == [Row] {
   public func forEach(
     _ values: KeyValuePairs<String, any SqlValue> = [:], _ body: (Row) throws -> Iteration
   ) throws {
-    let reading = try core.beginReading(NamedValues(values), isLoop: true)
+    let reading = try core.beginReading(isLoop: true) { try NamedValues(values).bind(with: $0) }
     defer { core.endReading(reading) }
     var isAtRow = try core.firstStep(of: reading)
     while isAtRow {

@@ -10,6 +10,8 @@ final class PreparedCore {
   private let changesRows: Bool
   /// The table whose columns the statement returns; nil for a query or handwritten SQL.
   private let table: TableInfo?
+  /// The columns of `table`, which are never freed.
+  private let columns: (identities: UnsafePointer<UnsafeRawPointer>, count: Int)?
   /// The columns of the rows of a query; nil for a statement or handwritten SQL.
   private let layout: ResultLayout?
   /// The expected columns of a handwritten query, which can change with the schema; nil for other statements.
@@ -20,6 +22,8 @@ final class PreparedCore {
   private let mayKeepFailedRows: Bool
   private let site: CallSite
   private let kept: StatementSlot
+  /// The parameters by number, as far as each occurs once.
+  let single: [SingleTarget]
   /// The position of the only `?` with a value, if this `?` takes an `Int` unchanged, as in a read by key; otherwise
   /// nil.
   private let integerIndex: Int32?
@@ -113,6 +117,20 @@ final class PreparedCore {
     }
   }
 
+  /// A parameter that occurs once, and the values that are bound unchanged.
+  struct SingleTarget {
+    let index: Int32
+    let takesIntegers: Bool
+    let takesFlags: Bool
+
+    fileprivate init(_ number: Int, of targets: [Target]) {
+      let all = targets.filter { $0.number == number }
+      index = all.first?.index ?? 0
+      takesIntegers = all.count == 1 && all[0].takesIntegers
+      takesFlags = all.count == 1 && all[0].column.map { $0.type.base == .boolean } ?? true
+    }
+  }
+
   @usableFromInline
   convenience init(_ tree: StatementTree, on db: SqliteDatabase, _ file: StaticString, _ line: UInt) throws {
     try self.init(.statement(tree, tree.table), on: db, at: CallSite(file: file, line: line))
@@ -123,6 +141,7 @@ final class PreparedCore {
     self.site = site
     self.db = db
     (table, changesRows) = (subject.table, subject.changesRows)
+    columns = subject.table.map { ($0.identities, $0.count) }
     layout = if case .query(_, let layout) = subject { layout } else { nil }
     textColumns = if case .sql(_, let columns) = subject { columns } else { nil }
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
@@ -136,6 +155,7 @@ final class PreparedCore {
       Target(placeholder, number: names.firstIndex(of: placeholder.name) ?? 0, index: index)
     }
     self.names = names
+    single = names.indices.map { [targets] in SingleTarget($0, of: targets) }
     integerIndex = if targets.count == 1, targets[0].takesIntegers { targets[0].index } else { nil }
     var text = sql.text
     self.sql = text
@@ -174,6 +194,7 @@ final class PreparedCore {
     return statement
   }
 
+  @inline(__always)
   private var idle: PreparedStatement? {
     guard let statement = kept.statement, !statement.isInUse else { return nil }
     return statement
@@ -189,35 +210,61 @@ final class PreparedCore {
   }
 
   /// Returns the statement with the values bound. The caller holds the lock.
-  private func begin<Values: PreparedValues>(_ values: Values, _ connection: Connection) throws -> PreparedStatement {
+  @inline(__always)
+  private func begin(
+    _ connection: Connection, _ bind: (PreparedStatement) throws -> Void
+  ) throws -> PreparedStatement {
     try connection.checkInterruption()
     let statement = try idle ?? compileAgain(connection)
     statement.isInUse = true
-    connection.tracer?.setCallSite(site, of: TracedStatement(statement.handle))
-    do {
-      if let integerIndex, Values.self == PositionedValues<Int>.self {
-        let value = unsafeBitCast(values, to: PositionedValues<Int>.self).values
-        try statement.bind(.integer(Int64(value)), at: integerIndex)
-      } else {
-        try values.bind(with: PreparedBinder(core: self, statement: statement, parameters: connection.parameters))
-      }
-    } catch {
+    if connection.tracer != nil { setCallSite(of: statement, connection) }
+    do { try bind(statement) } catch {
       connection.finish(statement)
       throw error
     }
     return statement
   }
 
+  @inline(never)
+  private func setCallSite(of statement: PreparedStatement, _ connection: Connection) {
+    connection.tracer?.setCallSite(site, of: TracedStatement(statement.handle))
+  }
+
+  /// Starts a read with the values that `bind` binds.
   @usableFromInline
-  func beginReading(_ values: some PreparedValues, isLoop: Bool = false) throws -> StatementRun {
+  func beginReading(isLoop: Bool = false, _ bind: (PreparedBinder) throws -> Void) throws -> StatementRun {
     try db.reading(of: table, isLoop: isLoop) { connection in
-      let statement = try begin(values, connection)
-      if let layout {
-        statement.expect(layout)
-      } else if let table {
-        statement.expectColumns(table.identities, count: table.count)
-      }
+      let statement = try begin(connection, binding: bind)
+      expectColumns(of: statement)
       return statement
+    }
+  }
+
+  /// Starts a read with one integer.
+  @usableFromInline
+  func beginReading(integer value: Int) throws -> StatementRun {
+    guard let integerIndex else { return try beginReading { try PositionedValues(value).bind(with: $0) } }
+    return try db.reading(of: table) { connection in
+      let statement = try begin(connection) { try $0.bind(.integer(Int64(value)), at: integerIndex) }
+      expectColumns(of: statement)
+      return statement
+    }
+  }
+
+  @inline(__always)
+  private func expectColumns(of statement: PreparedStatement) {
+    if let columns {
+      statement.expectColumns(columns.identities, count: columns.count)
+    } else if let layout {
+      statement.expect(layout)
+    }
+  }
+
+  private func begin(
+    _ connection: Connection, binding bind: (PreparedBinder) throws -> Void
+  ) throws -> PreparedStatement {
+    try begin(connection) {
+      try bind(PreparedBinder(core: self, statement: $0, parameters: connection.parameters))
     }
   }
 
@@ -235,9 +282,9 @@ final class PreparedCore {
   func endReading(_ reading: StatementRun) { db.endReading(reading) }
 
   @usableFromInline
-  func run(_ values: some PreparedValues) throws -> Int {
+  func run(_ bind: (PreparedBinder) throws -> Void) throws -> Int {
     guard changesRows else {
-      let reading = try beginReading(values)
+      let reading = try beginReading(bind)
       defer { db.endReading(reading) }
       return try reading.integer()
     }
@@ -247,12 +294,12 @@ final class PreparedCore {
       // Values are bound before the write starts: a value's own code can write and observe too, and those writes do not
       // belong to this statement. A statement without values is compiled inside the write, because a statement that was
       // compiled before the hook was installed might not call the hook.
-      let bound = targets.isEmpty ? nil : try begin(values, connection)
+      let bound = targets.isEmpty ? nil : try begin(connection, binding: bind)
       defer { if let bound { connection.finish(bound) } }
       return try db.writing(on: connection, mayKeep: mayKeepFailedRows) {
         // If the hook was installed since the refresh above, the slot has dropped the statement.
         guard let bound, !isDelete || kept.statement != nil else {
-          return try connection.runToEnd(begin(values, connection))
+          return try connection.runToEnd(begin(connection, binding: bind))
         }
         return try connection.stepToEnd(bound)
       }

@@ -51,9 +51,15 @@ struct PreparedBinder {
   let statement: PreparedStatement
   let parameters: ParameterBuffer
 
-  @usableFromInline
+  @inlinable
   func bind<Value: SqlValue>(_ value: Value, toPosition number: Int) throws {
     if Value.self == Int.self, try bind(integer: identical(value), toParameter: number) { return }
+    if Value.self == Bool.self, try bind(flag: identical(value), toParameter: number) { return }
+    try bindAny(value, toPosition: number)
+  }
+
+  @usableFromInline
+  func bindAny<Value: SqlValue>(_ value: Value, toPosition number: Int) throws {
     // Without this check, a variable that holds a dictionary of values by name would be bound as JSON.
     if case .text(let start, let count) = try bind(value, toParameter: number), count > 0,
       start.pointee == UInt8(ascii: "{"), let named = value as? [String: Any],
@@ -64,13 +70,20 @@ struct PreparedBinder {
     }
   }
 
-  /// Binds an integer wherever the parameter with this number occurs, without a detour through the parameter buffer.
-  /// Returns false if the integer must be converted for one of the columns.
-  private func bind(integer: Int, toParameter number: Int) throws -> Bool {
-    for target in core.targets where target.number == number {
-      guard target.takesIntegers else { return false }
-      try statement.bind(.integer(Int64(integer)), at: target.index)
-    }
+  /// Binds an integer to the parameter with this number, without a detour through the parameter buffer. Returns false
+  /// if the parameter occurs several times, or if its column needs another value.
+  @usableFromInline
+  func bind(integer: Int, toParameter number: Int) throws -> Bool {
+    guard number < core.single.count, core.single[number].takesIntegers else { return false }
+    try statement.bind(.integer(Int64(integer)), at: core.single[number].index)
+    return true
+  }
+
+  /// Binds a Bool in the same way.
+  @usableFromInline
+  func bind(flag: Bool, toParameter number: Int) throws -> Bool {
+    guard number < core.single.count, core.single[number].takesFlags else { return false }
+    try statement.bind(.integer(flag ? 1 : 0), at: core.single[number].index)
     return true
   }
 

@@ -34,7 +34,7 @@ extension Sqlable {
   /// Running the statement throws `.misuse` if the model has no primary key, or a key of several columns.
   @inlinable
   public static func byId(_ key: some SqlValue) -> Statement<Self, Self?> {
-    Statement(.select(SelectQuery(of: TableInfo.unchecked(Self.self), key: key)))
+    Statement(.select(SelectQuery(of: TableInfo.reference(Self.self), key: key)))
   }
 
   /// Reads the row with this primary key of several columns; nil if no row has the key. Pass the values in the order of
@@ -63,7 +63,12 @@ extension Sqlable {
   /// Running the statement throws `.constraint` when the row violates a constraint.
   @inlinable
   public func insert(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
-    Statement(.insert(InsertQuery(.row, into: TableInfo.unchecked(Self.self), writing: columns)), rows: .model(self))
+    let table = TableInfo.reference(Self.self)
+    guard columns.isEmpty else {
+      return Statement(
+        .insert(InsertQuery(.row, into: table.takeUnretainedValue(), writing: columns)), rows: .model(self))
+    }
+    return Statement(.insert(InsertQuery(.row, into: table)), rows: .model(self))
   }
 
   /// Inserts a row with the default of every column, and returns its id.
@@ -159,7 +164,7 @@ extension Sqlable {
   /// if the model has no primary key.
   @inlinable
   public func save() -> Statement<Self, Int> {
-    Statement(.insert(InsertQuery(.save, into: TableInfo.unchecked(Self.self))), rows: .model(self))
+    Statement(.insert(InsertQuery(.save, into: TableInfo.reference(Self.self))), rows: .model(self))
   }
 
   /// Updates the row with the struct's primary key and returns the number of rows changed (0 or 1).
@@ -174,7 +179,11 @@ extension Sqlable {
   /// `.misuse` if the model or struct has no primary key.
   @inlinable
   public func update(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
-    Statement(.update(UpdateQuery(ofRowIn: TableInfo.unchecked(Self.self), writing: columns)), rows: .model(self))
+    let table = TableInfo.reference(Self.self)
+    guard columns.isEmpty else {
+      return Statement(.update(UpdateQuery(ofRowIn: table.takeUnretainedValue(), writing: columns)), rows: .model(self))
+    }
+    return Statement(.update(UpdateQuery(ofRowIn: table)), rows: .model(self))
   }
 
   /// Deletes the row with the struct's primary key and returns the number of rows deleted (0 or 1).
@@ -184,7 +193,7 @@ extension Sqlable {
   /// ```
   @inlinable
   public func delete() -> Statement<Self, Int> {
-    Statement(.delete(DeleteQuery(TableInfo.unchecked(Self.self), .row)), rows: .model(self))
+    Statement(.delete(DeleteQuery(ofRowIn: TableInfo.reference(Self.self))), rows: .model(self))
   }
 
   /// Updates columns of the rows that a filter or limit selects, and returns the number of rows changed.
@@ -268,7 +277,12 @@ extension Sqlable {
 
 extension SelectQuery {
   @inlinable
-  init(of table: TableInfo, key value: some SqlValue) {
+  init(of reference: Unmanaged<TableInfo>, key value: some SqlValue) {
+    if let integer = value as? Int, reference._withUnsafeGuaranteedRef({ $0.keyPlaces.isInteger }) {
+      self.init(of: reference, integerKey: Int64(integer))
+      return
+    }
+    let table = reference.takeUnretainedValue()
     if let type = table.typeOfKey, let stored = try? value.databaseValue(in: type), type.comparesKey(with: stored) {
       self.init(of: table, storedKey: stored)
     } else {
