@@ -14,7 +14,8 @@ extension SqlitePool {
   /// ```
   ///
   /// The sequence delivers each change once, after the commit, in the order of commits and of changes in a commit.
-  /// Changes that are rolled back are not delivered. Recording starts when the sequence is created, so the first loop
+  /// Changes that are rolled back are not delivered. Changes by other processes are delivered too if the table has a
+  /// change log, and the program imports SqlableChanges. Recording starts when the sequence is created, so the first loop
   /// misses no change. A later loop continues where the earlier loop ended and receives the rows committed in between.
   ///
   /// If one loop runs while another starts, the second loop starts with ``ChangeEvent/missed`` and receives later rows.

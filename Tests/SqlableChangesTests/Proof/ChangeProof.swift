@@ -53,7 +53,7 @@ final class ProofRun {
   private var processes: [(role: String, process: ChildProcess)] = []
   private let shell: ShellLoop
   private var positions: [String: ChangePosition] = [:]
-  private var columns = 0
+  private var migrations: [Migration] = []
   /// The number of disturbances by kind.
   private(set) var counts: [String: Int] = [:]
   private(set) var problems: [String] = []
@@ -126,15 +126,41 @@ final class ProofRun {
     count("restores")
   }
 
+  /// Changes the columns of a table while all others write: outside of migrations, by a plan, or by a migration.
   private func migrate() throws {
-    guard columns < 8 else { return }
-    columns += 1
-    try db.transaction { db in
-      let names = try db.query("SELECT name FROM pragma_table_info('proof_bike')", as: String.self)
-      try db.execute("ALTER TABLE proof_bike ADD COLUMN \(table: "more\(names.count)") INTEGER DEFAULT 7")
-      try ChangeLog(Member.self, ProofBike.self).create(db)
+    let names = try db.query("SELECT name FROM pragma_table_info('proof_bike')", as: String.self)
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0 where names.count < 8:
+      try db.transaction { db in
+        try db.execute("ALTER TABLE proof_bike ADD COLUMN \(table: "more\(names.count)") INTEGER DEFAULT 7")
+        try ChangeLog(Member.self, ProofBike.self).create(db)
+      }
+      count("ALTER TABLE")
+    case 1:
+      // Drops the columns that the other cases have added.
+      let plan = try Schema(Member.self, ProofBike.self).plan(db, dropping: .columns)
+      try plan.apply(db, allowing: .dataLoss)
+      count("plans")
+    default:
+      migrations.append(ProofRun.rebuild(migrations.count))
+      // After a restore, some of the migrations run again.
+      try Migrations(migrations).apply(db)
+      count("migrations")
     }
-    count("migrations")
+  }
+
+  /// A migration that copies the table into one with another column.
+  private static func rebuild(_ number: Int) -> Migration {
+    Migration("rebuild \(number)") { db in
+      try db.execute(
+        """
+        CREATE TABLE rebuilt (id INTEGER PRIMARY KEY, \(table: "more of \(number)") TEXT DEFAULT 'x',
+          member INTEGER REFERENCES member (id) ON DELETE CASCADE ON UPDATE CASCADE, price INTEGER NOT NULL);
+        INSERT INTO rebuilt (id, member, price) SELECT id, member, price FROM proof_bike;
+        DROP TABLE proof_bike;
+        ALTER TABLE rebuilt RENAME TO proof_bike;
+        """)
+    }
   }
 
   /// Waits for at most two minutes.
