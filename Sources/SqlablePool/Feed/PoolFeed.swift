@@ -237,7 +237,7 @@ package final class PoolFeed: CommitSink {
   package func didCommitElsewhere(on connection: Connection?) {
     guard let changeLog else { return append(CommittedChanges(isUnknown: true)) }
     guard let connection else { return changeLog.lose { append($0) } }
-    _ = changeLog.follow(on: connection, for: { interest }) { append($0) }
+    _ = changeLog.follow(on: connection, for: { interest }, deliver: { append($0) })
   }
 
   /// Remembers the end of the change log, if the end is unknown and the pool is not committing.

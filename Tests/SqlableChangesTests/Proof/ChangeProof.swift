@@ -97,21 +97,21 @@ final class ProofRun {
   /// Kills a process, or changes the database.
   func disturb() throws {
     switch Int.random(in: 0..<100, using: &random) {
-    case 0..<60:
+    case 0..<56:
       let index = Int.random(in: 0..<processes.count, using: &random)
       let (role, process) = processes.remove(at: index)
       process.signal(SIGKILL)
       process.waitUntilExit()
       count("killed \(role)")
       try start(role)
-    case 60..<72:
+    case 56..<66:
       do { try db.execute("VACUUM") } catch let error as SqlError where error.kind == .busy { return }
       count("vacuums")
-    case 72..<84:
+    case 66..<76:
       try db.backup(to: directory + "/backup.sqlite")
       count("backups")
-    case 84..<88 where access(directory + "/backup.sqlite", F_OK) == 0: try restore()
-    case 88..<94:
+    case 76..<81 where access(directory + "/backup.sqlite", F_OK) == 0: try restore()
+    case 81..<87:
       try ChangeLog.trim(db, keeping: .unacknowledged, .count(200))
       count("trims")
     default: try migrate()
