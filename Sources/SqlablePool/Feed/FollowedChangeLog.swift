@@ -83,6 +83,8 @@ final class FollowedChangeLog: Sendable {
   func commitBegins(on connection: Connection, _ schemaVersion: Int64?) {
     state.withLock { state in
       (state.isCommitting, state.next) = (true, nil)
+      // A restored schema can have the version of another one.
+      if schemaVersion == nil { state.reader.forgetSchema() }
       guard let schemaVersion, let end = try? state.reader.end(on: connection, schemaVersion: schemaVersion) else {
         return
       }
@@ -158,7 +160,10 @@ extension FollowedChangeLog.State {
     guard let end = try end(on: connection) else { return (nil, nil) }
     // A changed schema is delivered as an unknown commit, as for commits of the pool.
     guard let position, position.schemaVersion == end.schemaVersion else { return (end, nil) }
-    return (end, try reader.changes(after: position.end, upTo: end.end, for: interest, on: connection))
+    let commit = try reader.changes(after: position.end, upTo: end.end, for: interest, on: connection)
+    // A restored schema can have the version of another one.
+    if commit == nil { reader.forgetSchema() }
+    return (end, commit)
   }
 }
 
