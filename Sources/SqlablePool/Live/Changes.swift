@@ -14,9 +14,10 @@ extension SqlitePool {
   /// ```
   ///
   /// The sequence delivers each change once, after the commit, in the order of commits and of changes in a commit.
-  /// Changes that are rolled back are not delivered. Changes by other processes are delivered too if the table has a
-  /// change log, and the program imports SqlableChanges. Recording starts when the sequence is created, so the first loop
+  /// Changes that are rolled back are not delivered. Recording starts when the sequence is created, so the first loop
   /// misses no change. A later loop continues where the earlier loop ended and receives the rows committed in between.
+  ///
+  /// Changes by other processes are delivered too if the table has a change log and the program links SqlableChanges.
   ///
   /// If one loop runs while another starts, the second loop starts with ``ChangeEvent/missed`` and receives later rows.
   /// A loop ends when its task is cancelled or the pool closes. A slow loop blocks nothing, because its rows wait in a
