@@ -67,12 +67,12 @@ final class FollowedChangeLog: Sendable {
 
   var isLost: Bool { state.withLock { $0.position == nil } }
 
-  func lose() { state.withLock { $0.position = nil } }
+  func lose() { state.withLock { $0.lose() } }
 
   /// Forgets the position, and calls `deliver` with an unknown commit.
   func lose(_ deliver: (CommittedChanges) -> Void) {
     state.withLock { state in
-      state.position = nil
+      state.lose()
       deliver(CommittedChanges(isUnknown: true))
     }
   }
@@ -83,8 +83,6 @@ final class FollowedChangeLog: Sendable {
   func commitBegins(on connection: Connection, _ schemaVersion: Int64?) {
     state.withLock { state in
       (state.isCommitting, state.next) = (true, nil)
-      // A restored schema can have the version of another one.
-      if schemaVersion == nil { state.reader.forgetSchema() }
       guard let schemaVersion, let end = try? state.reader.end(on: connection, schemaVersion: schemaVersion) else {
         return
       }
@@ -148,6 +146,12 @@ final class FollowedChangeLog: Sendable {
 }
 
 extension FollowedChangeLog.State {
+  /// Forgets the position and the schema. Another file at the path can have the schema version of the file before.
+  fileprivate mutating func lose() {
+    position = nil
+    reader.forgetSchema()
+  }
+
   fileprivate func end(on connection: Connection) throws -> FollowedChangeLog.Position? {
     let version = try connection.schemaVersion()
     return try reader.end(on: connection, schemaVersion: version).map { .init(end: $0, schemaVersion: version) }
@@ -161,7 +165,7 @@ extension FollowedChangeLog.State {
     // A changed schema is delivered as an unknown commit, as for commits of the pool.
     guard let position, position.schemaVersion == end.schemaVersion else { return (end, nil) }
     let commit = try reader.changes(after: position.end, upTo: end.end, for: interest, on: connection)
-    // A restored schema can have the version of another one.
+    // Another file at the path can have the schema version of the file before.
     if commit == nil { reader.forgetSchema() }
     return (end, commit)
   }
