@@ -107,6 +107,29 @@ import Testing
     }
   }
 
+  @Test(.needsPreupdateHook, .disabled(if: isInMemory)) func rowsThatAnotherPoolChanges() async throws {
+    try await withDirectoryAsync { directory in
+      let (pool, other) = (try newPool(in: directory), try newPool(in: directory))
+      try await pool.transaction { db in try createLog(db) }
+      let lines = Collected<String>()
+      @Sendable func print(_ change: Change, _ id: Int, _ color: String) {
+        lines.append("\(change) \(id) \(color)")
+      }
+      let changes = pool.modelChanges(on: Bicycle.self)
+      let task = Task {
+        for await case .row(let bike) in changes {
+          print(bike.change, bike.id, try bike.new()?.color ?? "")
+        }
+      }
+      try await Bicycle(name: "Rover", color: "red").insert().run(other)
+      try await Bicycle.deleteAll().run(other)
+      try await until { lines.values == ["insert 1 red", "delete 1 "] }
+      try await other.close()
+      try await pool.close()
+      try await task.value
+    }
+  }
+
   @Test func aTotalCountsEachBikeOnce() async throws {
     try await withDirectoryAsync { directory in
       let pool = try newPool(in: directory)

@@ -9,6 +9,8 @@ struct LogEntry: Sendable, Hashable {
   let kept: ChangeLog.Values
   /// The names of the values, in the order of the log's columns.
   let columns: [String]
+  /// True if the last value is the rowid of a table with another key, which readers of the log do not get.
+  let hidesRowid: Bool
   /// The names of the columns that identify a row.
   let key: [String]
   /// False if the log of the table was dropped.
@@ -21,15 +23,21 @@ struct LogEntry: Sendable, Hashable {
   static func all(on connection: Connection) throws -> [LogEntry] {
     try connection.rows(
       """
-      SELECT "id", "name", "kept", "columns", "key", "isLogged" FROM main."sqlable_change_tables" ORDER BY "id"
+      SELECT "id", "name", "kept", "columns", "key", "isLogged", "hidesRowid"
+      FROM main."sqlable_change_tables" ORDER BY "id"
       """
     ).map { row in
       guard let id = Int(row[0]), let kept = ChangeLog.Values(rawValue: row[2]), let columns = try? names(row[3]),
         let key = try? names(row[4])
       else { throw unreadable(row[1]) }
-      return LogEntry(id: id, table: row[1], kept: kept, columns: columns, key: key, isLogged: row[5] != "0")
+      return LogEntry(
+        id: id, table: row[1], kept: kept, columns: columns, hidesRowid: row[6] != "0", key: key,
+        isLogged: row[5] != "0")
     }
   }
+
+  /// The names of the values that readers of the log get.
+  var visibleColumns: ArraySlice<String> { hidesRowid ? columns.dropLast() : columns[...] }
 
   /// Returns the id of a table's entry, and the statements that add the entry if the table has none with these columns.
   static func current(
@@ -37,7 +45,9 @@ struct LogEntry: Sendable, Hashable {
   ) throws -> (id: Int, updates: [String]) {
     let (columns, key) = (table.images(kept), table.identity)
     let latest = all.last { $0.table.isExactly(table.name) }
-    if let latest, latest.kept == kept, latest.columns.areExactly(columns), latest.key.areExactly(key) {
+    if let latest, latest.kept == kept, latest.columns.areExactly(columns), latest.key.areExactly(key),
+      latest.hidesRowid == (table.hiddenRowid != nil)
+    {
       let log = "UPDATE main.\"sqlable_change_tables\" SET \"isLogged\" = 1 WHERE \"id\" = \(latest.id)"
       return (latest.id, latest.isLogged ? [] : [log])
     }
@@ -49,8 +59,8 @@ struct LogEntry: Sendable, Hashable {
     return (
       id,
       [
-        "INSERT INTO main.\"sqlable_change_tables\" (\"id\", \"name\", \"kept\", \"columns\", \"key\") "
-          + "VALUES (\(id), \(values.joined(separator: ", ")))"
+        "INSERT INTO main.\"sqlable_change_tables\" (\"id\", \"name\", \"kept\", \"columns\", \"key\", "
+          + "\"hidesRowid\") VALUES (\(id), \(values.joined(separator: ", ")), \(table.hiddenRowid == nil ? 0 : 1))"
       ]
     )
   }
@@ -64,7 +74,8 @@ struct LogEntry: Sendable, Hashable {
       return renames.contains { $0.new.isSameName(as: name) } ? "\(name) (dropped)" : name
     }
     return LogEntry(
-      id: id, table: table, kept: kept, columns: columns.map(renamed), key: key.map(renamed), isLogged: isLogged)
+      id: id, table: table, kept: kept, columns: columns.map(renamed), hidesRowid: hidesRowid, key: key.map(renamed),
+      isLogged: isLogged)
   }
 
   /// The statement that stores the names of the columns.

@@ -50,7 +50,8 @@ extension LogEntry {
 extension ChangeLogHook: ChangeLogUpdates {
   package func copyEntries(from original: Connection, to copy: Connection) throws {
     guard try original.hasTable(named: ChangeTables.tables) else { return }
-    let columns = ["id", "name", "kept", "columns", "key", "isLogged"].map(\.quotedName).joined(separator: ", ")
+    let columns = ["id", "name", "kept", "columns", "key", "isLogged", "hidesRowid"].map(\.quotedName).joined(
+      separator: ", ")
     for row in try original.rows("SELECT \(columns) FROM main.\(ChangeTables.tables.quotedName)") {
       let values = row.map(\.quotedText).joined(separator: ", ")
       try copy.pragma("INSERT INTO main.\(ChangeTables.tables.quotedName) (\(columns)) VALUES (\(values))")

@@ -34,6 +34,8 @@ struct LoggedTable {
   var rowKey: [Term] = []
   /// The columns of the primary key; empty for a table without a primary key.
   var primaryKey: [String] = []
+  /// True if the primary key is not the rowid.
+  private var hasKeyIndex = false
   var uniques: [UniqueIndex] = []
   /// True if a changed key can change other columns of the same row, because the table references itself.
   var updatesItself = false
@@ -81,16 +83,21 @@ struct LoggedTable {
       terms.append(Term(column: isExpression ? nil : row[2], expression: expression, collation: row[4]))
     }
     uniques.append(UniqueIndex(terms: terms, condition: parsed?.condition?.text))
+    if isKey { hasKeyIndex = true }
     // The index of a key ends with the rowid, column -1, unless the table has no rowid.
     if isKey, !rows.contains(where: { $0[1] == "-1" }) { (rowid, rowKey) = (nil, terms) }
   }
 
+  /// The rowid of a table with another key, which the log keeps for the ids of ``RowChange``.
+  var hiddenRowid: String? { hasKeyIndex ? rowid : nil }
+
   /// The columns whose values the log keeps. A row without a declared key is identified by its rowid.
   func images(_ kept: ChangeLog.Values) -> [String] {
     let key = primaryKey.isEmpty ? [rowid].compactMap(\.self) : []
+    let hidden = [hiddenRowid].compactMap(\.self)
     switch kept {
-    case .rows: return key + columns.map(\.name)
-    case .keys: return key + primaryKey
+    case .rows: return key + columns.map(\.name) + hidden
+    case .keys: return key + primaryKey + hidden
     }
   }
 

@@ -103,17 +103,16 @@ extension LogSource<LoggedChange> {
       let columns = positions.map(ChangeTables.value) + positions.map(ChangeTables.oldValue)
       return Query(values: (["table"] + columns).map(\.quotedName).joined(separator: ", "), entries: entries)
     } decode: { db, sql, query, history in
-      let entries = Dictionary(query.entries.map { ($0.id, $0) }) { $1 }
+      let entries = Dictionary(query.entries.map { ($0.id, (entry: $0, columns: Array($0.visibleColumns))) }) { $1 }
       let rows = try db.query(sql, as: Int.self, Int.self, Int.self, Int.self, DynamicRow.self)
       var decoded = Decoded(count: rows.count)
       decoded.elements.reserveCapacity(rows.count)
       for (number, time, kind, table, values) in rows {
         let position = ChangePosition(history: history, number: number, time: time)
         decoded.end = position
-        guard let entry = entries[table], let kind = LoggedKind(rawValue: kind) else { continue }
+        guard let (entry, columns) = entries[table], let kind = LoggedKind(rawValue: kind) else { continue }
         func image(from first: Int) -> DynamicRow {
-          let kept = values.values.dropFirst(first).prefix(entry.columns.count)
-          return DynamicRow(columns: entry.columns, values: Array(kept))
+          DynamicRow(columns: columns, values: Array(values.values.dropFirst(first).prefix(columns.count)))
         }
         let (changed, before) = (image(from: 0), kind == .updated ? image(from: values.values.count / 2) : nil)
         let change = LoggedChange(
@@ -201,7 +200,7 @@ extension LogSource.Query {
       table.columns.map { column in
         let missing = declared[column: column.name]?.defaultValue.map { "(\($0.text))" } ?? "NULL"
         let terms = entries.map { entry in
-          entry.columns.firstIndex { $0.isSameName(as: column.name) }.map { name($0).quotedName } ?? missing
+          entry.visibleColumns.firstIndex { $0.isSameName(as: column.name) }.map { name($0).quotedName } ?? missing
         }
         guard let last = terms.last, terms.contains(where: { $0 != last }) else { return terms.last ?? missing }
         let cases = zip(entries, terms).map { "WHEN \($0.id) THEN \($1)" }.joined(separator: " ")
@@ -238,38 +237,39 @@ extension LogEntry {
     return SqlError(.schema(.mismatch(message)), message: message, table: new)
   }
 
-  /// Throws `.schema(.mismatch)` if the table's name, columns or triggers have changed since the log's triggers were
-  /// created.
+  /// Throws as `checkIsCurrent(on:)` does.
   ///
   /// A table that was dropped, or whose log was dropped, records nothing more; its old changes can be read. A table
   /// that was dropped and created again has lost its triggers.
-  func checkIsCurrent(in db: SqliteDatabase) throws {
-    try db.running { connection in
-      guard isLogged else { return }
-      if let (old, new) = try connection.renamedTables([self]).first { throw LogEntry.mismatch(old, renamedTo: new) }
-      guard try connection.hasTable(named: table) else { return }
-      let triggers = try connection.triggers(of: table)
-      let shape = try LoggedTable(named: table, on: connection)
-      let isSame = shape.images(kept).areExactly(columns)
-      let newest = triggers.suffix(ChangeTriggers.count)
-      // The names are sorted; see ``ChangeTriggers/all``.
-      let areInOrder = zip(newest, newest.dropFirst()).allSatisfy {
-        $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
-      }
-      let reason: String
-      if !triggers.contains(where: \.isOfLog) {
-        reason = "has lost the triggers of its change log"
-      } else if !isSame {
-        reason = "has other columns than its change log"
-      } else if newest.contains(where: { !$0.isOfLog }) {
-        reason = "has a trigger that is newer than its change log"
-      } else if !areInOrder {
-        reason = "has the triggers of its change log in another order"
-      } else {
-        return
-      }
-      let message = "table \(table) \(reason); run ChangeLog(…).create(db) again"
-      throw SqlError(.schema(.mismatch(message)), message: message, table: table)
+  func checkIsCurrent(in db: SqliteDatabase) throws { try db.running { try checkIsCurrent(on: $0) } }
+
+  /// Throws `.schema(.mismatch)` if the table's name, columns or triggers have changed since the log's triggers were
+  /// created.
+  func checkIsCurrent(on connection: Connection) throws {
+    guard isLogged else { return }
+    if let (old, new) = try connection.renamedTables([self]).first { throw LogEntry.mismatch(old, renamedTo: new) }
+    guard try connection.hasTable(named: table) else { return }
+    let triggers = try connection.triggers(of: table)
+    let shape = try LoggedTable(named: table, on: connection)
+    let isSame = shape.images(kept).areExactly(columns)
+    let newest = triggers.suffix(ChangeTriggers.count)
+    // The names are sorted; see ``ChangeTriggers/all``.
+    let areInOrder = zip(newest, newest.dropFirst()).allSatisfy {
+      $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
     }
+    let reason: String
+    if !triggers.contains(where: \.isOfLog) {
+      reason = "has lost the triggers of its change log"
+    } else if !isSame {
+      reason = "has other columns than its change log"
+    } else if newest.contains(where: { !$0.isOfLog }) {
+      reason = "has a trigger that is newer than its change log"
+    } else if !areInOrder {
+      reason = "has the triggers of its change log in another order"
+    } else {
+      return
+    }
+    let message = "table \(table) \(reason); run ChangeLog(…).create(db) again"
+    throw SqlError(.schema(.mismatch(message)), message: message, table: table)
   }
 }

@@ -75,6 +75,8 @@ package final class Connection {
   var collations: [[UInt8]: UserCollation] = [:]
   private(set) var schemaVersionStatement: PreparedStatement?
   private(set) var dataVersionStatement: PreparedStatement?
+  /// The statements that stay compiled, by their text; see `keptStatement`.
+  private var keptStatements: [String: PreparedStatement] = [:]
   /// The compiled statements that begin and end transactions, one for each ``Control``; nil for a statement not yet
   /// compiled.
   @exclusivity(unchecked) var control: [PreparedStatement?] = []
@@ -119,6 +121,7 @@ package final class Connection {
     dropStatements()
     schemaVersionStatement = nil
     dataVersionStatement = nil
+    keptStatements = [:]
     control = []
   }
 
@@ -280,6 +283,15 @@ package final class Connection {
     let statement = try dataVersionStatement ?? compile("PRAGMA main.data_version")
     dataVersionStatement = statement
     return try number(statement)
+  }
+
+  /// Returns a statement of the library that stays compiled while the connection is open. Reset the statement after
+  /// each run.
+  package func keptStatement(_ text: String) throws -> PreparedStatement {
+    if let statement = keptStatements[text] { return statement }
+    let statement = try prepareText(text)
+    keptStatements[text] = statement
+    return statement
   }
 
   func userVersion() throws -> Int64 { try number(compile("PRAGMA main.user_version")) }

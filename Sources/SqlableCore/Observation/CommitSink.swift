@@ -4,14 +4,18 @@
 package protocol CommitSink: AnyObject, Sendable {
   /// The changes to record for this sink.
   var interest: ObservedTables { get }
-  /// Announces a commit; `commitEnds()` follows. Without `didCommit` in between, nothing was committed.
-  func commitBegins()
+  /// Announces a commit of a connection; `commitEnds()` follows. Without `didCommit` in between, nothing was committed.
+  ///
+  /// - Parameter schemaVersion: The schema version of the open transaction. Nil if another connection might have
+  ///   committed between the last check for such commits and the beginning of the transaction.
+  func commitBegins(on connection: Connection, schemaVersion: Int64?)
   func commitEnds()
   func didCommit(_ commit: CommittedChanges)
   /// Announces a check for commits of other connections.
   func willDetectOtherCommits()
-  /// Reports that another connection has committed, or might have committed.
-  func didCommitElsewhere()
+  /// Reports that another connection has committed, or might have committed. `connection` can read the commit; it is
+  /// nil after an error.
+  func didCommitElsewhere(on connection: Connection?)
   /// Reports that the file was closed for a while. Another file can now have the same path.
   func fileWasClosed()
   /// Reports that the handle of the sink's registry was closed.
@@ -26,14 +30,21 @@ package struct CommittedChanges: Sendable {
   package var tables: [[UInt8]: TableChanges] = [:]
   /// True if there might be more changes: after a schema change or a restore, or if SQLite's hooks did not report all.
   package var isUnknown = false
+  /// True if `commitBegins` did not announce the commit.
+  package var isUnannounced = false
+  /// The folded names of the tables whose changes are complete, for commits of other connections; all other tables
+  /// might have changed, too. Nil for a commit of the pool.
+  package var loggedTables: Set<[UInt8]>?
   /// The value of ``ObserverRegistry/changes`` when the transaction read the interests. Some changes might be
   /// unrecorded for a subscriber that was added later.
-  var recordedSince = Int.max
+  package var recordedSince = Int.max
 
   package init(
-    rows: [RowChange] = [], tables: [[UInt8]: TableChanges] = [:], isUnknown: Bool = false, recordedSince: Int = Int.max
+    rows: [RowChange] = [], tables: [[UInt8]: TableChanges] = [:], isUnknown: Bool = false,
+    recordedSince: Int = Int.max, isUnannounced: Bool = false, loggedTables: Set<[UInt8]>? = nil
   ) {
     (self.rows, self.tables, self.isUnknown, self.recordedSince) = (rows, tables, isUnknown, recordedSince)
+    (self.isUnannounced, self.loggedTables) = (isUnannounced, loggedTables)
   }
 
   /// True if there might be more changes for a subscriber that was added when ``ObserverRegistry/changes`` was
@@ -56,8 +67,10 @@ package struct TableChanges: Sendable {
   package private(set) var images: [RowImages]? = []
   package private(set) var bytes = 0
 
+  package init() {}
+
   /// Adds a changed row. Discards all rows if there are too many, or if `row` returns nil for unknown values.
-  mutating func add(_ row: () -> RowImages?) {
+  package mutating func add(_ row: () -> RowImages?) {
     guard let count = images?.count else { return }
     guard count < TableChanges.maximumImages, let row = row() else { return forgetImages() }
     images?.append(row)
@@ -95,8 +108,8 @@ package struct ObservedTables: Sendable, Equatable {
   /// The part of a table that live results depend on.
   package struct TableInterest: Sendable, Equatable {
     /// The folded names of the columns that live results read.
-    var columns: Set<[UInt8]>
-    var wantsImages: Bool
+    package var columns: Set<[UInt8]>
+    package var wantsImages: Bool
 
     package init(columns: Set<[UInt8]>, wantsImages: Bool) {
       (self.columns, self.wantsImages) = (columns, wantsImages)
@@ -109,9 +122,9 @@ package struct ObservedTables: Sendable, Equatable {
   /// The folded names of the tables whose changed rows are requested with their values.
   package var valued: Set<[UInt8]> = []
   /// The interests in the tables that live results read, keyed by the table's folded name.
-  var read: [[UInt8]: TableInterest] = [:]
+  package var read: [[UInt8]: TableInterest] = [:]
   /// True if all commits are requested, including commits that change none of these tables.
-  var commits = false
+  package var commits = false
 
   package init(
     all: Bool = false, named: Set<String> = [], valued: Set<[UInt8]> = [], read: [[UInt8]: TableInterest] = [:],

@@ -26,6 +26,8 @@ package final class HandleObservation {
   /// The schema version when the transaction began, to report schema changes to sinks; nil if this version was not
   /// read.
   private var schemaAtBegin: Int64?
+  /// True if no other connection can have committed between the last check for such commits and the open transaction.
+  private var isCheckCurrent = false
   /// SQLite's `data_version` at the last check for other connections' commits; nil before the first check.
   private var dataVersion: Int64?
   /// Commits that are not yet delivered to the handle's own observers.
@@ -106,7 +108,10 @@ package final class HandleObservation {
     if isBeginning {
       isWatching = false
       (changesAtBegin, schemaAtBegin) = (seenChanges, nil)
-      if interest.commits, dataVersion != nil { try detectOtherCommits() }
+      let detects = interest.commits && dataVersion != nil
+      if detects { try detectOtherCommits() }
+      // A deferred transaction has not begun yet.
+      isCheckCurrent = detects && !connection.isAutocommit
     }
     guard isBeginning ? isActive : isSchemaUncertain else { return }
     if isBeginning { isLookupUncommitted = false }
@@ -133,12 +138,12 @@ package final class HandleObservation {
     if dataVersion != nil { for sink in sinks { sink.willDetectOtherCommits() } }
     let current: Int64
     do { current = try connection.dataVersion() } catch {
-      for sink in sinks { sink.didCommitElsewhere() }
+      for sink in sinks { sink.didCommitElsewhere(on: nil) }
       throw error
     }
     let isNew = dataVersion.map { $0 != current } ?? false
     dataVersion = current
-    if isNew { for sink in sinks { sink.didCommitElsewhere() } }
+    if isNew { for sink in sinks { sink.didCommitElsewhere(on: connection) } }
   }
 
   /// True if the schema must be checked before the next write of the open transaction.
@@ -217,17 +222,20 @@ package final class HandleObservation {
       try commit()
       handOver()
       // A transaction that only read changes no result.
-      return isWriting ? notifyLatecomers() : ()
+      return isWriting ? notifyLatecomers(isUnannounced: true) : ()
     }
-    let isSchemaNew = isWanted && schemaAtBegin.map { (try? connection.schemaVersion()) != $0 } ?? true
+    let schemaVersion = isWanted && schemaAtBegin != nil ? try? connection.schemaVersion() : nil
+    let isSchemaNew = isWanted && (schemaVersion == nil || schemaVersion != schemaAtBegin)
     let sinks = isWanted ? sinks : []
     try order.lock.withLock { _ in
-      for sink in sinks { sink.commitBegins() }
+      for sink in sinks {
+        sink.commitBegins(on: connection, schemaVersion: isCheckCurrent ? schemaVersion : nil)
+      }
       defer { for sink in sinks { sink.commitEnds() } }
       try commit()
       handOver(isWanted: isWanted, isUnknown: isSchemaNew || !hook.reportsAll)
     }
-    notifyLatecomers()
+    notifyLatecomers(isUnannounced: !isWanted)
   }
 
   /// Calls `commit` for an unrecorded change of any table, such as a restore. Notifies the sinks if `commit` returns
@@ -235,7 +243,7 @@ package final class HandleObservation {
   package func commitUnrecorded(_ commit: () throws -> Bool) throws {
     let sinks = sinks
     try order.lock.withLock { _ in
-      for sink in sinks { sink.commitBegins() }
+      for sink in sinks { sink.commitBegins(on: connection, schemaVersion: nil) }
       defer { for sink in sinks { sink.commitEnds() } }
       guard try commit() else { return }
       for sink in sinks { sink.didCommit(CommittedChanges(isUnknown: true)) }
@@ -246,7 +254,7 @@ package final class HandleObservation {
   private func handOver(isWanted: Bool = false, isUnknown: Bool = false) {
     guard isWanted || !buffer.isEmpty else { return }
     var commit = buffer.takeAll()
-    (commit.isUnknown, commit.recordedSince) = (isUnknown, changesAtBegin)
+    (commit.isUnknown, commit.recordedSince, commit.isUnannounced) = (isUnknown, changesAtBegin, !isWanted)
     if !commit.rows.isEmpty, let recipients = registry.recipients(for: commit.rows) {
       pending.withLock { pending in
         pending.append(recipients)
@@ -261,9 +269,11 @@ package final class HandleObservation {
   }
 
   /// Reports the commit to subscribers added after `interest` was read. Such a subscriber might have read old rows.
-  private func notifyLatecomers() {
+  private func notifyLatecomers(isUnannounced: Bool) {
     guard ObserverRegistry.changes != seenChanges, wanted != interest else { return }
-    for sink in sinks { sink.didCommit(CommittedChanges(recordedSince: changesAtBegin)) }
+    for sink in sinks {
+      sink.didCommit(CommittedChanges(recordedSince: changesAtBegin, isUnannounced: isUnannounced))
+    }
   }
 
   // MARK: Delivery

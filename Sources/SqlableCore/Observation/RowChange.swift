@@ -130,7 +130,7 @@ package final class RowImages: Sendable, Hashable {
 
   package func note(_ verdict: Bool, of filter: Int) { verdicts.withLock { $0[filter] = verdict } }
 
-  init(columns: [String], old: [DatabaseValue]?, new: [DatabaseValue]?, isWhole: Bool, isNewWhole: Bool) {
+  package init(columns: [String], old: [DatabaseValue]?, new: [DatabaseValue]?, isWhole: Bool, isNewWhole: Bool) {
     self.columns = columns
     self.old = old
     self.new = new

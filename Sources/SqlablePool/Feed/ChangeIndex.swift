@@ -26,6 +26,11 @@ struct ChangeIndex {
 
     var isEmpty: Bool { everything.isEmpty && byId.isEmpty && byKey.isEmpty && walked.isEmpty }
 
+    var numbers: Set<Int> {
+      [Array(everything.values), Array(byId.values), Array(byKey.values), [walked]].joined()
+        .reduce(into: []) { $0.formUnion($1) }
+    }
+
     /// Returns the loops over one row that the change might affect: all affected loops, and some unaffected loops.
     func candidates(for row: RowChange) -> Set<Int> {
       var candidates = walked
@@ -83,6 +88,11 @@ struct ChangeIndex {
   }
 
   // MARK: Matching
+
+  /// The loops over other tables than these.
+  func numbers(outside known: Set<[UInt8]>) -> Set<Int> {
+    tables.reduce(into: []) { if !known.contains($1.key) { $0.formUnion($1.value.numbers) } }
+  }
 
   /// Delivers `.missed` to all loops that began before the commit.
   func missAll(_ position: Int, _ matches: inout Matches) {

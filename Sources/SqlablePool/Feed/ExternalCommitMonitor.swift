@@ -62,8 +62,18 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   func checkNow() {
     queue.sync {
       check()
-      if detector.resolveUncertainty() { feed.othersCommitted() }
+      if detector.resolveUncertainty() { deliverUnseen() }
     }
+  }
+
+  /// Delivers commits that the detector can't tell from the pool's own.
+  private func deliverUnseen() {
+    if !feed.othersCommitted(readBy: usesWAL ? handle : nil) { feed.othersCommitted() }
+  }
+
+  /// Remembers the end of the change log before returning.
+  func findChangeLog() {
+    queue.sync { if !isEnded, usesWAL, let handle { feed.findChangeLog(with: handle) } }
   }
 
   // MARK: Schedule
@@ -115,7 +125,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     do {
       let handle = try self.handle ?? open()
       self.handle = handle
-      if detector.regainSight() { feed.othersCommitted() }
+      if detector.regainSight() { deliverUnseen() }
       if isPoll, let current = watch, current !== suspended, current.isOutdated {
         current.cancel()
         watch = nil
@@ -129,11 +139,14 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
         feed.othersCommitted()
         return false
       }
-      switch detector.judge(commitsBefore: commitsBefore, version: version, commitsAfter: feed.ownCommits) {
-      case .nothing: break
-      case .otherCommit: feed.othersCommitted()
-      case .unsure: if detector.markUncertain(writerChecks: feed.writerChecks) { pauseListening() }
-      }
+      let isCertain =
+        switch detector.judge(commitsBefore: commitsBefore, version: version, commitsAfter: feed.ownCommits) {
+        case .nothing: true
+        // Without a WAL, a read could wait for a commit of the pool, which waits for this thread.
+        case .otherCommit: feed.othersCommitted(readBy: usesWAL ? handle : nil, since: commitsBefore)
+        case .unsure: false
+        }
+      if !isCertain, detector.markUncertain(writerChecks: feed.writerChecks) { pauseListening() }
       return true
     } catch {
       handle = nil
@@ -148,6 +161,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     let commits = feed.ownCommits
     detector.begin(commits: commits, version: try handle.dataVersion())
     usesWAL = try handle.usesWAL()
+    if usesWAL { feed.findChangeLog(with: handle) }
     return handle
   }
 

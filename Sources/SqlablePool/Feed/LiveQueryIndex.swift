@@ -27,6 +27,12 @@ struct LiveQueryIndex {
 
     var isEmpty: Bool { walked.isEmpty && byValue.isEmpty }
 
+    var numbers: Set<Int> {
+      byValue.values.reduce(into: walked) { numbers, values in
+        for value in values.values { numbers.formUnion(value) }
+      }
+    }
+
     func formConcerned(by changes: TableChanges, _ concerned: inout Set<Int>) {
       concerned.formUnion(walked)
       for (column, values) in byValue {
@@ -107,6 +113,11 @@ struct LiveQueryIndex {
   }
 
   // MARK: Matching
+
+  /// The results that read other tables than these.
+  func numbers(outside known: Set<[UInt8]>) -> Set<Int> {
+    tables.reduce(into: everywhere) { if !known.contains($1.key) { $0.formUnion($1.value.numbers) } }
+  }
 
   func concerned(by changes: [[UInt8]: TableChanges]) -> Set<Int> {
     var concerned = everywhere

@@ -14,35 +14,6 @@ private struct WeakOwner {
 /// the subscribers. A subscriber that can't wait matches the commits on its own thread. Commits are matched in commit
 /// order. The feed refers to subscribers weakly, by number: releasing a subscriber ends its subscription.
 package final class PoolFeed: CommitSink {
-  private struct Interests {
-    /// The tables to record: the interests of all subscribers, and some interests of removed subscribers.
-    var interest = ObservedTables()
-    /// The tables that each subscriber observes.
-    var bySubscriber: [Int: ObservedTables] = [:]
-    /// The number of subscribers removed since `interest` was last computed.
-    var removedCount = 0
-
-    /// Adds the interest of a subscriber; returns true if the union of all interests changes.
-    mutating func want(_ interest: ObservedTables, _ number: Int) -> Bool {
-      bySubscriber[number] = interest
-      let before = self.interest
-      self.interest.formUnion(interest)
-      return self.interest != before
-    }
-
-    /// Removes a subscriber; returns true if the tables to record change. Recomputes these tables only after many
-    /// removals, because recording too many tables is harmless.
-    mutating func forget(_ number: Int) -> Bool {
-      bySubscriber[number] = nil
-      removedCount += 1
-      guard removedCount > bySubscriber.count else { return false }
-      removedCount = 0
-      let before = interest
-      interest = bySubscriber.values.reduce(into: ObservedTables()) { $0.formUnion($1) }
-      return interest != before
-    }
-  }
-
   private struct Watch {
     var isEnded = false
     var isBegun = false
@@ -50,7 +21,7 @@ package final class PoolFeed: CommitSink {
   }
 
   // Separate locks: a writer uses `interests` and `log`, and must not wait while subscribers are matched.
-  private let interests = LockedValue(Interests())
+  private let interests = LockedValue(FeedInterests())
   private let subscribers = LockedValue(Subscribers())
   private let log = LockedValue(CommitQueue())
   private let watched = LockedValue(Watch())
@@ -82,6 +53,8 @@ package final class PoolFeed: CommitSink {
   private let checkCount = Atomic(0)
   /// Starts the monitor of other processes' commits; called once, for the first subscriber.
   private let watch: @Sendable (PoolFeed) -> ExternalCommitMonitor?
+  /// The change log of the database; nil in a program without change logs.
+  private let changeLog = FollowedChangeLog()
   private let columnsRead = LockedValue<[ReadKey: ReadColumns]>([:])
 
   package init(
@@ -142,6 +115,8 @@ package final class PoolFeed: CommitSink {
 
   /// Adds the interest of a subscriber. Later commits are matched with the subscriber.
   private func listen(_ interest: ObservedTables, _ number: Int, _ body: (inout Subscribers) -> Void) {
+    // Commits are announced only to a feed with subscribers.
+    if !self.interest.commits { changeLog?.lose() }
     // Add the subscriber first, so that every later commit is matched, even a commit without recorded changes.
     subscribers.withLock { subscribers in
       body(&subscribers)
@@ -176,7 +151,11 @@ package final class PoolFeed: CommitSink {
       return (watch.isEnded, !watch.isBegun)
     }
     if isEnded { return end() }
-    guard isFirst, let monitor = watch(self) else { return }
+    guard isFirst else {
+      if changeLog?.isLost == true { watched.withLock { $0.monitor }?.findChangeLog() }
+      return
+    }
+    guard let monitor = watch(self) else { return }
     let isTooLate = watched.withLock { watch in
       if !watch.isEnded { watch.monitor = monitor }
       return watch.isEnded
@@ -190,7 +169,7 @@ package final class PoolFeed: CommitSink {
   package func fileWasClosed() {
     columnsRead.withLock { $0 = [:] }
     watched.withLock { $0.monitor }?.forgetConnection()
-    didCommitElsewhere()
+    didCommitElsewhere(on: nil)
   }
 
   // MARK: Columns that statements read
@@ -241,24 +220,71 @@ package final class PoolFeed: CommitSink {
   /// The number of checks for other connections' commits that the writer has started.
   var writerChecks: Int { checkCount.load(ordering: .acquiring) }
 
-  package func commitBegins() { commitCount.add(1, ordering: .acquiringAndReleasing) }
+  package func commitBegins(on connection: Connection, schemaVersion: Int64?) {
+    commitCount.add(1, ordering: .acquiringAndReleasing)
+    changeLog?.commitBegins(on: connection, schemaVersion)
+  }
 
-  package func commitEnds() { commitCount.add(1, ordering: .acquiringAndReleasing) }
+  package func commitEnds() {
+    changeLog?.commitEnds()
+    commitCount.add(1, ordering: .acquiringAndReleasing)
+  }
 
   package func willDetectOtherCommits() { checkCount.add(1, ordering: .acquiringAndReleasing) }
 
   package func didClose() { end() }
 
-  package func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
+  package func didCommitElsewhere(on connection: Connection?) {
+    guard let changeLog else { return append(CommittedChanges(isUnknown: true)) }
+    guard let connection else { return changeLog.lose { append($0) } }
+    _ = changeLog.follow(on: connection, for: { interest }, deliver: { append($0) })
+  }
+
+  /// Remembers the end of the change log, if the end is unknown and the pool is not committing.
+  func findChangeLog(with handle: SqliteDatabase) {
+    guard let changeLog, changeLog.isLost else { return }
+    let commits = ownCommits
+    try? handle.locked {
+      changeLog.find(on: try handle.openConnection()) { [self] in commits == ownCommits && commits % 2 == 0 }
+    }
+  }
 
   /// Delivers a commit of another connection. Call this method on the queue that detected the commit.
-  func othersCommitted() {
+  ///
+  /// - Parameters:
+  ///   - handle: A handle that can read the commit; nil if there is none.
+  ///   - commits: The pool's commit count before the commit was detected. If the pool commits while the change log is
+  ///     read, the method delivers nothing and returns false.
+  @discardableResult
+  func othersCommitted(readBy handle: SqliteDatabase? = nil, since commits: Int? = nil) -> Bool {
+    let isCertain = appendCommits(readBy: handle, since: commits)
     // This thread matches the commit, because waking another thread would take longer. The feed's queue releases the
     // matches. A match can be the last reference to the pool, and the pool's deinit waits for the current queue. No
     // closure captures the matches, because this thread could then be the last to release them.
-    append(CommittedChanges(isUnknown: true), isMatchedHere: true)
+    guard isCertain else { return false }
     deferRelease(match())
     queue.async { [self] in releaseDeferred() }
+    return true
+  }
+
+  private func appendCommits(readBy handle: SqliteDatabase?, since commits: Int?) -> Bool {
+    guard let changeLog else {
+      append(CommittedChanges(isUnknown: true), isMatchedHere: true)
+      return true
+    }
+    let commits = commits ?? ownCommits
+    if let handle {
+      let followed = try? handle.locked {
+        changeLog.follow(on: try handle.openConnection(), for: { interest }) {
+          commits == ownCommits && commits % 2 == 0
+        } deliver: {
+          append($0, isMatchedHere: true)
+        }
+      }
+      if let followed { return followed }
+    }
+    changeLog.lose { append($0, isMatchedHere: true) }
+    return true
   }
 
   private func deferRelease(_ matches: consuming Matches) {
@@ -275,7 +301,9 @@ package final class PoolFeed: CommitSink {
 
   package func didCommit(_ commit: CommittedChanges) {
     let hasRecorded = commit.isUnknown || !commit.rows.isEmpty || !commit.tables.isEmpty
-    if hasRecorded || subscriberCount.load(ordering: .sequentiallyConsistent) > 0 { append(commit) }
+    let isDelivered = hasRecorded || subscriberCount.load(ordering: .sequentiallyConsistent) > 0
+    guard let changeLog else { return isDelivered ? append(commit) : () }
+    changeLog.didCommit(isAnnounced: !commit.isUnannounced) { if isDelivered { append(commit) } }
   }
 
   /// The position of the last commit that has been or is about to be acknowledged.

@@ -70,6 +70,7 @@ struct Subscribers {
       for number in results.numbers { results.notify(number, nil, entry.position, &matches) }
       return
     }
+    guard commit.loggedTables == nil else { return matchLogged(commit, entry.position, &matches) }
     // A subscriber might have joined after the transaction read the interests. The recorded changes then do not show
     // whether the commit affects the subscriber. Once one transaction has read the interest of a subscriber, all later
     // transactions have read this interest too.
@@ -81,6 +82,20 @@ struct Subscribers {
     changes.match(commit.rows, entry.position, except: recent, &matches)
     for number in results.concerned(by: commit.tables) where recent[number] == nil {
       results.notify(number, commit, entry.position, &matches)
+    }
+  }
+
+  /// Notifies the subscribers of commits of other connections, whose rows a change log has.
+  private func matchLogged(_ commit: CommittedChanges, _ position: Int, _ matches: inout Matches) {
+    // `recent` stays as it is, because the next transaction might not have read all interests.
+    let recent = recent.filter { commit.isUnknown(toOneSince: $0.value) }
+    let tables = commit.loggedTables ?? []
+    for number in changes.numbers(outside: tables).union(recent.keys) { changes.miss(number, position, &matches) }
+    let unknown = results.numbers(outside: tables).union(recent.keys)
+    for number in unknown { results.notify(number, nil, position, &matches) }
+    changes.match(commit.rows, position, except: recent, &matches)
+    for number in results.concerned(by: commit.tables).subtracting(unknown) {
+      results.notify(number, commit, position, &matches)
     }
   }
 }

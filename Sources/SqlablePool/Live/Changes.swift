@@ -17,6 +17,8 @@ extension SqlitePool {
   /// Changes that are rolled back are not delivered. Recording starts when the sequence is created, so the first loop
   /// misses no change. A later loop continues where the earlier loop ended and receives the rows committed in between.
   ///
+  /// Changes by other processes are delivered too if the table has a change log and the program links SqlableChanges.
+  ///
   /// If one loop runs while another starts, the second loop starts with ``ChangeEvent/missed`` and receives later rows.
   /// A loop ends when its task is cancelled or the pool closes. A slow loop blocks nothing, because its rows wait in a
   /// buffer. When the buffer is full, the buffer is emptied and the loop receives `.missed`.

@@ -94,7 +94,10 @@ extension SqlitePool {
       // An open transaction would absorb every later write.
       db.rollBackShared()
       // A subscriber that joined during a statement might have missed changes, because none were recorded for it.
-      if call.kind != .detection { feed.didCommit(CommittedChanges(recordedSince: changes)) }
+      if call.kind != .detection {
+        let isUnannounced = ObserverRegistry.changes != changes
+        feed.didCommit(CommittedChanges(recordedSince: changes, isUnannounced: isUnannounced))
+      }
     }
     return ended(
       call, writer,

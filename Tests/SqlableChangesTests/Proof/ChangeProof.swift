@@ -53,7 +53,7 @@ final class ProofRun {
   private var processes: [(role: String, process: ChildProcess)] = []
   private let shell: ShellLoop
   private var positions: [String: ChangePosition] = [:]
-  private var columns = 0
+  private var migrations: [Migration] = []
   /// The number of disturbances by kind.
   private(set) var counts: [String: Int] = [:]
   private(set) var problems: [String] = []
@@ -97,21 +97,21 @@ final class ProofRun {
   /// Kills a process, or changes the database.
   func disturb() throws {
     switch Int.random(in: 0..<100, using: &random) {
-    case 0..<60:
+    case 0..<56:
       let index = Int.random(in: 0..<processes.count, using: &random)
       let (role, process) = processes.remove(at: index)
       process.signal(SIGKILL)
       process.waitUntilExit()
       count("killed \(role)")
       try start(role)
-    case 60..<72:
+    case 56..<66:
       do { try db.execute("VACUUM") } catch let error as SqlError where error.kind == .busy { return }
       count("vacuums")
-    case 72..<84:
+    case 66..<76:
       try db.backup(to: directory + "/backup.sqlite")
       count("backups")
-    case 84..<88 where access(directory + "/backup.sqlite", F_OK) == 0: try restore()
-    case 88..<94:
+    case 76..<81 where access(directory + "/backup.sqlite", F_OK) == 0: try restore()
+    case 81..<87:
       try ChangeLog.trim(db, keeping: .unacknowledged, .count(200))
       count("trims")
     default: try migrate()
@@ -126,15 +126,41 @@ final class ProofRun {
     count("restores")
   }
 
+  /// Changes the columns of a table while all others write: outside of migrations, by a plan, or by a migration.
   private func migrate() throws {
-    guard columns < 8 else { return }
-    columns += 1
-    try db.transaction { db in
-      let names = try db.query("SELECT name FROM pragma_table_info('proof_bike')", as: String.self)
-      try db.execute("ALTER TABLE proof_bike ADD COLUMN \(table: "more\(names.count)") INTEGER DEFAULT 7")
-      try ChangeLog(Member.self, ProofBike.self).create(db)
+    let names = try db.query("SELECT name FROM pragma_table_info('proof_bike')", as: String.self)
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0 where names.count < 8:
+      try db.transaction { db in
+        try db.execute("ALTER TABLE proof_bike ADD COLUMN \(table: "more\(names.count)") INTEGER DEFAULT 7")
+        try ChangeLog(Member.self, ProofBike.self).create(db)
+      }
+      count("ALTER TABLE")
+    case 1:
+      // Drops the columns that the other cases have added.
+      let plan = try Schema(Member.self, ProofBike.self).plan(db, dropping: .columns)
+      try plan.apply(db, allowing: .dataLoss)
+      count("plans")
+    default:
+      migrations.append(ProofRun.rebuild(migrations.count))
+      // After a restore, some of the migrations run again.
+      try Migrations(migrations).apply(db)
+      count("migrations")
     }
-    count("migrations")
+  }
+
+  /// A migration that copies the table into one with another column.
+  private static func rebuild(_ number: Int) -> Migration {
+    Migration("rebuild \(number)") { db in
+      try db.execute(
+        """
+        CREATE TABLE rebuilt (id INTEGER PRIMARY KEY, \(table: "more of \(number)") TEXT DEFAULT 'x',
+          member INTEGER REFERENCES member (id) ON DELETE CASCADE ON UPDATE CASCADE, price INTEGER NOT NULL);
+        INSERT INTO rebuilt (id, member, price) SELECT id, member, price FROM proof_bike;
+        DROP TABLE proof_bike;
+        ALTER TABLE rebuilt RENAME TO proof_bike;
+        """)
+    }
   }
 
   /// Waits for at most two minutes.

@@ -182,7 +182,11 @@ private struct ProofConsumer {
   private func apply<Model: Sqlable>(
     _ changes: [LoggedModelChange<Model>], _ isSnapshot: Bool, _ name: String, _ copy: SqliteDatabase
   ) throws {
-    if isSnapshot { try Model.deleteAll().run(copy) }
+    if isSnapshot {
+      try Model.deleteAll().run(copy)
+      // A snapshot without rows has no position, and after a restore the positions are smaller than before.
+      try copy.execute("DELETE FROM seen WHERE name = \(name)")
+    }
     let text = try copy.query("SELECT position FROM seen WHERE name = \(name)", as: String.self).first
     let seen = isSnapshot ? nil : text.flatMap { ChangePosition($0) }
     for change in changes where seen.map({ $0 < change.position }) ?? true {

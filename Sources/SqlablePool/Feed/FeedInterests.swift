@@ -1,0 +1,31 @@
+import SqlableCore
+
+/// The tables that the subscribers of a feed observe.
+struct FeedInterests {
+  /// The tables to record: the interests of all subscribers, and some interests of removed subscribers.
+  private(set) var interest = ObservedTables()
+  /// The tables that each subscriber observes.
+  private var bySubscriber: [Int: ObservedTables] = [:]
+  /// The number of subscribers removed since `interest` was last computed.
+  private var removedCount = 0
+
+  /// Adds the interest of a subscriber; returns true if the union of all interests changes.
+  mutating func want(_ interest: ObservedTables, _ number: Int) -> Bool {
+    bySubscriber[number] = interest
+    let before = self.interest
+    self.interest.formUnion(interest)
+    return self.interest != before
+  }
+
+  /// Removes a subscriber; returns true if the tables to record change. Recomputes these tables only after many
+  /// removals, because recording too many tables is harmless.
+  mutating func forget(_ number: Int) -> Bool {
+    bySubscriber[number] = nil
+    removedCount += 1
+    guard removedCount > bySubscriber.count else { return false }
+    removedCount = 0
+    let before = interest
+    interest = bySubscriber.values.reduce(into: ObservedTables()) { $0.formUnion($1) }
+    return interest != before
+  }
+}

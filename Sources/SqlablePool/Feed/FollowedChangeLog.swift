@@ -1,0 +1,183 @@
+import SqlableCore
+import Synchronization
+
+/// The end of a change log.
+package struct ChangeLogEnd: Sendable, Equatable {
+  /// The number of the last change; 0 before the first change.
+  package let number: Int64
+  /// The time of the last change, in milliseconds since 1970.
+  package let time: Int64
+
+  package init(number: Int64, time: Int64) { (self.number, self.time) = (number, time) }
+}
+
+/// A reader of the change log of one database. One thread at a time uses a reader, in a transaction of `connection`.
+package protocol ChangeLogReader: AnyObject {
+  /// Returns the end of the log; nil without a log. `schemaVersion` is the schema version of the transaction.
+  func end(on connection: Connection, schemaVersion: Int64) throws -> ChangeLogEnd?
+  /// Returns the changes after an earlier end of the log, with the tables whose changes are complete. Nil if the log
+  /// does not have all changes, or has very many. Call `end` before, in the same transaction.
+  func changes(
+    after start: ChangeLogEnd, upTo end: ChangeLogEnd, for interest: ObservedTables, on connection: Connection
+  ) throws -> CommittedChanges?
+  /// Discards what the reader knows about a schema that was not committed.
+  func forgetSchema()
+}
+
+/// The type for which a program's modules implement ``ChangeLogReading``.
+package struct ChangeLogReaderHook: Sendable {}
+
+/// The change logs that a program can read. The module SqlableChanges implements the protocol for
+/// ``ChangeLogReaderHook``. Without that module, a pool does none of the work here.
+package protocol ChangeLogReading: Sendable {
+  func makeReader() -> any ChangeLogReader
+}
+
+/// The position up to which a feed has delivered the changes in the change log of its database.
+///
+/// The pool's own commits are recorded by hooks; the log has the commits of other connections, too. The position
+/// therefore moves to the end of the log at each commit of the pool, and what the log has after the position is from
+/// other connections. The lock is held while the log is read, so that commits are delivered in their order.
+///
+/// The position is lost after a commit of the process that was not announced, after a restore, and after errors. The
+/// next commit of another connection is then delivered as unknown.
+final class FollowedChangeLog: Sendable {
+  fileprivate struct Position {
+    let end: ChangeLogEnd
+    let schemaVersion: Int64
+  }
+
+  fileprivate struct State {
+    let reader: any ChangeLogReader
+    var position: Position?
+    /// The position after the commit in progress.
+    var next: Position?
+    var isCommitting = false
+  }
+
+  private static let reading: (any ChangeLogReading)? = (ChangeLogReaderHook() as Any) as? any ChangeLogReading
+
+  private let state: LockedValue<State>
+
+  /// Nil in a program that can't read change logs.
+  init?() {
+    guard let reader = FollowedChangeLog.reading?.makeReader() else { return nil }
+    state = LockedValue(State(reader: reader))
+  }
+
+  var isLost: Bool { state.withLock { $0.position == nil } }
+
+  func lose() { state.withLock { $0.lose() } }
+
+  /// Forgets the position, and calls `deliver` with an unknown commit.
+  func lose(_ deliver: (CommittedChanges) -> Void) {
+    state.withLock { state in
+      state.lose()
+      deliver(CommittedChanges(isUnknown: true))
+    }
+  }
+
+  // MARK: Commits of the pool
+
+  /// Reads the end of the log after a commit, before the commit.
+  func commitBegins(on connection: Connection, _ schemaVersion: Int64?) {
+    state.withLock { state in
+      (state.isCommitting, state.next) = (true, nil)
+      guard let schemaVersion, let end = try? state.reader.end(on: connection, schemaVersion: schemaVersion) else {
+        return
+      }
+      state.next = Position(end: end, schemaVersion: schemaVersion)
+    }
+  }
+
+  /// Moves the position to the end of the log, and calls `deliver`.
+  func didCommit(isAnnounced: Bool, _ deliver: () -> Void) {
+    state.withLock { state in
+      if state.isCommitting || !isAnnounced { state.position = isAnnounced ? state.next : nil }
+      state.isCommitting = false
+      deliver()
+    }
+  }
+
+  func commitEnds() {
+    state.withLock { state in
+      // The commit has failed, and another schema can get the version that the commit would have had.
+      if state.isCommitting { state.reader.forgetSchema() }
+      (state.isCommitting, state.next) = (false, nil)
+    }
+  }
+
+  // MARK: Commits of other connections
+
+  /// Remembers the end of the log, unless `isStable` is false after the log was read.
+  func find(on connection: Connection, unless isStable: () -> Bool) {
+    state.withLock { state in
+      guard state.position == nil, let end = try? connection.readingLog({ try state.end(on: $0) }), isStable() else {
+        return
+      }
+      state.position = end
+    }
+  }
+
+  /// Calls `deliver` with the commits of other connections since the position. Calls nothing and returns false if
+  /// `isStable` is false after the log was read.
+  func follow(
+    on connection: Connection, for interest: () -> ObservedTables, isStable: () -> Bool = { true },
+    deliver: (CommittedChanges) -> Void
+  ) -> Bool {
+    state.withLock { state in
+      // Read first: a later subscriber can't rely on the interest.
+      let changes = ObserverRegistry.changes
+      var (position, commit): (Position?, CommittedChanges?)
+      do {
+        let interest = interest()
+        // Without subscribers, nothing needs the rows.
+        if interest.commits {
+          (position, commit) = try connection.readingLog { try state.read(on: $0, for: interest) }
+        }
+      } catch { (position, commit) = (nil, nil) }
+      guard isStable() else { return false }
+      state.position = position
+      commit?.recordedSince = changes
+      deliver(commit ?? CommittedChanges(isUnknown: true))
+      return true
+    }
+  }
+}
+
+extension FollowedChangeLog.State {
+  /// Forgets the position and the schema. Another file at the path can have the schema version of the file before.
+  fileprivate mutating func lose() {
+    position = nil
+    reader.forgetSchema()
+  }
+
+  fileprivate func end(on connection: Connection) throws -> FollowedChangeLog.Position? {
+    let version = try connection.schemaVersion()
+    return try reader.end(on: connection, schemaVersion: version).map { .init(end: $0, schemaVersion: version) }
+  }
+
+  /// Returns the end of the log, and the changes since the position; nil if they are unknown.
+  fileprivate func read(
+    on connection: Connection, for interest: ObservedTables
+  ) throws -> (FollowedChangeLog.Position?, CommittedChanges?) {
+    guard let end = try end(on: connection) else { return (nil, nil) }
+    // A changed schema is delivered as an unknown commit, as for commits of the pool.
+    guard let position, position.schemaVersion == end.schemaVersion else { return (end, nil) }
+    let commit = try reader.changes(after: position.end, upTo: end.end, for: interest, on: connection)
+    // Another file at the path can have the schema version of the file before.
+    if commit == nil { reader.forgetSchema() }
+    return (end, commit)
+  }
+}
+
+extension Connection {
+  /// Calls `body` in a transaction: the open one, or a new one.
+  fileprivate func readingLog<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    guard isAutocommit else { return try body(self) }
+    try run(.beginDeferred)
+    // A transaction that only reads can't fail to commit; SQLite has rolled it back after an error.
+    defer { if !isAutocommit { try? run(.commit) } }
+    return try body(self)
+  }
+}
