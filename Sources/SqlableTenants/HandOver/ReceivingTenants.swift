@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import SqlableBackup
 import SqlableCore
 
 extension SqliteTenants {
@@ -124,7 +125,9 @@ final class TenantReception: Sendable {
       switch part.content {
       case .bytes(let data, let offset): try write(data[...], at: offset)
       case .pages(let data, let numbers, let size):
-        guard size > 0, numbers.allSatisfy({ $0 > 0 }), data.count == numbers.count * size else { throw invalid }
+        guard size.isPageSize, numbers.allSatisfy({ (1...Int(UInt32.max)).contains($0) }),
+          data.count == numbers.count * size
+        else { throw invalid }
         for (index, number) in numbers.enumerated() {
           let start = data.startIndex + index * size
           try write(data[start..<start + size], at: (number - 1) * size)
@@ -140,7 +143,8 @@ final class TenantReception: Sendable {
   func finish(_ part: TenantPart, size: Int) throws {
     try next.withLock { next in
       guard try isNew(part, next) else { return }
-      guard size > 0, ftruncate(descriptor, off_t(size)) == 0 else { throw SqlError.system("write to", path, errno) }
+      guard (1..<1 << 50).contains(size) else { throw invalid }
+      guard ftruncate(descriptor, off_t(size)) == 0 else { throw SqlError.system("write to", path, errno) }
       try sync()
     }
   }
