@@ -144,9 +144,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Opens another file with its own configuration.
-  ///
-  /// - Parameter creates: False to throw `.cannotOpen` if there is no file.
+  /// Opens another file with its own configuration. Without `creates`, a missing file throws `.cannotOpen`.
   package static func openOther(
     at path: String, _ configuration: Configuration, _ functions: FunctionRegistry?, creates: Bool = true
   ) throws -> SqliteDatabase {

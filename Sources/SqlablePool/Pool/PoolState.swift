@@ -146,8 +146,8 @@ extension SqlitePool.State {
     return handles
   }
 
-  /// Gives a handle to a call. `thread` is the thread that runs the call; nil if the call's own thread is to be woken or
-  /// a thread of the pool runs the call.
+  /// Gives a handle to a call. `thread` is the thread that runs the call; nil if the caller's thread must be woken or a
+  /// thread of the pool runs the call.
   mutating func give(_ handle: PooledHandle, to call: PoolCall, by thread: pthread_t? = nil) {
     handle.call = call
     if handle.isWriter { writerIsIdle = false }

@@ -6,7 +6,7 @@ import SqlableCore
 //
 //   acme.sqlite           the tenant, on the machine that owns it
 //   acme.sqlite-token     the sender's hand-over; its lock is held while a call hands the tenant over
-//   acme.sqlite-away      the sender's file while nobody may write; an empty file once the receiver is the owner
+//   acme.sqlite-away      the sender's file while no machine may write; an empty file once the receiver is the owner
 //   acme.sqlite-received  the receiver's hand-overs that have ended or were cancelled
 //
 // The rename from acme.sqlite to acme.sqlite-away takes the right to write from the sender. The rename of the complete
@@ -17,7 +17,7 @@ extension TenantDirectory {
 
   func awayFile(of name: TenantName) -> String { file(of: name) + "-away" }
 
-  /// True if the tenant was handed over, or is being handed over and nobody may write.
+  /// True if the tenant was handed over, or no machine may write until its hand-over is ended.
   func isAway(_ name: TenantName) -> Bool { FileIdentity.linkInfo(awayFile(of: name)) != nil }
 
   /// True if the receiver is the tenant's owner for certain.
@@ -25,7 +25,7 @@ extension TenantDirectory {
 
   func removeAwayFile(of name: TenantName) { unlink(awayFile(of: name)) }
 
-  /// Returns the names of the tenants that nobody may write until their hand-over is ended.
+  /// Returns the names of the tenants that no machine may write until their hand-over is ended.
   func unfinishedHandOvers() throws -> [String] {
     try (0..<TenantName.directories).flatMap { index in
       try fileNames(inDirectory: index).filter { $0.hasSuffix("-away") }
