@@ -138,6 +138,7 @@ extension SqliteTenants {
       guard let parts = try await changes.run({ try pages.changes() }) else { continue }
       for part in parts { try await sender.send(part) }
       try await sender.send(.sync)
+      try await changes.run { try pages.checkpoint() }
       if parts.count <= 1 { break }
     }
     return try await fence(lease, pages, within: duration)
