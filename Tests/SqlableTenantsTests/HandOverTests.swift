@@ -162,6 +162,50 @@ import Testing
     }
   }
 
+  @Test func anotherCancelledHandOverLeavesTheRecordOfTheOwner() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      let wire = Wire(to: there)
+      (wire.lastPart, wire.failsCancel) = (.afterDelivery, true)
+      await #expect(throws: Wire.Failure.self) { try await here.handOver("acme") { try await wire.send($0) } }
+      try await withTenants { third in
+        try await third["acme"].add("third")
+        await expectAsync(.tenant(.exists)) { try await third.handOver("acme") { try await there.receive($0) } }
+      }
+      try await here.handOver("acme") { try await there.receive($0) }
+      #expect(try await there["acme"].texts() == ["1"])
+      let unfinished = try await here.unfinishedHandOvers()
+      #expect(unfinished == [])
+    }
+  }
+
+  @Test func aPartWithInvalidNumbersIsRefused() async throws {
+    try await withTenants { tenants in
+      func part(_ number: Int, _ content: TenantPart.Content, token: String) -> TenantPart {
+        TenantPart(tenant: "acme", token: token, number: number, content: content)
+      }
+      let token = String(repeating: "a", count: 32)
+      _ = try await tenants.receive(part(0, .begin, token: token))
+      let contents: [TenantPart.Content] = [
+        .bytes(Data([1]), offset: -1), .bytes(Data([1]), offset: .max),
+        .pages(Data(count: 512), numbers: [0], size: 512), .pages(Data(count: 512), numbers: [.max], size: 512),
+        .pages(Data(count: 1), numbers: [1], size: .max), .pages(Data(count: 511), numbers: [1], size: 512),
+        .end(size: -1), .end(size: .max),
+      ]
+      for content in contents {
+        await expectAsync(.misuse("the part of the tenant has invalid numbers")) {
+          _ = try await tenants.receive(part(1, content, token: token))
+        }
+      }
+      for token in ["", "../../../../../../../../../etc/a", String(repeating: "A", count: 32)] {
+        await expectAsync(.misuse("the part has an invalid token")) {
+          _ = try await tenants.receive(part(0, .begin, token: token))
+        }
+      }
+      #expect(try !tenants.contains("acme"))
+    }
+  }
+
   @Test func aHandOverWaitsForTheUsersOfATenant() async throws {
     try await withMachines { here, there in
       try await here["acme"].add("1")
@@ -186,6 +230,8 @@ import Testing
       await expectAsync(.tenant(.missing)) { try await here.handOver("b") { try await there.receive($0) } }
       #expect(try await here["acme"].texts() == ["1"])
       #expect(try await there["acme"].texts() == ["there"])
+      let report = try String(contentsOfFile: there.filepath(of: "acme") + "-received", encoding: .utf8)
+      #expect(report.hasPrefix("cancelled "))
     }
   }
 

@@ -6,8 +6,8 @@ extension SqliteTenants {
   /// Hands a tenant over to another machine, whose ``receive(_:)`` gets each part.
   ///
   /// ```swift
-  /// try await tenants.handOver("acme") { part in try await client.post(part) }     // on the machine that has the tenant
-  /// let receipt = try await tenants.receive(part)                                  // on the other machine
+  /// try await tenants.handOver("acme") { part in try await client.post(part) }     // on the old machine
+  /// let receipt = try await tenants.receive(part)                                  // on the new machine
   /// ```
   ///
   /// `send` delivers a part, and returns the receipt from the other machine. If no answer arrives, `send` throws. The
@@ -17,7 +17,7 @@ extension SqliteTenants {
   ///
   /// The call waits up to `duration` for the calls and loops that use the tenant, and then throws `.busy`. It also
   /// throws `.busy` if another process has the file open, or hands the tenant over. After an error before the last
-  /// part, the tenant stays here. If the other machine does not answer at the end, nobody knows the owner. The calls
+  /// part, the tenant stays here. If the other machine does not answer at the end, the owner is unknown. The calls
   /// here then throw `.tenant(.handedOver)` until `handOver` or ``cancelHandOver(_:_:)`` was called again and has
   /// received an answer. Also call one of them after a crash, if ``unfinishedHandOvers()`` names the tenant.
   ///
@@ -108,7 +108,7 @@ extension SqliteTenants {
     }
   }
 
-  /// A tenant that nobody may write, and the pages that the receiver lacks.
+  /// A tenant without a machine that may write, and the pages that the receiver lacks.
   private struct FencedTenant {
     let slot: TenantSlot
     let pages: [Int]
@@ -138,6 +138,7 @@ extension SqliteTenants {
       guard let parts = try await changes.run({ try pages.changes() }) else { continue }
       for part in parts { try await sender.send(part) }
       try await sender.send(.sync)
+      try await changes.run { try pages.checkpoint() }
       if parts.count <= 1 { break }
     }
     return try await fence(lease, pages, within: duration)
@@ -169,8 +170,10 @@ extension SqliteTenants {
     return FencedTenant(slot: slot, pages: last.withLock { $0 }, pageSize: pages.pageSize)
   }
 
-  /// Sends the last parts, and makes the receiver the owner. `sendRest` returns the size of the file. If that fails, the tenant stays here, unless the receiver
+  /// Sends the last parts, and makes the receiver the owner. If that fails, the tenant stays here, unless the receiver
   /// does not answer.
+  ///
+  /// - Parameter sendRest: Returns the size of the file.
   private func end(
     _ name: TenantName, _ lock: HandOverLock, _ sender: inout TenantSender,
     _ sendRest: (inout TenantSender) async throws -> Int

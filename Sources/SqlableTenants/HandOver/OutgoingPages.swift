@@ -10,7 +10,8 @@ import SqlablePool
 ///
 /// Safe as `@unchecked Sendable`: one thread at a time uses the object.
 final class OutgoingPages: @unchecked Sendable {
-  private let hold: WALHold
+  private let root: SqliteDatabase
+  private var hold: WALHold
   private let log: WALReader
   private let file: RawFile
   let pageSize: Int
@@ -18,7 +19,8 @@ final class OutgoingPages: @unchecked Sendable {
 
   /// Throws `.misuse` unless the database is in WAL mode.
   init(_ pool: SqlitePool, _ path: String) throws {
-    hold = try WALHold(pool.root)
+    root = pool.root
+    hold = try WALHold(root)
     try hold.begin()
     guard try hold.isInWALMode() else { throw SqlError.misuse("only tenants in WAL mode can be handed over") }
     pageSize = try hold.pageSize()
@@ -50,6 +52,16 @@ final class OutgoingPages: @unchecked Sendable {
     // A reset overwrites the pages that this method reads.
     guard try pages.isEmpty || hold.logEnd()?.salts == salts else { return nil }
     return parts
+  }
+
+  /// Copies the WAL into the file, so that closing the tenant has little to copy while its calls wait.
+  func checkpoint() throws {
+    // The new hold begins before the old one ends: the WAL can't be reset in between.
+    let next = try WALHold(root)
+    try next.begin()
+    hold.close()
+    hold = next
+    _ = try? root.checkpoint(.passive)
   }
 
   /// Returns the numbers of the pages that were changed since the last call, and ends the hold.

@@ -1,5 +1,3 @@
-import FoundationEssentials
-import Glibc
 import SqlableCore
 
 extension SqliteTenants {
@@ -55,7 +53,14 @@ extension SqliteTenants {
         if try hasReceived(name, part) { return true }
         throw unknown(name)
       }
-      try reception.add(part)
+      try reception.take(part.number) {
+        switch part.content {
+        case .bytes(let data, let offset): try reception.write(data, at: offset)
+        case .pages(let data, let numbers, let size): try reception.write(data, pages: numbers, size: size)
+        case .sync: try reception.sync()
+        case .begin, .end, .cancel: break
+        }
+      }
     }
     return false
   }
@@ -64,7 +69,8 @@ extension SqliteTenants {
   private func take(_ name: TenantName, _ part: TenantPart, size: Int) throws -> Bool {
     if try hasReceived(name, part) { return true }
     guard let reception = reception(name, part) else { throw unknown(name) }
-    try reception.finish(part, size: size)
+    try reception.check(part.number)
+    try reception.finish(size: size)
     try directory.prepareDirectory(of: name)
     try directory.withLock(.exclusive, of: [name]) {
       try checkIsFree(name, part)
@@ -97,70 +103,4 @@ extension SqliteTenants {
       .tenant(.missing), message: "this process has not received the begin of the hand-over; hand over again",
       label: name.text)
   }
-}
-
-/// A tenant's file that is being received. The file is deleted with this object, unless it got the tenant's name.
-final class TenantReception: Sendable {
-  let token: String
-  let path: String
-  private let descriptor: Int32
-  /// The number of the next part.
-  private let next = LockedValue(1)
-
-  init(_ token: String, at path: String) throws {
-    descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
-    (self.token, self.path) = (token, path)
-  }
-
-  deinit {
-    close(descriptor)
-    unlink(path)
-  }
-
-  func add(_ part: TenantPart) throws {
-    try next.withLock { next in
-      guard try isNew(part, next) else { return }
-      switch part.content {
-      case .bytes(let data, let offset): try write(data[...], at: offset)
-      case .pages(let data, let numbers, let size):
-        guard size > 0, numbers.allSatisfy({ $0 > 0 }), data.count == numbers.count * size else { throw invalid }
-        for (index, number) in numbers.enumerated() {
-          let start = data.startIndex + index * size
-          try write(data[start..<start + size], at: (number - 1) * size)
-        }
-      case .sync: try sync()
-      case .begin, .end, .cancel: return
-      }
-      next += 1
-    }
-  }
-
-  /// Ends the file. Also called again after an error.
-  func finish(_ part: TenantPart, size: Int) throws {
-    try next.withLock { next in
-      guard try isNew(part, next) else { return }
-      guard size > 0, ftruncate(descriptor, off_t(size)) == 0 else { throw SqlError.system("write to", path, errno) }
-      try sync()
-    }
-  }
-
-  /// True for the next part; false for the part that was received last.
-  private func isNew(_ part: TenantPart, _ next: Int) throws -> Bool {
-    guard part.number == next || part.number == next - 1 else {
-      throw SqlError.misuse("expected part \(next) of the tenant, not part \(part.number)")
-    }
-    return part.number == next
-  }
-
-  private func write(_ data: Data, at offset: Int) throws {
-    guard offset >= 0, offset < 1 << 50 else { throw invalid }
-    try data.withUnsafeBytes { try writeAll($0, to: descriptor, at: offset, path) }
-  }
-
-  private func sync() throws {
-    guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }
-  }
-
-  private var invalid: SqlError { SqlError.misuse("the part of the tenant has invalid numbers") }
 }

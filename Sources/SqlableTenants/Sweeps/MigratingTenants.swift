@@ -103,8 +103,9 @@ extension SqliteTenants {
       case .success((.newer, _)): report.newer.append(name)
       // An open tenant has run the migrations.
       case .failure(is TenantIsOpen): report.current += 1
-      // The tenant was deleted after its name was read.
-      case .failure(let error as SqlError) where error.kind == .tenant(.missing): continue
+      // The tenant was deleted or handed over after its name was read.
+      case .failure(let error as SqlError) where error.kind == .tenant(.missing) || error.kind == .tenant(.handedOver):
+        continue
       case .failure(let error as SqlError) where error.kind == .closed: throw error
       case .failure(let error): report.failures.append((name, error))
       }

@@ -6,8 +6,8 @@ import SqlableTenants
 ///
 ///     swift run -c release --package-path Tests/Benchmarks --disable-default-traits TenantCost --tenants 2000
 ///
-/// Makes the tenants, of 1 MB each, in a temporary directory, and removes them. `--hand-over` only measures the move of a
-/// tenant to another machine. `--soak 20` makes random calls for 20 minutes.
+/// Makes the tenants, of 1 MB each, in a temporary directory, and removes them. `--hand-over` only measures the move of
+/// a tenant to another machine. `--soak 20` only makes random calls, for 20 minutes.
 @main struct Program {
   struct Note: Sqlable {
     static let id = column("id", Int?.self, PrimaryKey(autoincrement: true))

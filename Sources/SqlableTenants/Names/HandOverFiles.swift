@@ -6,8 +6,8 @@ import SqlableCore
 //
 //   acme.sqlite           the tenant, on the machine that owns it
 //   acme.sqlite-token     the sender's hand-over; its lock is held while a call hands the tenant over
-//   acme.sqlite-away      the sender's file while nobody may write; an empty file once the receiver is the owner
-//   acme.sqlite-received  the receiver's last hand-over, and whether it has ended or was cancelled
+//   acme.sqlite-away      the sender's file while no machine may write; an empty file once the receiver is the owner
+//   acme.sqlite-received  the receiver's hand-overs that have ended or were cancelled
 //
 // The rename from acme.sqlite to acme.sqlite-away takes the right to write from the sender. The rename of the complete
 // file to acme.sqlite gives it to the receiver.
@@ -17,7 +17,7 @@ extension TenantDirectory {
 
   func awayFile(of name: TenantName) -> String { file(of: name) + "-away" }
 
-  /// True if the tenant was handed over, or is being handed over and nobody may write.
+  /// True if the tenant was handed over, or no machine may write until its hand-over is ended.
   func isAway(_ name: TenantName) -> Bool { FileIdentity.linkInfo(awayFile(of: name)) != nil }
 
   /// True if the receiver is the tenant's owner for certain.
@@ -25,7 +25,7 @@ extension TenantDirectory {
 
   func removeAwayFile(of name: TenantName) { unlink(awayFile(of: name)) }
 
-  /// Returns the names of the tenants that nobody may write until their hand-over is ended.
+  /// Returns the names of the tenants that no machine may write until their hand-over is ended.
   func unfinishedHandOvers() throws -> [String] {
     try (0..<TenantName.directories).flatMap { index in
       try fileNames(inDirectory: index).filter { $0.hasSuffix("-away") }
@@ -56,16 +56,29 @@ extension TenantDirectory {
   }
 
   func note(_ reception: Reception, _ token: String, of name: TenantName) throws {
-    try replace(file(of: name) + TenantDirectory.receivedEnding, with: "\(reception.rawValue) \(token)")
+    // A cancelled hand-over of a tenant that exists must not replace the record of its own.
+    let lines = try receptions(of: name)
+    let kept = lines.filter { $0.hasPrefix(Reception.ended.rawValue) } + lines.suffix(TenantDirectory.maximumReceptions)
+    try replace(
+      file(of: name) + TenantDirectory.receivedEnding,
+      with: (Set(kept) + ["\(reception.rawValue) \(token)"]).joined(separator: "\n"))
   }
 
-  /// Returns the record of a hand-over; nil for another hand-over than the last.
+  private static let maximumReceptions = 16
+
+  /// Returns the record of a hand-over; nil without a record.
   func reception(_ token: String, of name: TenantName) throws -> Reception? {
+    for line in try receptions(of: name) {
+      let words = line.split(separator: " ")
+      if words.count == 2, words[1] == token { return Reception(rawValue: String(words[0])) }
+    }
+    return nil
+  }
+
+  private func receptions(of name: TenantName) throws -> [String] {
     let path = file(of: name) + TenantDirectory.receivedEnding
-    guard FileIdentity.linkInfo(path) != nil else { return nil }
-    let words = try readText(path).split(separator: " ")
-    guard words.count == 2, words[1] == token else { return nil }
-    return Reception(rawValue: String(words[0]))
+    guard FileIdentity.linkInfo(path) != nil else { return [] }
+    return try readText(path).split(separator: "\n").map(String.init)
   }
 
   // MARK: The sender's record
