@@ -23,14 +23,18 @@ extension SqliteTenants {
     try await changing([name]) { [self] _ in
       guard !directory.exists(name) else { throw exists(name) }
       guard let backup else { return try create(name) }
-      try place(name) { path, configuration in
-        var reading = configuration
-        (reading.isReadOnly, reading.label) = (true, nil)
-        let source = try SqliteDatabase(filepath: backup, configuration: reading)
-        defer { try? source.close() }
-        try source.backup(to: path)
-      }
+      try place(name) { path, configuration in try copy(backup, to: path, configuration) }
     }
+  }
+
+  /// Copies a backup into a new file, and checks the copy.
+  func copy(_ backup: String, to path: String, _ configuration: Configuration) throws {
+    var reading = configuration
+    (reading.isReadOnly, reading.label) = (true, nil)
+    (reading.attached, reading.attachedReadOnly, reading.attachedKeys) = ([:], [], [:])
+    let source = try SqliteDatabase(filepath: backup, configuration: reading)
+    defer { try? source.close() }
+    try source.backup(to: path)
   }
 
   /// Deletes a tenant's file.
@@ -43,12 +47,8 @@ extension SqliteTenants {
   /// ``TenantsConfiguration/waitTimeout``, or if another process has the file open; the tenant then stays.
   public func delete(_ name: String) async throws {
     let name = try TenantName(name)
-    let path = directory.file(of: name)
-    // Before the calls are ended, because the tenant stays. One reading of the kernel's list can miss a lock.
-    if let other = (0..<3).lazy.compactMap({ _ in KernelLocks.otherProcess(withFileAt: path) }).first {
-      throw SqlError(
-        .busy, message: "can't delete the tenant: another process (\(other)) has the file open", label: name.text)
-    }
+    // Before the calls are ended, because the tenant stays.
+    try checkOtherProcesses(name, "delete")
     try await changing([name], .endsCalls) { [self] slots in
       do {
         guard directory.exists(name) else { throw missing(name) }
@@ -59,6 +59,15 @@ extension SqliteTenants {
       }
       forget(slots[0])
     }
+  }
+
+  /// Throws `.busy` if the kernel's list of locks shows that another process has a tenant's file open.
+  func checkOtherProcesses(_ name: TenantName, _ action: String) throws {
+    let path = directory.file(of: name)
+    // One reading of the list can miss a lock.
+    guard let other = (0..<3).lazy.compactMap({ _ in KernelLocks.otherProcess(withFileAt: path) }).first else { return }
+    throw SqlError(
+      .busy, message: "can't \(action) the tenant: another process (\(other)) has the file open", label: name.text)
   }
 
   /// Renames a tenant.
@@ -104,9 +113,11 @@ extension SqliteTenants {
     SqlError(.tenant(.exists), message: "a tenant with this name exists already", label: name.text)
   }
 
-  func files(_ name: TenantName) -> DatabaseFiles {
+  func files(_ name: TenantName) -> DatabaseFiles { files(at: directory.file(of: name)) }
+
+  func files(at path: String) -> DatabaseFiles {
     let handles = configuration.pool.handles
-    return DatabaseFiles(of: directory.file(of: name), key: handles.key, cipher: handles.cipher)
+    return DatabaseFiles(of: path, key: handles.key, cipher: handles.cipher)
   }
 
   /// Gives files the name of a tenant. Call with the directory's lock.
@@ -160,6 +171,7 @@ extension SqliteTenants {
     for name in names.sorted(by: { $0.text < $1.text }) {
       claimed.append(try await claim(name, policy, until: end))
     }
+    if policy != .skipsOpen { for slot in claimed { try await endCopy(of: slot.name, until: end) } }
     let slots = names.compactMap { name in claimed.first { $0.name == name } }
     return try await changes.run { try body(slots) }
   }
@@ -195,6 +207,18 @@ extension SqliteTenants {
       for (waiter, lease) in leases { waiter.resume(.success(lease)) }
       guard isLate else { throw CancellationError() }
       throw SqlError(.busy, message: "the tenant is in use", label: name.text)
+    }
+  }
+
+  /// Ends the copy of a claimed tenant's file for a backup.
+  private func endCopy(of name: TenantName, until end: ContinuousClock.Instant) async throws {
+    while let copy = withState({ $0.copies[name] }) {
+      copy.cancel()
+      guard !Task.isCancelled else { throw CancellationError() }
+      guard ContinuousClock.now < end else {
+        throw SqlError(.busy, message: "the tenant is being backed up", label: name.text)
+      }
+      try? await Task.sleep(for: .milliseconds(1))
     }
   }
 

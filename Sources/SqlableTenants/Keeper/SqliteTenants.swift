@@ -88,6 +88,7 @@ public final class SqliteTenants: Sendable {
       let end = ContinuousClock.now + duration
       let waiters = withState { state in
         state.isClosed = true
+        for copy in state.copies.values { copy.cancel() }
         return state.stopWaiting { _ in true }.map(\.waiter)
       }
       for waiter in waiters { waiter.resume(.failure(SqlError(.closed, message: "the tenants were closed"))) }

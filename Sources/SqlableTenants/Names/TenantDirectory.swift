@@ -42,6 +42,16 @@ final class TenantDirectory: Sendable {
 
   func exists(_ name: TenantName) -> Bool { FileIdentity.info(file(of: name))?.isRegular == true }
 
+  /// True if a file or directory is inside the directory, or would be.
+  func contains(_ other: String) -> Bool {
+    var existing = other
+    while FileIdentity.info(existing) == nil, let end = existing.utf8.lastIndex(of: UInt8(ascii: "/")) {
+      existing = String(existing[..<end])
+    }
+    let resolved = FileIdentity.resolved(existing) ?? FileIdentity.resolved(other.begins(with: "/") ? "/" : ".")
+    return ((resolved ?? "") + "/").begins(with: path + "/")
+  }
+
   private func directory(_ index: Int) -> String {
     let digits = String(index, radix: 16)
     return path + (digits.utf8.count == 1 ? "/0" : "/") + digits
@@ -122,6 +132,17 @@ final class TenantDirectory: Sendable {
     guard rename(path, target) == 0 else { throw SqlError.system("delete", path, errno) }
     for ending in TenantDirectory.endings { rename(path + ending, target + ending) }
     try? syncDirectory(directory(name.directory))
+  }
+
+  /// Deletes the WAL and journal of a damaged tenant that another file replaces. Call with the lock.
+  func removeLogs(of name: TenantName) {
+    for ending in TenantDirectory.endings where ending != "-gate" { unlink(file(of: name) + ending) }
+  }
+
+  /// Gives a complete file the name of a tenant that exists, in one step. Call with the lock.
+  func replace(_ name: TenantName, by new: String) throws {
+    guard rename(new, file(of: name)) == 0 else { throw SqlError.system("rename", new, errno) }
+    try syncDirectory(directory(name.directory))
   }
 
   /// Deletes the files that a killed process has left beside a damaged tenant that it deleted. Call with the lock.
