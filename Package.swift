@@ -88,7 +88,9 @@ let package = Package(
         .target(name: "SqlableMacros", condition: .when(traits: ["Macros"])),
       ]
     ),
-    .target(name: "SqlableTenants", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool", "SqlableBackup"]),
+    .target(
+      name: "SqlableTenants",
+      dependencies: ["SqlableCore", "SqlableTracing", "SqlableSchema", "SqlablePool", "SqlableBackup"]),
     .target(name: "SqlableRecovery", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool", "SqlableBackup"]),
     .target(
       name: "SqlableSealing",
@@ -108,7 +110,7 @@ let package = Package(
     .target(
       name: "SqlableIntegrations",
       dependencies: [
-        "Sqlable", "SqlableCluster",
+        "Sqlable", "SqlableTenants", "SqlableCluster",
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
         .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
         .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),

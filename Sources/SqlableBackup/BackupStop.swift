@@ -23,21 +23,21 @@ package final class BackupStop: Sendable {
     }
   }
 
-  func cancel() { request(.cancelled) }
+  package func cancel() { request(.cancelled) }
 
   private func request(_ new: Reason) {
     reason.withLock { $0 = $0 ?? new }
     interruption.request()
   }
 
-  func check() throws {
+  package func check() throws {
     if Task.isCancelled { request(.cancelled) }
     if let end, ContinuousClock.now >= end { request(.late) }
     guard let reason = reason.withLock({ $0 }) else { return }
     throw BackupStop.error(reason)
   }
 
-  func sleep(until time: ContinuousClock.Instant, _ check: () throws -> Void) throws {
+  package func sleep(until time: ContinuousClock.Instant, _ check: () throws -> Void) throws {
     while ContinuousClock.now < time {
       try check()
       usleep(UInt32(min(20_000, max(0, ContinuousClock.now.duration(to: time).wholeMicroseconds))))

@@ -2,6 +2,7 @@
 import ServiceLifecycle
 import Sqlable
 import SqlableCluster
+import SqlableTenants
 
 /// Needs the package trait `Lifecycle`.
 extension SqlitePool: Service {
@@ -28,6 +29,22 @@ extension SqlitePool: Service {
     // Ignore the error of a cancellation, because a cancellation also closes the pool.
     try? await gracefulShutdown()
     try await close(within: duration)
+  }
+}
+
+/// Needs the package trait `Lifecycle`.
+extension SqliteTenants: Service {
+  /// Waits for a graceful shutdown or a cancellation, then closes all tenants within 10 seconds.
+  ///
+  /// ```swift
+  /// try await ServiceGroup(services: [tenants, server], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+  /// ```
+  ///
+  /// A group shuts services down in reverse order, so list the tenants before the services that use them. Throws the
+  /// errors of `close(within:)`.
+  public func run() async throws {
+    try? await gracefulShutdown()
+    try await close(within: .seconds(10))
   }
 }
 

@@ -2,6 +2,7 @@
 import Logging
 import Sqlable
 import SqlableCluster
+import SqlableTenants
 
 extension SqlitePool {
   /// Logs slow statements and transactions, errors, long reads, calls that waited too long, and the closing of the
@@ -40,6 +41,23 @@ extension SqliteDatabase {
   public func log(to logger: Logger, _ options: TraceOptions = .slow()) -> TraceToken {
     let log = EventLog(logger, options)
     return trace(options) { event in log.add(event) }
+  }
+}
+
+extension SqliteTenants {
+  /// Logs slow statements and transactions, errors, and long reads of all tenants, with the tenant's name as the label;
+  /// see ``SqlitePool/log(to:_:)``.
+  @discardableResult
+  public func log(to logger: Logger, _ options: TraceOptions = .slow()) -> TraceToken {
+    let log = EventLog(logger, options)
+    return observe { name, pool, token in
+      pool.trace(options, as: token) { event in log.add(event) }
+      pool.events.add(token) { event in
+        // A tenant is closed whenever another needs its place.
+        if case .closed = event { return }
+        log.add(event, of: name)
+      }
+    }
   }
 }
 

@@ -52,6 +52,18 @@ final class MetricSeries: Sendable {
       .increment(by: Int64(count))
   }
 
+  /// Sets a metric that has only these series, and removes its other series from the back end.
+  func setOnly(_ values: [(dimensions: [MetricDimension], value: Double)], _ label: String) {
+    let kept = Set(values.map(\.dimensions))
+    let removed = state.withLock { state in
+      let keys = state.meters.keys.filter { $0.label == label && !kept.contains($0.dimensions) }
+      state.counts[label, default: 0] -= keys.count
+      return keys.compactMap { state.meters.removeValue(forKey: $0) }
+    }
+    for meter in removed { factory.destroyMeter(meter) }
+    for (dimensions, value) in values { set(value, label, dimensions) }
+  }
+
   private func handler<Handler>(
     _ handlers: WritableKeyPath<State, [Key: Handler]>, _ label: String, _ dimensions: [MetricDimension],
     _ make: ([(String, String)]) -> Handler

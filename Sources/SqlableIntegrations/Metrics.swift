@@ -3,6 +3,7 @@ import Dispatch
 import Metrics
 import Sqlable
 import SqlableCluster
+import SqlableTenants
 
 extension SqlitePool {
   /// Reports durations, rows, waits and errors of statements, and the state of the pool, as metrics. The names follow
@@ -52,6 +53,64 @@ extension SqliteDatabase {
   }
 }
 
+extension SqliteTenants {
+  /// Reports durations, rows, waits and errors of the statements of all tenants in total, the state of the tenants, and
+  /// the tenants with the slowest calls; see ``SqlitePool/reportMetrics(to:every:)``.
+  ///
+  /// ```swift
+  /// tenants.reportMetrics(every: .seconds(10), slowest: 5)
+  /// // sqlable.tenants.slowest_call.duration{sqlable.tenant=acme} 0.412
+  /// ```
+  ///
+  /// One metric has the name of a tenant as a dimension, at any time for at most `slowest` tenants: those whose calls
+  /// held a handle for the longest time since the previous report. The series of other tenants are removed from the
+  /// back end. `removeTrace(_:)` ends the report.
+  @discardableResult
+  public func reportMetrics(
+    to factory: (any MetricsFactory)? = nil, every interval: Duration = .seconds(10), slowest: Int = 10
+  ) -> TraceToken {
+    guard let report = MetricsReport(factory, configuration.pool.handles.label ?? "tenants") else {
+      return TraceHub.newToken()
+    }
+    let calls = SlowestCalls()
+    let counts = LockedValue(statistics)
+    report.sample(every: interval) { [weak self] in
+      guard let self else { return nil }
+      let health = health(slowest: .max)
+      return counts.withLock { last in
+        defer { last = health.statistics }
+        return .tenants(health, since: last, calls.take(slowest))
+      }
+    }
+    return observe { name, pool, token in
+      pool.trace(TraceOptions(), as: token) { event in report.add(.statement(event)) }
+      pool.events.add(token) { event in
+        if case .ended(_, let used) = event { calls.add(name, used) }
+        report.add(.call(event))
+      }
+    }
+  }
+}
+
+/// The longest call of each tenant since the last report.
+private final class SlowestCalls: Sendable {
+  private let longest = LockedValue<[String: Duration]>([:])
+
+  func add(_ name: String, _ duration: Duration) {
+    longest.withLock { $0[name] = max($0[name] ?? .zero, duration) }
+  }
+
+  /// Returns the tenants with the longest calls, and resets the calls.
+  func take(_ count: Int) -> [String: Duration] {
+    let all = longest.withLock { longest in
+      defer { longest = [:] }
+      return longest
+    }
+    let sorted = all.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    return Dictionary(uniqueKeysWithValues: sorted.prefix(max(0, count)).map { ($0.key, $0.value) })
+  }
+}
+
 #if Cluster
 extension SqliteCluster {
   /// Reports durations, rows and errors of the statements of this client as metrics, and the number of leader changes;
@@ -86,6 +145,8 @@ private final class MetricsReport: @unchecked Sendable {
     case statement(TraceEvent)
     case call(PoolEvent)
     case pool(SqlitePool.Statistics, [PoolMonitor.Gauge])
+    /// The state of all tenants, the counts at the previous report, and the longest calls since then.
+    case tenants(TenantsHealth, since: TenantsStatistics, [String: Duration])
     /// The changes of the cluster client's counters since the previous report.
     case cluster(leaderChanges: Int, writes: Int, commits: Int)
   }
@@ -106,6 +167,7 @@ private final class MetricsReport: @unchecked Sendable {
         case .pool(let statistics, let gauges):
           metrics.record(statistics)
           metrics.record(gauges)
+        case .tenants(let health, let last, let slowest): metrics.record(health, since: last, slowest)
         case .cluster(let changes, let writes, let commits): metrics.record(changes, writes, commits)
         }
       }
@@ -193,6 +255,34 @@ private final class DatabaseMetrics: Sendable {
       let dimension = MetricDimension(gauge.dimension.name, gauge.dimension.value, isUnbounded: true)
       series.set(gauge.value, gauge.name, pool + [dimension])
     }
+  }
+
+  func record(_ health: TenantsHealth, since last: TenantsStatistics, _ slowest: [String: Duration]) {
+    let (now, pools) = (health.statistics, health.slowest.map(\.statistics))
+    let readers = pools.reduce(0) { $0 + $1.openReaders }
+    let used = pools.reduce(0) { $0 + $1.openReaders - $1.idleReaders + ($1.isWriting ? 1 : 0) }
+    for (state, count) in [("used", used), ("idle", readers + pools.count - used)] {
+      series.set(
+        Double(count), "db.client.connection.count", pool + [MetricDimension("db.client.connection.state", state)])
+    }
+    let pending = pools.reduce(now.waiting) { $0 + $1.waitingReads + $1.waitingWrites }
+    series.set(Double(pending), "db.client.connection.pending_requests", pool)
+    series.set(Double(health.walSize), "sqlable.wal.size", pool)
+    let oldest = pools.compactMap(\.oldestRead?.age).max() ?? .zero
+    series.set(oldest.inSeconds, "sqlable.oldest_read.duration", pool)
+    for (state, count) in [("used", now.open - now.idle), ("idle", now.idle)] {
+      series.set(Double(count), "sqlable.tenants.open", pool + [MetricDimension("sqlable.tenants.state", state)])
+    }
+    series.set(Double(now.waiting), "sqlable.tenants.pending_requests", pool)
+    series.set(health.oldestWait.inSeconds, "sqlable.tenants.oldest_wait.duration", pool)
+    series.set(Double(now.threads), "sqlable.tenants.threads", pool)
+    for (name, count) in [
+      ("opened", now.opened - last.opened), ("closed", now.closed - last.closed), ("failed", now.failed - last.failed),
+    ] {
+      series.count(count, "sqlable.tenants.\(name)", pool)
+    }
+    let durations = slowest.map { (pool + [MetricDimension("sqlable.tenant", $0.key)], $0.value.inSeconds) }
+    series.setOnly(durations, "sqlable.tenants.slowest_call.duration")
   }
 
   func record(_ leaderChanges: Int, _ writes: Int, _ commits: Int) {

@@ -41,9 +41,12 @@ package final class TraceHub: Sendable {
 
   var wantsValues: Bool { valueReceivers.load(ordering: .relaxed) > 0 }
 
-  package func add(_ options: TraceOptions, _ body: @escaping @Sendable (TraceEvent) -> Void) -> TraceToken {
-    let token = TraceHub.newToken()
+  /// Adds a receiver. With a token that has a receiver already, nothing changes.
+  package func add(
+    _ options: TraceOptions, as token: TraceToken = newToken(), _ body: @escaping @Sendable (TraceEvent) -> Void
+  ) -> TraceToken {
     state.withLock { state in
+      guard !state.receivers.contains(where: { $0.token == token }) else { return }
       state.receivers.append(Receiver(token: token, options: options, body: body))
       countReceivers(state)
     }

@@ -21,9 +21,18 @@ extension LocalDatabase {
   public func trace(
     _ options: TraceOptions = TraceOptions(), _ body: @escaping @Sendable (TraceEvent) -> Void
   ) -> TraceToken {
-    guard let registry = registrations.functions else { return TraceHub.newToken() }
-    defer { registry.tracingDidChange() }
-    return registry.traces.add(options, body)
+    let token = TraceHub.newToken()
+    trace(options, as: token, body)
+    return token
+  }
+
+  /// Adds a trace with a token that several families have in common.
+  package func trace(
+    _ options: TraceOptions, as token: TraceToken, _ body: @escaping @Sendable (TraceEvent) -> Void
+  ) {
+    guard let registry = registrations.functions else { return }
+    _ = registry.traces.add(options, as: token, body)
+    registry.tracingDidChange()
   }
 
   /// Ends a trace. Ignores a token of another family. Does not wait for a call that runs on another thread.

@@ -39,7 +39,7 @@ import Testing
 @Suite(.enabled(if: FaultProcess.order == "tenants", "a process of its own"))
 struct TenantStepsProcess {
   enum Operation: String, CaseIterable {
-    case create, createFromBackup, firstUse, delete, deleteDamaged, rename, copy
+    case create, createFromBackup, firstUse, delete, deleteDamaged, rename, copy, restore, restoreDamaged
   }
 
   private typealias State = [String: [String]]
@@ -58,7 +58,11 @@ struct TenantStepsProcess {
         try await tenants["a"].add("1")
         let backup = directory + "/backup.sqlite"
         try await tenants["a"].withPool { pool in try await pool.backup(to: backup) }
-        if operation == .deleteDamaged { try await damage(tenants) }
+        switch operation {
+        case .deleteDamaged, .restoreDamaged: try await damage(tenants)
+        case .restore: try await tenants["a"].add("2")
+        default: break
+        }
         arm(path, copies)
         try await run(operation, tenants, backup)
         let count = disarm()
@@ -91,6 +95,8 @@ struct TenantStepsProcess {
     case .deleteDamaged: try await tenants.delete("b")
     case .rename: try await tenants.rename("a", to: "b")
     case .copy: try await tenants.copy("a", to: "b")
+    case .restore: try await tenants.restore("a", from: backup)
+    case .restoreDamaged: try await tenants.restore("b", from: backup)
     }
   }
 
@@ -101,6 +107,8 @@ struct TenantStepsProcess {
     case .delete: [["a": ["1"]], [:]]
     case .deleteDamaged: [["b": ["damaged"]], [:]]
     case .rename: [["a": ["1"]], ["b": ["1"]]]
+    case .restore: [["a": ["1", "2"]], ["a": ["1"]]]
+    case .restoreDamaged: [["b": ["damaged"]], ["b": ["1"]]]
     }
   }
 

@@ -180,6 +180,24 @@ import Testing
     }
   }
 
+  @Test func aDryRunFindsFailuresAndChangesNothing() async throws {
+    try await withTwoVersions { new, old in
+      let calls = old["t3"]
+      try await calls.withPool { _ in
+        let report = try await new.migrate(dryRun: true)
+        #expect(report.failures.map(\.name) == ["t7"])
+        #expect(report.pending == ["second": 9])
+        #expect((report.current, report.migrated, report.count) == (0, 0, 10))
+        try await calls.add("during")
+      }
+      #expect(try await new.migrate(limit: 2, dryRun: true).count == 2)
+      #expect(try await new.migrationReport().pending == ["second": 10])
+      #expect(try await old["t3"].texts() == ["good", "during"])
+      let files = try FileManager.default.subpathsOfDirectory(atPath: new.directory.path)
+      #expect(!files.contains { $0.hasPrefix(".new/") && $0.hasSuffix(".sqlite") })
+    }
+  }
+
   @Test func aSweepCountsATenantInUseAndEndsWithItsLimit() async throws {
     try await withTwoVersions { new, old in
       #expect(try await new.migrate(limit: 0).count == 0)

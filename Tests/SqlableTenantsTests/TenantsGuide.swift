@@ -1,3 +1,4 @@
+import Foundation
 import SqlableBackup
 import SqlableCore
 import SqlablePool
@@ -32,9 +33,11 @@ import Testing
       #expect(count == 1)
       #expect(first?.name == "Trek")
       #expect(tenants.directory.file(of: try TenantName("acme")).hasSuffix("e4/acme.sqlite"))
-      let statistics = tenants.statistics
-      print(statistics.open, statistics.idle, statistics.waiting, statistics.longestWait, statistics.failed)
-      #expect(statistics.open == 1)
+      let health = tenants.health(slowest: 5)
+      print(health.statistics.open, health.statistics.waiting, health.oldestWait, health.walSize)
+      for tenant in health.slowest { print(tenant.name, tenant.statistics.longestUse) }
+      for problem in health.tenantProblems { print(problem.name, problem.problem) }
+      #expect(health.slowest.map(\.name) == ["acme"])
       try await tenants.close(within: .seconds(5))
     }
   }
@@ -100,15 +103,44 @@ import Testing
       for try await (name, count) in tenants.each(concurrency: 4, { try await Bicycle.count().run($0) }) {
         print(name, try count.get())
       }
-      let target = parent
-      let backups = tenants.each(concurrency: 2) { tenant in
-        try await tenant.withPool { pool in
-          try await pool.backup(to: "\(target)/\(tenant.name).sqlite", BackupOptions(bytesPerSecond: 20 << 20))
-        }
+      let red = Bicycle.read().filter(Bicycle.color == "red").orderBy(Bicycle.id).limit(100)
+      for try await (name, bikes) in tenants.each(concurrency: 2, { try await red.run($0) }) {
+        for bike in try bikes.get() { print(name, bike.name) }
       }
-      for try await (name, result) in backups { if case .failure(let error) = result { print(name, error) } }
-      let copy = try SqliteDatabase(filepath: target + "/Trial.sqlite")
-      #expect(try Bicycle.count().run(copy) == 0)
+    }
+  }
+
+  @Test func tenantsAreBackedUpAndRestored() async throws {
+    try await withTenants { tenants, parent in
+      let target = parent + "/backups"
+      try await Bicycle(name: "Trek", color: "red").insert().run(tenants["acme"])
+      let report = try await tenants.backup(to: target, bytesPerSecond: 20 << 20, keep: .seconds(30 * 86_400))
+      for (name, error) in report.failures { print(name, error) }
+      print("\(report.copied) copied, \(report.unchanged) unchanged, \(report.bytes) bytes")
+      #expect(report.copied == 1)
+      let noon = Date()
+      try await Bicycle(name: "Norco", color: "red").insert().run(tenants["acme"])
+      _ = try await tenants.backup(to: target)
+      if let backup = try tenants.backups(of: "acme", in: target).last(where: { $0.time <= noon }) {
+        try await tenants.restore("acme", from: backup.path)
+      }
+      #expect(try await Bicycle.read().run(tenants["acme"]).map(\.name) == ["Trek"])
+    }
+  }
+
+  @Test func tenantsReadAFileThatAllShare() async throws {
+    try await withDirectoryAsync { directory in
+      let shopPath = directory + "/shop.sqlite"
+      let shop = try SqliteDatabase(filepath: shopPath, configuration: Configuration(journalMode: .delete))
+      try Schema(Color.self).create(shop)
+      try Color(name: "red").insert().run(shop)
+      let handles = Configuration(attached: ["shop": shopPath], attachedReadOnly: ["shop"])
+      let tenants = try SqliteTenants(
+        directory: directory, models: schema,
+        configuration: TenantsConfiguration(pool: PoolConfiguration(handles: handles)))
+      let colors = try await Color.read().in(database: "shop").run(tenants["acme"])
+      #expect(colors.map(\.name) == ["red"])
+      try await tenants.close()
     }
   }
 
@@ -116,8 +148,9 @@ import Testing
     try await withTenants { tenants, _ in
       for name in ["a", "b"] { try await tenants.create(name) }
       let before = try await tenants.migrationReport()  // changes nothing
+      let rehearsal = try await tenants.migrate(dryRun: true)  // migrates copies
       let canary = try await tenants.migrate(limit: 20)
-      guard canary.failures.isEmpty else { return }
+      guard rehearsal.failures.isEmpty, canary.failures.isEmpty else { return }
       let report = try await tenants.migrate(concurrency: 2) { report in print("\(report.count) tenants") }
       #expect(before.count == 2)
       #expect(report.current == 2)
@@ -160,4 +193,17 @@ import Testing
       return try await handler(part)
     }
   }
+}
+
+private struct Color: Sqlable {
+  static let name = column("name", String.self, PrimaryKey())
+  static let tableLayout = [name.column]
+
+  let name: String
+
+  init(name: String) { self.name = name }
+
+  init(row: ReadRow) throws { name = try row.get(Color.name) }
+
+  func write(to row: inout RowWriter) throws { row.set(Color.name, name) }
 }

@@ -25,6 +25,7 @@ let package = Package(
       name: "BikeService",
       dependencies: [
         "Sqlable", .product(name: "SqlableChanges", package: "Sqlable"),
+        .product(name: "SqlableTenants", package: "Sqlable"),
         .product(name: "SqlableCluster", package: "Sqlable"), .product(name: "SqlableIntegrations", package: "Sqlable"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -96,6 +96,16 @@ public struct Configuration: Sendable, Hashable {
   /// or a killed process, some files can contain the transaction and others not.
   public var attached: [String: String]
 
+  /// The names in ``attached`` whose files are attached read-only, for data that many databases share. Default: none.
+  ///
+  /// ```swift
+  /// let configuration = Configuration(attached: ["shop": shopPath], attachedReadOnly: ["shop"])
+  /// ```
+  ///
+  /// A write to such a file throws `.readOnly`, and a missing file throws `.cannotOpen`. A transaction takes no write
+  /// lock on the file. The file keeps its journal mode; reading a file in WAL mode requires a writable directory.
+  public var attachedReadOnly: Set<String>
+
   /// The extensions of SQLite that every connection loads, in this order. Default: none.
   public var extensions: [LoadableExtension]
 
@@ -148,6 +158,7 @@ public struct Configuration: Sendable, Hashable {
     trustsSchema: Bool = true,
     stopsWritesWhenDamaged: Bool = false,
     attached: [String: String] = [:],
+    attachedReadOnly: Set<String> = [],
     extensions: [LoadableExtension] = [],
     key: EncryptionKey? = nil,
     cipher: CipherSettings = CipherSettings(),
@@ -171,6 +182,7 @@ public struct Configuration: Sendable, Hashable {
     self.trustsSchema = trustsSchema
     self.stopsWritesWhenDamaged = stopsWritesWhenDamaged
     self.attached = attached
+    self.attachedReadOnly = attachedReadOnly
     self.extensions = extensions
     self.key = key ?? Configuration.keyOfTests
     self.cipher = cipher
@@ -219,6 +231,9 @@ extension Configuration {
     }
     for item in extensions { try item.validate() }
     try validateKeys()
+    if let name = attachedReadOnly.sorted().first(where: { attached[$0] == nil }) {
+      throw SqlError.misuse("attachedReadOnly has the name \(name), but no attached database has this name")
+    }
     guard !attached.isEmpty else { return }
     var names: Set<[UInt8]> = [[UInt8]("main".utf8), [UInt8]("temp".utf8)]
     for (name, path) in attached {

@@ -152,7 +152,7 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   /// Copies the WAL into the database file, deletes the WAL, and calls `body` with an exclusive lock. Throws `.busy` if
   /// another connection has the file open in WAL mode, or reads or writes it in another mode.
-  private func exclusively(_ body: () throws -> Void) throws {
+  package func exclusively(_ body: () throws -> Void) throws {
     let configuration = Configuration(
       createsDirectories: false, busyTimeout: 0, journalMode: .delete, key: key, cipher: cipher)
     // Another program might have moved the file meanwhile. Then no empty database must take its place.
@@ -233,6 +233,7 @@ extension SqliteDatabase {
     var paths = [filepath]
     for (name, path) in configuration.attached {
       var attached = configuration
+      attached.isReadOnly = configuration.isReadOnly || configuration.attachedReadOnly.contains(name)
       attached.key = configuration.attachedKeys[name] ?? configuration.key
       attached.cipher = CipherSettings()
       guard canOpenFile(at: path, attached), !paths.contains(where: { isSameFile($0, path) }) else { return false }

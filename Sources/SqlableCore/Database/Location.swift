@@ -59,7 +59,7 @@ package enum Location: Sendable {
       connection = try Location.connect(to: path, flags, configuration)
     case .memory(let name):
       guard !configuration.isReadOnly else { throw SqlError.misuse("an in-memory database can't be opened read-only") }
-      let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | configuration.flagsForAttaching
       if Library.sharesMemory {
         guard let system = MemoryFileSystem.name else {
           throw SqlError(
@@ -73,7 +73,9 @@ package enum Location: Sendable {
           path: ":memory:", flags: flags, label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
       }
     }
-    for path in configuration.attached.values { try Location.prepareDirectory(for: path, configuration) }
+    for (name, path) in configuration.attached where !configuration.attachedReadOnly.contains(name) {
+      try Location.prepareDirectory(for: path, configuration)
+    }
     try connection.prepare(configuration, isInMemory: filepath.isEmpty)
     return connection
   }
@@ -102,16 +104,19 @@ package enum Location: Sendable {
 
   private static func connect(to path: String, _ flags: Int32, _ configuration: Configuration) throws -> Connection {
     let isImmutable = configuration.isReadOnly && configuration.isImmutable
+    // With SQLITE_OPEN_URI, a relative path that begins with `file:` would be read as a URI.
+    let isURILike = path.begins(with: "file:")
     return try Connection(
-      path: isImmutable ? immutable(path) : path,
-      flags: isImmutable
-        ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : configuration.isReadOnly ? SQLITE_OPEN_READONLY : flags,
+      path: isImmutable ? uri(path, "immutable=1") : isURILike ? "./" + path : path,
+      flags: (isImmutable
+        ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : configuration.isReadOnly ? SQLITE_OPEN_READONLY : flags)
+        | configuration.flagsForAttaching,
       label: configuration.label, cacheCapacity: configuration.statementCacheBytes,
       cipher: Cipher(configuration.key, configuration.cipher), isCompact: configuration.isCompact)
   }
 
-  /// Returns the URI with which SQLite treats a file as immutable.
-  private static func immutable(_ path: String) -> String {
+  /// Returns the URI with which SQLite opens a file with an option, such as `immutable=1`.
+  fileprivate static func uri(_ path: String, _ option: String) -> String {
     let isPlain = { (byte: UInt8) in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -126,7 +131,7 @@ package enum Location: Sendable {
       isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }
     // A URI has a host name after two slashes. An empty host keeps a path that begins with `//` from being misread.
-    return (path.begins(with: "/") ? "file://" : "file:") + String(decoding: encoded, as: UTF8.self) + "?immutable=1"
+    return (path.begins(with: "/") ? "file://" : "file:") + String(decoding: encoded, as: UTF8.self) + "?" + option
   }
 
   private static func check(_ connection: Connection) throws {
@@ -174,6 +179,11 @@ extension String {
     "begins with ~, which is not expanded; pass an absolute path, or begin with ./~ if a file has this name"
 }
 
+extension Configuration {
+  /// The flag that lets ATTACH open a file read-only, by a URI.
+  fileprivate var flagsForAttaching: Int32 { attachedReadOnly.isEmpty ? 0 : SQLITE_OPEN_URI }
+}
+
 extension Connection {
   fileprivate func prepare(_ configuration: Configuration, isInMemory: Bool) throws {
     try apply(configuration, isInMemory: isInMemory)
@@ -218,14 +228,20 @@ extension Connection {
 
   private func attach(_ configuration: Configuration) throws {
     for (name, path) in configuration.attached.ordered(by: { $0.key < $1.key }) {
+      let isShared = configuration.attachedReadOnly.contains(name)
       do {
-        try attach(path, as: name, configuration.attachedKeys[name] ?? configuration.key)
+        guard !isShared || FileIdentity.info(path)?.isRegular == true else {
+          throw SqlError(.cannotOpen, message: "no such file: \(path)")
+        }
+        try attach(
+          isShared ? Location.uri(path, "mode=ro") : path, as: name,
+          configuration.attachedKeys[name] ?? configuration.key)
         try checkLastAttached()
         let setting = { (setting: String) in setting.quotedName(inDatabase: name) }
         try pragma("PRAGMA \(setting("secure_delete")) = \(configuration.secureDelete.rawValue)")
         try pragma("PRAGMA \(setting("synchronous")) = \(configuration.synchronous.rawValue)")
         try pragma("PRAGMA \(setting("cache_size")) = -\(configuration.cacheSize)")
-        if configuration.isReadOnly {
+        if configuration.isReadOnly || isShared {
           try pragma("PRAGMA \(setting("schema_version"))")
         } else if try setJournalMode(setting("journal_mode"), configuration) != configuration.journalMode.rawValue {
           throw SqlError(.cannotOpen, message: "can't change the journal mode to \(configuration.journalMode.rawValue)")

@@ -145,6 +145,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       configuration.isReadOnly = isReadOnly
       configuration.opensLazily = false
       configuration.attached = attached ?? configuration.attached
+      configuration.attachedReadOnly.formIntersection(configuration.attached.keys)
       configuration.attachedKeys = configuration.attachedKeys.filter { configuration.attached[$0.key] != nil }
       return try SqliteDatabase(
         location, configuration, registry: ObserverRegistry(parent: registry), order: order,

@@ -23,7 +23,9 @@ package final class PoolEvents: Sendable {
   private let count = Atomic(0)
 
   package func add(_ token: TraceToken, _ body: @escaping @Sendable (PoolEvent) -> Void) {
-    change { $0.append(Receiver(token: token, body: body)) }
+    change { receivers in
+      if !receivers.contains(where: { $0.token == token }) { receivers.append(Receiver(token: token, body: body)) }
+    }
   }
 
   func remove(_ token: TraceToken) { change { $0.removeAll { $0.token == token } } }

@@ -131,6 +131,17 @@ extension SqlitePool {
     if isFile, access(filepath, F_OK) != 0 { problems.append(.fileIsGone) }
     let free = isFile ? FileSpace.free(at: filepath) : nil
     if let free, free < limits.freeBytes { problems.append(.littleSpace(bytes: free)) }
+    problems += self.problems(limits, statistics) + found
+    return Health(
+      problems: problems, answer: answer, areReadersBusy: areReadersBusy, freeBytes: free, walSize: statistics.walSize,
+      oldestRead: statistics.oldestRead, write: statistics.write)
+  }
+}
+
+extension SqlitePool {
+  /// Returns the problems that a check finds without a test read and without the file system.
+  package func problems(_ limits: HealthLimits, _ statistics: Statistics) -> [Health.Problem] {
+    var problems: [Health.Problem] = []
     if statistics.walSize > limits.walSize { problems.append(.largeWal(bytes: statistics.walSize)) }
     if let read = statistics.oldestRead, read.age > limits.read { problems.append(.longRead(read)) }
     if let write = statistics.write, write.age > limits.write,
@@ -139,10 +150,7 @@ extension SqlitePool {
       problems.append(.longWrite(write))
     }
     if let damage = root.family.corruption.first { problems.append(.damaged(damage)) }
-    problems += allFileUsers.compactMap { $0.problem(limits) } + found
-    return Health(
-      problems: problems, answer: answer, areReadersBusy: areReadersBusy, freeBytes: free, walSize: statistics.walSize,
-      oldestRead: statistics.oldestRead, write: statistics.write)
+    return problems + allFileUsers.compactMap { $0.problem(limits) }
   }
 }
 

@@ -23,14 +23,18 @@ extension SqliteTenants {
     try await changing([name]) { [self] _ in
       guard !directory.exists(name) else { throw exists(name) }
       guard let backup else { return try create(name) }
-      try place(name) { path, configuration in
-        var reading = configuration
-        (reading.isReadOnly, reading.label) = (true, nil)
-        let source = try SqliteDatabase(filepath: backup, configuration: reading)
-        defer { try? source.close() }
-        try source.backup(to: path)
-      }
+      try place(name) { path, configuration in try copy(backup, to: path, configuration) }
     }
+  }
+
+  /// Copies a backup into a new file, and checks the copy.
+  func copy(_ backup: String, to path: String, _ configuration: Configuration) throws {
+    var reading = configuration
+    (reading.isReadOnly, reading.label) = (true, nil)
+    (reading.attached, reading.attachedReadOnly, reading.attachedKeys) = ([:], [], [:])
+    let source = try SqliteDatabase(filepath: backup, configuration: reading)
+    defer { try? source.close() }
+    try source.backup(to: path)
   }
 
   /// Deletes a tenant's file.
@@ -165,6 +169,7 @@ extension SqliteTenants {
     for name in names.sorted(by: { $0.text < $1.text }) {
       claimed.append(try await claim(name, policy, until: end))
     }
+    if policy != .skipsOpen { for slot in claimed { try await endCopy(of: slot.name, until: end) } }
     let slots = names.compactMap { name in claimed.first { $0.name == name } }
     return try await changes.run { try body(slots) }
   }
@@ -206,7 +211,19 @@ extension SqliteTenants {
     }
   }
 
-  /// Closes a tenant's pool, and stops its calls. Waits until `end` for closures that do not stop.
+  /// Ends the copy of a claimed tenant's file for a backup.
+  private func endCopy(of name: TenantName, until end: ContinuousClock.Instant) async throws {
+    while let copy = withState({ $0.copies[name] }) {
+      copy.cancel()
+      guard !Task.isCancelled else { throw CancellationError() }
+      guard ContinuousClock.now < end else {
+        throw SqlError(.busy, message: "the tenant is being backed up", label: name.text)
+      }
+      try? await Task.sleep(for: .milliseconds(1))
+    }
+  }
+
+  /// Closes a tenant's pool, and stops its calls. Waits for closures that ignore this, until `end`.
   private func close(_ pool: SqlitePool, until end: ContinuousClock.Instant) async throws {
     while true {
       do {

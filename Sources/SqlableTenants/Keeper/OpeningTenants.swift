@@ -29,11 +29,13 @@ extension SqliteTenants {
     }
     switch Result(catching: { try openPool(slot.name, creates: creates) }) {
     case .success(let pool):
+      let observers = attachObservers(pool, slot.name)
       let (leases, work) = withState { $0.didOpen(slot, pool) }
       start(work)
+      attachObservers(pool, slot.name, instead: observers)
       for (waiter, lease) in leases { waiter.resume(.success(lease)) }
     case .failure(let error):
-      let (waiters, work) = withState { $0.didFailToOpen(slot) }
+      let (waiters, work) = withState { $0.didFailToOpen(slot, error) }
       start(work)
       fail(waiters, error)
     }

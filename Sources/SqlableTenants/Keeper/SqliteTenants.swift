@@ -88,7 +88,10 @@ public final class SqliteTenants: Sendable {
     try checkFork()
     try await onOwnThread { [self] in
       let end = ContinuousClock.now + duration
-      let waiters = withState { $0.beginClosing() }
+      let waiters = withState { state in
+        for copy in state.copies.values { copy.cancel() }
+        return state.beginClosing()
+      }
       for waiter in waiters { waiter.resume(.failure(SqlError(.closed, message: "the tenants were closed"))) }
       var failure: (any Error)?
       for (slot, pool) in withState({ $0.openPools }) {

@@ -51,8 +51,8 @@ extension SqliteTenants {
 
   static func deleted(_ name: String, transaction: SqlError.TransactionFate = .none) -> SqlError {
     SqlError(
-      .tenant(.deleted), message: "the tenant was deleted or renamed during the call", transaction: transaction,
-      label: name)
+      .tenant(.deleted), message: "the tenant was deleted, renamed or restored during the call",
+      transaction: transaction, label: name)
   }
 
   // MARK: Timeouts

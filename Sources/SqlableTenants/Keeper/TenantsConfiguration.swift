@@ -50,6 +50,10 @@ public struct TenantsConfiguration: Sendable, Hashable {
     guard waitTimeout.map({ $0 >= .zero }) ?? true else { throw SqlError.misuse("waitTimeout can't be negative") }
     guard maximumWaiting >= 0 else { throw SqlError.misuse("maximumWaiting can't be negative") }
     try pool.validate()
+    // Each write transaction would lock a file that is attached for writing, and so the writers of all tenants.
+    if let name = pool.handles.attached.keys.sorted().first(where: { !pool.handles.attachedReadOnly.contains($0) }) {
+      throw SqlError.misuse("tenants can only attach files read-only; add \(name) to attachedReadOnly")
+    }
     guard !pool.handles.opensLazily else {
       throw SqlError.misuse("a tenant is opened when it is first used; opensLazily has no effect")
     }

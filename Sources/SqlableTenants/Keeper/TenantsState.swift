@@ -1,5 +1,7 @@
+import SqlableBackup
 import SqlableCore
 import SqlablePool
+import SqlableTracing
 
 /// The state of a keeper of tenants, guarded by the keeper's lock.
 ///
@@ -32,6 +34,15 @@ package struct TenantsState {
   var counts = TenantCounts()
   /// The version of the schema that each tenant's file had when this process checked or migrated it.
   var checked: [TenantName: CheckedTenant] = [:]
+
+  /// The copies of tenants' files for backups. A call that has a file to itself ends the copy of this file.
+  var copies: [TenantName: BackupStop] = [:]
+
+  /// The observers of pools, such as traces.
+  var poolObservers: [TraceToken: @Sendable (String, SqlitePool, TraceToken) -> Void] = [:]
+  /// The tenants whose last opening has failed, and the kinds of the errors.
+  private(set) var failures: [TenantName: SqlError.Kind] = [:]
+  private static let maximumFailures = 100
 
   package init(maximumOpen: Int) { self.maximumOpen = maximumOpen }
 
@@ -191,6 +202,7 @@ package struct TenantsState {
   package mutating func didOpen(_ slot: TenantSlot, _ pool: SqlitePool) -> ([(TenantWaiter, TenantLease)], [Work]) {
     slot.phase = .open(pool)
     counts.opened += 1
+    failures[slot.name] = nil
     let waiters = takeWaiters(of: slot)
     let leases = waiters.map { ($0, take(slot, pool, isSweep: $0.isSweep)) }
     if leases.isEmpty, isClosed {
@@ -202,8 +214,11 @@ package struct TenantsState {
   }
 
   /// Records that a tenant could not be opened; returns the calls that waited.
-  package mutating func didFailToOpen(_ slot: TenantSlot) -> ([TenantWaiter], [Work]) {
+  package mutating func didFailToOpen(_ slot: TenantSlot, _ error: any Error) -> ([TenantWaiter], [Work]) {
     counts.failures += 1
+    if failures.count < TenantsState.maximumFailures || failures[slot.name] != nil {
+      failures[slot.name] = (error as? SqlError)?.kind ?? .other
+    }
     placesTaken -= 1
     let waiters = takeWaiters(of: slot)
     end(slot)
@@ -337,6 +352,8 @@ package struct TenantsState {
 
   /// Ends the exclusive use. Calls that wait then open the tenant.
   package mutating func endClaim(_ slot: TenantSlot) -> [Work] {
+    // The file might be another one, or missing.
+    failures[slot.name] = nil
     leave(slot)
     return nextWork()
   }

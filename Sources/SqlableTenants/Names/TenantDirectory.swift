@@ -45,6 +45,16 @@ final class TenantDirectory: Sendable {
 
   func directory(of name: TenantName) -> String { directory(name.directory) }
 
+  /// True if a file or directory is inside the directory, or would be.
+  func contains(_ other: String) -> Bool {
+    var existing = other
+    while FileIdentity.info(existing) == nil, let end = existing.utf8.lastIndex(of: UInt8(ascii: "/")) {
+      existing = String(existing[..<end])
+    }
+    let resolved = FileIdentity.resolved(existing) ?? FileIdentity.resolved(other.begins(with: "/") ? "/" : ".")
+    return ((resolved ?? "") + "/").begins(with: path + "/")
+  }
+
   private func directory(_ index: Int) -> String {
     let digits = String(index, radix: 16)
     return path + (digits.utf8.count == 1 ? "/0" : "/") + digits
@@ -130,8 +140,18 @@ final class TenantDirectory: Sendable {
     try? syncDirectory(directory(name.directory))
   }
 
-  /// Deletes leftover WAL, journal, shared-memory and gate files: a process was killed while it deleted a damaged
-  /// tenant. Call with the lock.
+  /// Deletes the WAL and journal of a damaged tenant that another file replaces. Call with the lock.
+  func removeLogs(of name: TenantName) {
+    for ending in TenantDirectory.endings where ending != "-gate" { unlink(file(of: name) + ending) }
+  }
+
+  /// Gives a complete file the name of a tenant that exists, in one step. Call with the lock.
+  func replace(_ name: TenantName, by new: String) throws {
+    guard rename(new, file(of: name)) == 0 else { throw SqlError.system("rename", new, errno) }
+    try syncDirectory(directory(name.directory))
+  }
+
+  /// Deletes the files that a killed process has left beside a damaged tenant that it deleted. Call with the lock.
   func removeRemains(of name: TenantName) {
     let path = file(of: name)
     guard FileIdentity.linkInfo(path) == nil else { return }

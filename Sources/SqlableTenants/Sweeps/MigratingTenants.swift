@@ -1,3 +1,4 @@
+import SqlableBackup
 import SqlableCore
 import SqlablePool
 import SqlableSchema
@@ -35,15 +36,24 @@ extension SqliteTenants {
   /// counts the tenants that fail. At most ``TenantsConfiguration/threads`` tenants are migrated at once. Tenants that
   /// are deleted meanwhile are not counted.
   ///
+  /// With `dryRun`, no tenant is changed: the migrations run on a copy of each pending tenant, beside its calls. The
+  /// report then has the tenants whose migrations succeed as pending, and the failures that a deployment would have.
+  ///
   /// `progress` receives the report so far, after each tenant. Throws `.misuse` without migrations, `.io` if the
   /// directory can't be read, `.closed` once the tenants are closed, and `CancellationError`.
   @discardableResult
   public func migrate(
-    concurrency: Int = 4, limit: Int? = nil, progress: @Sendable (TenantMigrationReport) -> Void = { _ in }
+    concurrency: Int = 4, limit: Int? = nil, dryRun: Bool = false,
+    progress: @Sendable (TenantMigrationReport) -> Void = { _ in }
   ) async throws -> TenantMigrationReport {
     let migrations = try requiredMigrations()
     let isDone = { (report: TenantMigrationReport) in
-      limit.map { report.migrated + report.failures.count >= $0 } ?? false
+      limit.map { report.migrated + report.pending.values.reduce(0, +) + report.failures.count >= $0 } ?? false
+    }
+    guard !dryRun else {
+      return try await sweep(limit == nil ? concurrency : 1, progress, until: isDone) { [self] name in
+        (try await readingFile(name) { [self] file in try tryMigrations(migrations, on: file, of: name) }, false)
+      }
     }
     return try await sweep(limit == nil ? concurrency : 1, progress, until: isDone) { [self] name in
       try await changing([name], .skipsOpen) { [self] _ in
@@ -56,6 +66,27 @@ extension SqliteTenants {
         return (.current, true)
       }
     }
+  }
+
+  /// Migrates a copy of a tenant, and deletes it.
+  private func tryMigrations(
+    _ migrations: Migrations, on file: ReadTenantFile, of name: TenantName
+  ) throws -> Migrations.Status {
+    let status = try migrations.status(file.db)
+    guard case .pending = status else {
+      try file.check()
+      return status
+    }
+    let path = try directory.newFile()
+    defer { try? files(at: path).remove() }
+    try file.db.writeBackup(to: path, BackupOptions(), file.stop)
+    try file.check()
+    var configuration = handleConfiguration(name)
+    configuration.journalMode = .delete
+    let copy = try SqliteDatabase(filepath: path, configuration: configuration)
+    defer { try? copy.close() }
+    try prepare(copy)
+    return status
   }
 
   /// Returns the versions of all tenants, and changes nothing.

@@ -39,6 +39,37 @@ import Testing
     }
   }
 
+  @Test func aFileIsAttachedReadOnlyForAllHandles() throws {
+    try withArchive { db, directory in
+      try db.close()
+      let path = directory + "/archive.sqlite"
+      let configuration = Configuration(attached: ["archive": path], attachedReadOnly: ["archive"])
+      for open in [
+        { try SqliteDatabase(filepath: directory + "/test.sqlite", configuration: configuration) },
+        { try SqliteDatabase(filepath: directory + "/file:new.sqlite", configuration: configuration) },
+        { try SqliteDatabase.inMemory(configuration: configuration) },
+      ] {
+        let db = try open()
+        for handle in [db, try db.createChild()] {
+          #expect(try Bicycle.read().in(database: "archive").run(handle).map(\.name) == ["Old"])
+          let error = sqlError { try Bicycle.delete().in(database: "archive").run(handle) }
+          #expect(error?.kind == .readOnly)
+          try handle.close()
+        }
+      }
+      #expect(FileManager.default.fileExists(atPath: directory + "/file:new.sqlite"))
+      #expect(SqliteDatabase.canOpen(at: directory + "/test.sqlite", configuration: configuration))
+      try DatabaseFiles(of: path).remove()
+      #expect(!SqliteDatabase.canOpen(at: directory + "/test.sqlite", configuration: configuration))
+      let error = sqlError {
+        _ = try SqliteDatabase(filepath: directory + "/test.sqlite", configuration: configuration)
+      }
+      #expect(error?.kind == .cannotOpen)
+      #expect(error?.message == "the attached database archive: no such file: \(path)")
+      #expect(DatabaseFiles(of: path).paths.isEmpty)
+    }
+  }
+
   @Test func statementsOfAModelRunOnTheTableOfAnAttachedFile() throws {
     try withArchive { db, _ in
       let old = Bicycle.read().in(database: "archive")

@@ -24,13 +24,7 @@ struct ArchiveCommand: ParsableCommand {
   @Option(
     name: .customLong("at"),
     help: ArgumentHelp("The last archived commit at or before this time: 2026-11-24T12:00:00Z.", valueName: "time"),
-    transform: { text in
-      let styles = [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)]
-      guard let date = styles.lazy.compactMap({ try? Date(text, strategy: $0) }).first else {
-        throw ValidationError("expected a time such as 2026-11-24T12:00:00Z")
-      }
-      return date
-    })
+    transform: parsedTime)
   var time: Date?
 
   @Option(help: ArgumentHelp("The commit with this number.", valueName: "number"), transform: number(1...Int.max))
@@ -76,7 +70,7 @@ struct ArchiveCommand: ParsableCommand {
 
     init(_ commit: DatabaseArchive.Commit) {
       self.commit = commit.commit
-      time = commit.time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+      time = commit.time.text
     }
   }
 
@@ -88,4 +82,18 @@ struct ArchiveCommand: ParsableCommand {
   private func write<Value: Encodable>(_ values: [Value], _ text: ([Value]) -> String) throws {
     Output.write(try json ? Output.json(values) : text(values), to: STDOUT_FILENO)
   }
+}
+
+/// Parses a time of a command's option.
+@Sendable func parsedTime(_ text: String) throws -> Date {
+  let styles = [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)]
+  guard let date = styles.lazy.compactMap({ try? Date(text, strategy: $0) }).first else {
+    throw ValidationError("expected a time such as 2026-11-24T12:00:00Z")
+  }
+  return date
+}
+
+extension Date {
+  /// The time with fractions of a second, as `parsedTime` reads it.
+  var text: String { formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
 }

@@ -5,14 +5,15 @@ import SqlableTenants
 
 struct TenantsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "tenants", abstract: "Lists, checks, migrates and backs up the databases of a service's tenants.",
+    commandName: "tenants",
+    abstract: "Lists, checks, migrates, backs up and restores the databases of a service's tenants.",
     discussion: """
       Works on a directory with a database for each tenant, which a program makes with SqliteTenants. Programs may use \
       the tenants meanwhile.
 
       Exit codes: 0 done, 1 failed for at least one tenant, 2 a mistake on the command line.
       """,
-    subcommands: [List.self, Check.self, Migrate.self, Backup.self])
+    subcommands: [List.self, Check.self, Migrate.self, Backup.self, Restore.self])
 
   func run() throws { throw ValidationError("a subcommand is missing") }
 
@@ -24,7 +25,7 @@ struct TenantsCommand: ParsableCommand {
     var directory: String
 
     func run() async throws {
-      let tenants = try open(directory)
+      let tenants = try openTenants(directory)
       for try await name in tenants.names {
         let size = DatabaseFiles(of: try tenants.filepath(of: name)).size
         report("\(name)\t\(size)")
@@ -40,7 +41,7 @@ struct TenantsCommand: ParsableCommand {
     var directory: String
 
     func run() async throws {
-      let tenants = try open(directory)
+      let tenants = try openTenants(directory)
       var (count, failures) = (0, 0)
       for try await name in tenants.names {
         count += 1
@@ -79,7 +80,7 @@ struct TenantsCommand: ParsableCommand {
     @Argument(help: "The directory of the migrations, one per file with the extension .sql, in the order of names.")
     var migrations: String
 
-    @Flag(help: "Only print the versions, and change nothing.")
+    @Flag(help: "Change nothing: migrate a copy of each tenant, and print the failures.")
     var dryRun = false
 
     @Option(
@@ -90,8 +91,8 @@ struct TenantsCommand: ParsableCommand {
     func run() async throws {
       let all = try Migrations(directory: migrations)
       guard !all.all.isEmpty else { throw FileProblem(description: "\(migrations): no file name ends with .sql") }
-      let tenants = try open(directory, all)
-      let found = dryRun ? try await tenants.migrationReport() : try await tenants.migrate(limit: limit)
+      let tenants = try openTenants(directory, all)
+      let found = try await tenants.migrate(limit: limit, dryRun: dryRun)
       report("\(found.current) current, of which \(found.migrated) were migrated now")
       for (name, count) in found.pending.sorted(by: { $0.key < $1.key }) { report("\(count) before \(name)") }
       for name in found.newer { report("\(name): migrated by a newer program") }
@@ -99,56 +100,10 @@ struct TenantsCommand: ParsableCommand {
       if !found.failures.isEmpty || !found.newer.isEmpty { throw ExitCode(1) }
     }
   }
-
-  struct Backup: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Backs up all tenants into a directory.",
-      discussion: """
-        Each backup is a single file with the name of the tenant's file, and replaces an earlier backup in one step.
-        """)
-
-    @Argument(help: "The directory of the tenants, which is only read.")
-    var directory: String
-
-    @Argument(help: "The directory of the backups, which is created if it is missing.")
-    var target: String
-
-    @Option(
-      help: ArgumentHelp("Copy at most this many megabytes per second.", valueName: "megabytes"),
-      transform: number(1...1_000_000))
-    var rate: Int?
-
-    func run() async throws {
-      let tenants = try open(directory)
-      do { try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true) } catch {
-        throw FileProblem(description: "\(target): can't create the directory")
-      }
-      let options = BackupOptions(bytesPerSecond: rate.map { $0 * 1_000_000 })
-      var (count, failures) = (0, 0)
-      for try await name in tenants.names {
-        count += 1
-        let path = try tenants.filepath(of: name)
-        do {
-          try withReadOnlyDatabase(path) { db in
-            try db.backup(to: target + "/" + URL(fileURLWithPath: path).lastPathComponent, options)
-          }
-        } catch {
-          guard try tenants.contains(name) else {
-            count -= 1
-            continue
-          }
-          failures += 1
-          report("\(name): \(error)")
-        }
-      }
-      report("\(count - failures) of \(count) tenants")
-      if failures > 0 { throw ExitCode(1) }
-    }
-  }
 }
 
 /// Opens the directory of a service's tenants. Opens no tenant.
-private func open(_ directory: String, _ migrations: Migrations? = nil) throws -> SqliteTenants {
+func openTenants(_ directory: String, _ migrations: Migrations? = nil) throws -> SqliteTenants {
   var isDirectory: ObjCBool = false
   // SqliteTenants would create a missing directory.
   guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
@@ -159,6 +114,6 @@ private func open(_ directory: String, _ migrations: Migrations? = nil) throws -
     configuration: TenantsConfiguration(createsMissing: false))
 }
 
-private func report(_ line: String) {
+func report(_ line: String) {
   Output.write(line.visible(keeping: ["\t"]) + "\n", to: STDOUT_FILENO)
 }

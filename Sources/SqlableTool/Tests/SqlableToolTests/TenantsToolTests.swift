@@ -40,10 +40,40 @@ struct TenantsToolTests {
 
   @Test func tenantsAreBackedUp() async throws {
     try await withTenants { directory, _ in
-      let run = try Program.tool.run(["tenants", "backup", "tenants", "backups"], in: directory)
-      #expect(run == .init(exitCode: 0, output: "3 of 3 tenants\n", errors: ""))
-      let copy = try SqliteDatabase(filepath: directory + "/backups/=b.sqlite")
+      let backup = ["tenants", "backup", "tenants", "backups", "--rate", "100", "--keep", "30"]
+      let run = try Program.tool.run(backup, in: directory)
+      #expect(run.exitCode == 0)
+      #expect(run.output.hasPrefix("3 of 3 tenants, of which 0 were unchanged, "))
+      let restore = ["tenants", "restore", "tenants", "backups", "B"]
+      let list = try Program.tool.run(restore + ["--list"], in: directory)
+      let fields = try #require(list.output.split(separator: "\n").first).split(separator: "\t")
+      let copy = try SqliteDatabase(filepath: directory + "/" + fields[1])
       #expect(try Person.read().run(copy).map(\.name) == ["B"])
+    }
+  }
+
+  @Test func aTenantIsRestoredFromTheLastBackupBeforeATime() async throws {
+    try await withTenants { directory, _ in
+      let backup = ["tenants", "backup", "tenants", "backups"]
+      let restore = ["tenants", "restore", "tenants", "backups", "B"]
+      let none = try Program.tool.run(restore, in: directory)
+      #expect(none == .init(exitCode: 1, output: "", errors: "sqlable: backups: no backup of the tenant\n"))
+      #expect(try Program.tool.run(backup, in: directory).exitCode == 0)
+      let noon = Date()
+      let db = try SqliteDatabase(filepath: file("=b.sqlite", in: directory))
+      _ = try Person(id: nil, name: "later").insert().run(db)
+      try db.close()
+      #expect(try Program.tool.run(backup, in: directory).exitCode == 0)
+      let time = noon.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+      let run = try Program.tool.run(restore + ["--at", time], in: directory)
+      #expect(run.exitCode == 0)
+      #expect(run.output.hasPrefix("restored the backup of 20"))
+      let old = try SqliteDatabase(filepath: file("=b.sqlite", in: directory))
+      #expect(try Person.read().run(old).map(\.name) == ["B"])
+      try old.close()
+      #expect(try Program.tool.run(restore, in: directory).exitCode == 0)
+      let new = try SqliteDatabase(filepath: file("=b.sqlite", in: directory))
+      #expect(try Person.count().run(new) == 2)
     }
   }
 

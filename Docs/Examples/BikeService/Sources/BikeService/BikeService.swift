@@ -4,11 +4,14 @@ import ServiceLifecycle
 import Sqlable
 import SqlableChanges
 import SqlableIntegrations
+import SqlableTenants
 
 /// The service: opens the pool, serves it, closes it.
 public struct BikeService: Sendable {
   let pool: SqlitePool
   let index: SearchIndex
+  let shops: SqliteTenants
+  let shopsDirectory: String
   let logger: Logger
   let metrics = PrometheusMetrics()
   let history = StatusHistory()
@@ -26,9 +29,16 @@ public struct BikeService: Sendable {
       try ChangeLog(Bicycle.self).create(db)
     }
     index = try SearchIndex(filepath: filepath + "-search")
+    // A shop must be opened with PUT, so that a mistyped name does not create a database.
+    shopsDirectory = filepath + "-shops"
+    shops = try SqliteTenants(
+      directory: shopsDirectory, models: Schema(Bicycle.self),
+      configuration: TenantsConfiguration(createsMissing: false))
     self.logger = logger
     pool.log(to: logger, .slow(.milliseconds(50)))
     pool.reportMetrics(to: metrics, every: .seconds(1))
+    shops.log(to: logger, .slow(.milliseconds(50)))
+    shops.reportMetrics(to: metrics, every: .seconds(1), slowest: 5)
   }
 
   /// The application, with the pool as one of its services.
@@ -55,6 +65,7 @@ public struct BikeService: Sendable {
     BicycleRoutes(db: pool) { bicycle, _ in try await bicycle.insert().run(pool) }.add(to: router.group("bicycles"))
     SearchRoutes(pool: pool).add(to: router.group("search"))
     LivePage().add(to: router)
+    ShopRoutes(shops: shops).add(to: router.group("shops"))
     router.get("find") { request, _ in
       let ids = try await index.find(request.uri.queryParameters["words"].map { String($0) } ?? "")
       return try await Bicycle.read().filter(Bicycle.id.in(ids)).orderBy(Bicycle.id).run(pool)
@@ -66,6 +77,7 @@ public struct BikeService: Sendable {
       services: [
         ClosureService { try await pool.run(closingWithin: .seconds(5)) },
         ClosureService { try await index.pool.run(closingWithin: .seconds(5)) },
+        shops,
         ClosureService { await cancelWhenGracefulShutdown { await followAndTrim() } },
       ], logger: logger)
   }

@@ -3,7 +3,8 @@ import Synchronization
 
 /// Keeps metrics, and writes them in the text form that Prometheus reads.
 ///
-/// Small, and enough for one service: metrics are never forgotten, and a name has one kind.
+/// Small, and enough for one service: a name has one kind, and only gauges are forgotten, such as those of shops that
+/// are no longer the slowest.
 final class PrometheusMetrics: MetricsFactory {
   /// A metric with its labels.
   struct Series: Hashable, Comparable {
@@ -83,7 +84,11 @@ final class PrometheusMetrics: MetricsFactory {
   }
 
   func destroyCounter(_ handler: any CounterHandler) {}
-  func destroyMeter(_ handler: any MeterHandler) {}
+
+  func destroyMeter(_ handler: any MeterHandler) {
+    metrics.withLock { metrics in metrics = metrics.filter { $0.value as AnyObject !== handler as AnyObject } }
+  }
+
   func destroyRecorder(_ handler: any RecorderHandler) {}
   func destroyTimer(_ handler: any TimerHandler) {}
 }

@@ -20,6 +20,9 @@ extension SqlError {
     switch kind {
     case .constraint(.unique), .constraint(.primaryKey):
       return HTTPError(.conflict, message: "there is one already with this \(column ?? "key")")
+    case .tenant(.missing), .tenant(.deleted): return HTTPError(.notFound)
+    case .tenant(.exists): return HTTPError(.conflict)
+    case .tenant(.invalidName): return HTTPError(.badRequest, message: message)
     case .constraint, .encoding, .tooBig:
       return HTTPError(.unprocessableContent, message: column.map { "\($0) is not acceptable" } ?? "not acceptable")
     case .busy, .timeout, .closed, .full, .unavailable, .outcomeUnknown:

@@ -272,7 +272,7 @@ final class TenantDecisions: @unchecked Sendable {
       }
       if simulation.random.chance(10) {
         return simulation.step("fails to open", 0) { [self] in
-          let (waiters, work) = state.didFailToOpen(slot)
+          let (waiters, work) = state.didFailToOpen(slot, SqlError(.busy, message: "the file can't be opened"))
           places -= 1
           start(work)
           resume(waiters) { OpenFailed() }

@@ -1,0 +1,200 @@
+import FoundationEssentials
+import Glibc
+import SqlableBackup
+import SqlableCore
+import SqlablePool
+
+/// The result of a backup of all tenants.
+public struct TenantBackupReport: Sendable {
+  /// The number of tenants that were copied.
+  public internal(set) var copied = 0
+  /// The number of tenants that have not changed since their last backup, and were not copied.
+  public internal(set) var unchanged = 0
+  /// The number of copied bytes.
+  public internal(set) var bytes = 0
+  /// The tenants that could not be backed up, and the reasons.
+  public internal(set) var failures: [(name: String, error: any Error)] = []
+
+  /// The number of tenants in the report.
+  public var count: Int { copied + unchanged + failures.count }
+}
+
+extension SqliteTenants {
+  /// Backs up the tenants that have changed since their last backup in a directory.
+  ///
+  /// ```swift
+  /// let report = try await tenants.backup(to: "/backups/tenants", bytesPerSecond: 20 << 20, keep: .seconds(604_800))
+  /// for (name, error) in report.failures { log(name, error) }
+  /// ```
+  ///
+  /// Each tenant gets a further backup beside its earlier ones. The inodes, sizes and times of its file and WAL show
+  /// whether it has changed, so an unchanged tenant is not read. A checkpoint counts as a change, and so does a change
+  /// less than three seconds before the last backup. A tenant is neither opened, created nor migrated, and its calls
+  /// continue. `delete`, `rename` and `restore` end the copy of their tenant. A backup is checked before it gets its
+  /// name. A run that was stopped continues with the remaining tenants when it is called again.
+  ///
+  /// Throws `.busy` while another run uses the directory, `.misuse` for a directory inside the tenants' directory and
+  /// for a rate or concurrency below 1, `.io` if a directory can't be read, `.closed` once the tenants are closed, and
+  /// `CancellationError`.
+  ///
+  /// - Parameters:
+  ///   - bytesPerSecond: The maximum rate of all copies together; nil for no limit. Reads for the check don't count.
+  ///   - keep: The time to which each tenant can be restored. Backups that are not needed for this are deleted, also
+  ///     those of tenants that were deleted for so long. Nil keeps all backups.
+  ///   - concurrency: The maximum number of tenants that are copied at once, each on a thread of its own.
+  ///   - progress: A closure that receives the report so far, after each tenant.
+  public func backup(
+    to directory: String, bytesPerSecond: Int? = nil, keep: Duration? = nil, concurrency: Int = 2,
+    progress: @Sendable (TenantBackupReport) -> Void = { _ in }
+  ) async throws -> TenantBackupReport {
+    guard bytesPerSecond.map({ $0 >= 1 }) ?? true else { throw SqlError.misuse("bytesPerSecond must be at least 1") }
+    let run = try await onThread { tenants in try TenantBackupRun(tenants, directory, bytesPerSecond, keep) }
+    do {
+      let report = try await backUpAll(run, concurrency: concurrency, progress)
+      await run.end()
+      return report
+    } catch {
+      await run.end()
+      throw error
+    }
+  }
+
+  private func backUpAll(
+    _ run: TenantBackupRun, concurrency: Int, _ progress: @Sendable (TenantBackupReport) -> Void
+  ) async throws -> TenantBackupReport {
+    var report = TenantBackupReport()
+    for try await (name, result) in each(concurrency: concurrency, { try await run.backUp(TenantName($0.name)) }) {
+      switch result {
+      case .success(.copied(let bytes)):
+        report.copied += 1
+        report.bytes += bytes
+      case .success(.unchanged): report.unchanged += 1
+      // The tenant was deleted after its name was read.
+      case .failure(let error as SqlError) where error.kind == .tenant(.missing): continue
+      case .failure(let error as SqlError) where error.kind == .closed: throw error
+      case .failure(let error): report.failures.append((name, error))
+      }
+      progress(report)
+    }
+    // A directory without tenants might be one that is not mounted.
+    if report.count > 0 { try await onThread { _ in try run.noteDeleted() } }
+    return report
+  }
+
+  /// Returns the backups of a tenant in a directory of ``backup(to:bytesPerSecond:keep:concurrency:progress:)``, in
+  /// ascending order of their times.
+  ///
+  /// ```swift
+  /// if let backup = try tenants.backups(of: "acme", in: "/backups/tenants").last(where: { $0.time <= noon }) {
+  ///   try await tenants.restore("acme", from: backup.path)
+  /// }
+  /// ```
+  ///
+  /// Blocks the thread for a moment. Throws `.tenant(.invalidName)`, and `.io` if the directory can't be read.
+  public func backups(of name: String, in directory: String) throws -> [TenantBackup] {
+    try BackupDirectory(path: directory).backups(of: TenantName(name))
+  }
+}
+
+/// One run over all tenants.
+private final class TenantBackupRun: Sendable {
+  enum Outcome {
+    case copied(bytes: Int)
+    case unchanged
+  }
+
+  private let tenants: SqliteTenants
+  private let backups: BackupDirectory
+  private let lock: Int32
+  private let rate: CopyRate
+  /// The time to which tenants must be restorable; nil for all times.
+  private let start: Date?
+  /// The number of running calls of `backUp`, and whether the run has ended.
+  private let state = LockedValue((running: 0, isEnded: false))
+
+  init(_ tenants: SqliteTenants, _ directory: String, _ bytesPerSecond: Int?, _ keep: Duration?) throws {
+    guard !directory.isEmpty, !directory.utf8.contains(0) else {
+      throw SqlError.misuse("the directory of the backups can't be empty or contain a NUL byte")
+    }
+    guard !tenants.directory.contains(directory) else {
+      throw SqlError.misuse("the backups can't be in the directory of the tenants: \(directory)")
+    }
+    lock = try BackupDirectory(path: directory).lock()
+    // The working directory might change.
+    backups = BackupDirectory(path: FileIdentity.resolved(directory) ?? directory)
+    self.tenants = tenants
+    rate = CopyRate(bytesPerSecond: bytesPerSecond)
+    start = keep.map { Date(timeIntervalSinceNow: -($0 / .seconds(1))) }
+  }
+
+  /// Waits for the copies, which a cancellation has stopped, and ends the lock.
+  func end() async {
+    while state.withLock({ state in
+      state.isEnded = true
+      return state.running > 0
+    }) {
+      // The pause of the caller's task would end at once after a cancellation.
+      await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
+    }
+    close(lock)
+  }
+
+  func backUp(_ name: TenantName) async throws -> Outcome {
+    let isEnded = state.withLock { state in
+      if !state.isEnded { state.running += 1 }
+      return state.isEnded
+    }
+    guard !isEnded else { throw CancellationError() }
+    defer { state.withLock { $0.running -= 1 } }
+    let isUnchanged: Bool = try await tenants.onThread { [self] _ in try self.isUnchanged(name) }
+    guard !isUnchanged else { return .unchanged }
+    // Between two tenants no snapshot waits, which would make a WAL grow.
+    try await Task.sleep(until: rate.next, clock: .continuous)
+    return try await tenants.readingFile(name) { [self] file in try copy(file, of: name) }
+  }
+
+  private func isUnchanged(_ name: TenantName) throws -> Bool {
+    guard let state = TenantFileState(tenants.directory.file(of: name)) else { throw tenants.missing(name) }
+    try backups.noteExists(name)
+    let all = try backups.backups(of: name)
+    guard let last = all.last, last.mark == state.mark else { return false }
+    try backups.removeOld(all, before: start)
+    return true
+  }
+
+  private func copy(_ file: ReadTenantFile, of name: TenantName) throws -> Outcome {
+    let target = try backups.newFile(of: name)
+    let progress = LockedValue((pages: 0, bytes: 0, time: Date()))
+    let options = BackupOptions(pagesPerStep: 64) { [rate, stop = file.stop] now in
+      let pages = progress.withLock { last in
+        // The snapshot has begun. Without a WAL, a commit of another connection begins another one.
+        let isNew = now.copiedPages <= last.pages || last.bytes == 0
+        if isNew { last.time = Date() }
+        let pages = isNew ? now.copiedPages : now.copiedPages - last.pages
+        last.pages = now.copiedPages
+        last.bytes += pages * now.pageSize
+        return pages
+      }
+      rate.add(pages * now.pageSize)
+      if now.copiedPages < now.totalPages { try stop.sleep(until: rate.next, stop.check) }
+    }
+    try file.db.writeBackup(to: target, options, file.stop)
+    try file.check()
+    let (_, bytes, time) = progress.withLock { $0 }
+    // The clock might have been set back. The last backup must have the latest time.
+    let earliest = try backups.backups(of: name).last.map { $0.time.addingTimeInterval(0.00001) }
+    let mark = file.state.isSettled ? file.state.mark : nil
+    try backups.finish(target, of: name, max(time, earliest ?? time), mark: mark)
+    try backups.removeOld(backups.backups(of: name), before: start)
+    return .copied(bytes: bytes)
+  }
+
+  func noteDeleted() throws {
+    guard let start else { return }
+    for index in 0..<TenantName.directories {
+      for name in try backups.tenants(inDirectory: index) where !tenants.directory.exists(name) {
+        try backups.noteDeleted(name, before: start)
+      }
+    }
+  }
+}

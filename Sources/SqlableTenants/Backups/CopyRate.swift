@@ -1,0 +1,18 @@
+import SqlableCore
+
+/// The rate of several copies together.
+final class CopyRate: Sendable {
+  private let bytesPerSecond: Int?
+  private let due = LockedValue(ContinuousClock.now)
+
+  init(bytesPerSecond: Int?) { self.bytesPerSecond = bytesPerSecond }
+
+  /// The time before which no copy may continue.
+  var next: ContinuousClock.Instant { due.withLock { $0 } }
+
+  /// Counts copied bytes. Time in which nothing was copied is not made up for.
+  func add(_ bytes: Int) {
+    guard let bytesPerSecond else { return }
+    due.withLock { due in due = max(due, .now) + .seconds(Double(bytes) / Double(bytesPerSecond)) }
+  }
+}

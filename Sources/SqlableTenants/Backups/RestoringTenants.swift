@@ -1,0 +1,48 @@
+import SqlableBackup
+import SqlableCore
+
+extension SqliteTenants {
+  /// Replaces a tenant by a backup, or creates a missing tenant from it.
+  ///
+  /// ```swift
+  /// try await tenants.restore("acme", from: "/backups/acme.sqlite")
+  /// ```
+  ///
+  /// The backup is first copied and checked, while the tenant is in use. Then the calls that use the tenant end, as
+  /// with ``delete(_:)``, and throw `.tenant(.deleted)`. Calls that arrive meanwhile wait, and use the restored tenant,
+  /// which is migrated at its first use. After a crash, there is the old or the restored tenant. A damaged tenant can
+  /// be restored, too.
+  ///
+  /// Throws the errors of reading the backup, and `.busy` like `delete`; the tenant then stays as it was.
+  public func restore(_ name: String, from backup: String) async throws {
+    let name = try TenantName(name)
+    try checkOtherProcesses(name, "restore")
+    let new = try await changes.run { [self] in
+      let path = try directory.newFile()
+      try copy(backup, to: path, handleConfiguration(name))
+      return path
+    }
+    defer { try? files(at: new).remove() }
+    try await changing([name], .endsCalls) { [self] slots in
+      do {
+        try directory.prepareDirectory(of: name)
+        try directory.withLock(.exclusive, of: [name]) { try replace(name, by: new) }
+      } catch {
+        withState { _ in slots[0].isDeleted = false }
+        throw error
+      }
+      withState { $0.checked[name] = nil }
+    }
+  }
+
+  private func replace(_ name: TenantName, by new: String) throws {
+    guard directory.exists(name) else { return try move(files(at: new), to: name) }
+    do {
+      // The old file gets the contents of its WAL, which must not be applied to the new file.
+      try files(name).exclusively { try directory.replace(name, by: new) }
+    } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) {
+      directory.removeLogs(of: name)
+      try directory.replace(name, by: new)
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import Glibc
+import SqlableCore
+
+/// The state of a tenant's file and its WAL, which changes with every commit. Opens no file.
+///
+/// A commit writes to the WAL or to the file, and so changes a time, at the precision of the kernel's clock. A
+/// checkpoint changes the times, too, so a tenant can have another state with the same rows.
+struct TenantFileState: Equatable {
+  /// The inodes, sizes and times of the last changes of the file and of a WAL or journal that is not empty.
+  private let numbers: [Int]
+  /// The time of the last change, in seconds.
+  private let seconds: Int
+  /// True if a WAL or journal exists beside the file.
+  private let hasWAL: Bool
+
+  /// The precision of the times is assumed to be better than this number of seconds.
+  private static let precision = 2
+
+  /// Returns nil if the file does not exist.
+  init?(_ path: String) {
+    guard let file = FileIdentity.info(path), file.isRegular else { return nil }
+    let logs = ["-wal", "-journal"].map { FileIdentity.linkInfo(path + $0) }
+    // An empty WAL appears when a tenant is opened.
+    let infos = [file] + logs.compactMap { $0.flatMap { $0.st_size > 0 ? $0 : nil } }
+    // SQLite sets the owner of a WAL that root opens, and so its ctime.
+    let times = infos.map(\.st_mtim) + [file.st_ctim]
+    let sizes = infos.flatMap { [Int(truncatingIfNeeded: $0.st_ino), Int($0.st_size)] }
+    numbers = sizes + times.flatMap { [$0.tv_sec, $0.tv_nsec] }
+    seconds = times.map(\.tv_sec).max() ?? 0
+    hasWAL = logs.contains { $0 != nil }
+  }
+
+  /// True if every later commit changes the state. A commit just after another could leave the times as they are.
+  var isSettled: Bool { seconds < time(nil) - TenantFileState.precision }
+
+  /// True if no connection has the file open in WAL mode, and every write by a connection that opens it is noticed.
+  var isQuiet: Bool { isSettled && !hasWAL }
+
+  /// A short form of the state, for the name of a backup (FNV-1a).
+  var mark: String {
+    var hash = 0xcbf2_9ce4_8422_2325 as UInt64
+    for number in numbers {
+      withUnsafeBytes(of: number.littleEndian) { bytes in
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+      }
+    }
+    let digits = String(hash, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+
+  static func == (left: TenantFileState, right: TenantFileState) -> Bool {
+    left.numbers == right.numbers && left.hasWAL == right.hasWAL
+  }
+}
