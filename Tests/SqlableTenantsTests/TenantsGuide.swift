@@ -151,7 +151,7 @@ import Testing
       let rehearsal = try await tenants.migrate(dryRun: true)  // migrates copies
       let canary = try await tenants.migrate(limit: 20)
       guard rehearsal.failures.isEmpty, canary.failures.isEmpty else { return }
-      let report = try await tenants.migrate(concurrency: 2) { report in print("\(report.count) tenants") }
+      let report = try await tenants.migrate(concurrency: 4) { report in print("\(report.count) tenants") }
       #expect(before.count == 2)
       #expect(report.current == 2)
       #expect(report.migrated == 0)
