@@ -100,9 +100,9 @@ extension SqliteDatabase {
   /// Returns a source that can be copied into this database: `source` itself, or a copy with another header or page
   /// size.
   ///
-  /// SQLite can't change the page size of a database that is in WAL mode or in memory. The first page also contains the
-  /// header that requires WAL mode. An in-memory database does not support WAL mode, and a database in another journal
-  /// mode must stay in its mode.
+  /// SQLite can't change the page size of a database that is in WAL mode or in memory. The first page of a backup can
+  /// contain a header that requires WAL mode. This header must be changed for an in-memory database, which does not
+  /// support WAL mode, and for a database that is not in WAL mode, because a restore must not change the journal mode.
   func adapted(_ source: BackupSource, _ options: BackupOptions) throws -> BackupSource {
     let (path, isWAL, size, isEmpty) = try locked {
       let connection = try openConnection()

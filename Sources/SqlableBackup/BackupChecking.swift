@@ -6,8 +6,6 @@ import SqlableSchema
 extension BackupSource {
   /// Runs the checks that the options select. Throws `.corrupt` with the damage, `.constraint(.foreignKey)` with the
   /// tables whose rows reference missing rows, and `.schema(.mismatch)`.
-  ///
-  /// - Parameter what: A description of the checked database, for the error.
   package func check(_ options: BackupOptions, _ what: String) throws {
     do {
       try db.locked {

@@ -18,7 +18,6 @@ package final class BackupSource: @unchecked Sendable {
   /// The path and state of a file that is read without locks, for detecting writes; nil for other sources.
   private var unlocked: (path: String, state: FileState)?
   private var hasSnapshot = false
-  /// The temporary file that the source owns; nil without a temporary file.
   private var file: PartialFile?
   private static let maximumRestarts = 2
 
@@ -59,13 +58,11 @@ package final class BackupSource: @unchecked Sendable {
     return try BackupSource(db, name, stop)
   }
 
-  /// Opens a file read-only.
+  /// Opens a file read-only. Uses the functions and the label of `handle`.
   ///
   /// Opening a file in WAL mode creates two more files, which a read-only connection can't delete. If no other
   /// connection has the file open, SQLite therefore reads the file as immutable. ``checkUnchanged()`` then detects
   /// writes.
-  ///
-  /// - Parameter handle: The handle whose functions and label the source uses; nil without a handle.
   package static func file(_ path: String, for handle: SqliteDatabase?, _ stop: BackupStop) throws -> BackupSource {
     try BackupTarget.check(path)
     guard let info = FileIdentity.info(path) else { throw SqlError.system("find the backup", path, errno) }
@@ -108,7 +105,6 @@ package final class BackupSource: @unchecked Sendable {
     }
   }
 
-  /// Returns a source that owns the handle and closes the handle at its end.
   static func reading(_ db: SqliteDatabase, _ stop: BackupStop) throws -> BackupSource {
     try BackupSource(db, "main", stop)
   }
@@ -120,7 +116,6 @@ package final class BackupSource: @unchecked Sendable {
     return source
   }
 
-  /// Returns the path of the database; empty for an in-memory database.
   func path() throws -> String {
     if db.isInMemory, name == "main" { return "" }
     return try db.locked { try db.openConnection().path(ofDatabase: name) }

@@ -14,7 +14,6 @@ package final class BackupStop: Sendable {
   private let reason = LockedValue<Reason?>(nil)
   private let end: ContinuousClock.Instant?
 
-  /// - Parameter deadline: The deadline of the task that calls a pool.
   package init(_ configuration: Configuration, _ options: BackupOptions, deadline: ContinuousClock.Instant? = nil) {
     interruption = Interruption(busyTimeout: configuration.busyTimeout)
     end = [deadline, options.timeLimit.map { .now + $0 }].compactMap(\.self).min()

@@ -1,7 +1,6 @@
 import Glibc
 import SqlableCore
 
-/// The file that a backup replaces or creates.
 package struct BackupTarget {
   /// The absolute path without symbolic links.
   package let path: String
@@ -24,7 +23,6 @@ package struct BackupTarget {
     if let info = FileIdentity.info(self.path), !info.isRegular { throw BackupTarget.directory(path) }
   }
 
-  /// Throws for a path that can't be the path of a file.
   static func check(_ path: String) throws {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the path of a backup can't be empty or contain a NUL byte")
@@ -101,7 +99,8 @@ package struct BackupTarget {
       }
       return
     }
-    // Without its rollback, a file can look encrypted or damaged. SQLite rolls back even with another key.
+    // Roll back a hot journal first, because the file can look encrypted or damaged before the rollback. The rollback
+    // also works if the file has another key.
     if RawFile.hasHotJournal(path) { try? Connection.closeWAL(ofFileAt: path, label: label, db.cipher) }
     var hasOtherKey = false
     do {

@@ -71,7 +71,6 @@ extension SqlitePool {
   }
 }
 
-/// The encryption of a plain file under open handles and pools.
 private struct FileEncryption {
   let key: EncryptionKey
   let change: KeyChange
@@ -122,7 +121,6 @@ private struct FileEncryption {
     }
   }
 
-  /// Replaces the plain file by an encrypted copy.
   private func replaceFile() throws {
     let plain = try openExclusively()
     do {

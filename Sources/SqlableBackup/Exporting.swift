@@ -51,7 +51,6 @@ extension SqliteDatabase {
     }
   }
 
-  /// Checks the copy that an export has written.
   func checkExport(
     _ file: PartialFile, _ key: EncryptionKey?, _ cipher: CipherSettings, _ checks: BackupChecks, _ stop: BackupStop
   ) throws {

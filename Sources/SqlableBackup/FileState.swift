@@ -6,7 +6,6 @@ struct FileState: Equatable {
   private let identity: FileIdentity?
   private let size: off_t
   private let changed: [Int]
-  /// True if a WAL or journal exists beside the file.
   let hasWAL: Bool
 
   init(_ path: String) {

@@ -81,7 +81,6 @@ extension SqliteDatabase {
     }
   }
 
-  /// Returns a backup that has passed all checks and can be copied into this database.
   package func checkedBackup(at path: String, _ options: BackupOptions, _ stop: BackupStop) throws -> BackupSource {
     try options.validate()
     let source = try BackupSource.file(path, for: self, stop)

@@ -4,7 +4,6 @@ import SqlablePool
 
 /// A change of a file's key under open handles and pools: the encryption of a plain file, or a rekey.
 struct KeyChange {
-  /// The action, as error messages name it.
   enum Action: String {
     case encrypt = "encrypt the file"
     case rekey = "change the key"
@@ -108,7 +107,6 @@ struct KeyChange {
 }
 
 extension KeyChange {
-  /// Calls `change` for the key of a handle's own file.
   static func ofHandle(
     _ db: SqliteDatabase, _ action: Action, at callSite: CallSite, _ change: (KeyChange) throws -> Void
   ) throws {
@@ -121,7 +119,6 @@ extension KeyChange {
     try change(KeyChange(db: db, action: action, barrier: .init(callSite: callSite), end: end))
   }
 
-  /// Calls `change` for the key of a pool's file.
   static func ofPool(
     _ pool: SqlitePool, _ action: Action, _ barrier: SqlitePool.FileCloseBarrier,
     _ change: (KeyChange) throws -> Void

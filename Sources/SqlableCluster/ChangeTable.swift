@@ -19,9 +19,7 @@ struct ChangeTable {
     "change" INTEGER NOT NULL, "id" INTEGER, "previousId" INTEGER, "key" TEXT, "previousKey" TEXT)
     """
 
-  /// The key of a table: its columns or its rowid, and the comparison of key values.
   struct Key: Sendable {
-    /// The quoted names of the key columns; empty if the rowid is the key.
     let columns: [String]
     /// The name of the rowid; nil for a table without a rowid.
     let rowid: String?
@@ -64,7 +62,6 @@ struct ChangeTable {
     """
   }
 
-  /// A query of the schema version and of the number of the last change.
   static let end: SQL = """
     SELECT v."schema_version", coalesce((SELECT seq FROM sqlite_sequence WHERE name = \(table)), 0)
     FROM pragma_schema_version AS v

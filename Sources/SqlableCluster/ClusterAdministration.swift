@@ -15,8 +15,8 @@ extension SqliteCluster {
     try await membership.members(before: Deadline.after(configuration.timeout)).sorted { $0.id < $1.id }
   }
 
-  /// Removes a node, for example after the loss of its machine. If the node is a voter, stand-bys and then spares that
-  /// answer become voters first, until there are three other voters.
+  /// Removes a node, for example after the loss of its machine. If the node is a voter, nodes that answer are first
+  /// promoted until three other voters exist: stand-bys first, then spares.
   ///
   /// ```swift
   /// try await cluster.removeMember(2)
@@ -28,8 +28,8 @@ extension SqliteCluster {
     try await membership.remove(id, before: Deadline.after(configuration.timeout))
   }
 
-  /// Removes a node that still answers. If the node is a voter, stand-bys and then spares that answer become voters
-  /// first, until there are three other voters. If the node is the leader, another voter becomes the leader first.
+  /// Removes a node that still answers. If the node is a voter, nodes that answer are first promoted until three other
+  /// voters exist: stand-bys first, then spares. If the node is the leader, another voter becomes the leader first.
   ///
   /// ```swift
   /// try await cluster.retireMember(2)     // then stop its process

@@ -97,7 +97,6 @@ extension SqliteCluster {
 }
 
 extension ClusterTransaction {
-  /// Drops all tables, triggers and views, and sets `user_version` and `application_id` to 0.
   fileprivate func dropAll() async throws {
     // Views are dropped before the tables that the views read. DROP of a virtual table also drops its shadow tables.
     let objects = try await query(
@@ -113,7 +112,6 @@ extension ClusterTransaction {
     for name in ["user_version", "application_id"] { try await execute(SQL(verbatim: "PRAGMA \(name) = 0")) }
   }
 
-  /// Sends one part of a dump to the cluster: a statement, or the rows of a query.
   fileprivate func run(_ part: DatabaseDump.Part, of dump: DatabaseDump) async throws {
     switch part {
     case .statement(let sql): try await execute(SQL(verbatim: sql))
@@ -160,7 +158,6 @@ extension ClusterSession {
 }
 
 extension WireFile {
-  /// Writes the file to a path. Throws `.full` and other errors of the operating system.
   fileprivate func write(to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }

@@ -8,12 +8,10 @@ import Dispatch
 /// The reader polls the leader, because nodes send no notifications.
 final class ClusterFeed: Sendable {
   private struct State {
-    /// The observed tables, keyed by folded name.
     var tables: [[UInt8]: ChangeTable.Key] = [:]
     var schemaVersion: Int?
     /// The number of the last change that was read; nil before the first read of the change table.
     var position: Int?
-    /// The number of the last change of each table.
     var latest: [[UInt8]: Int] = [:]
     /// The number of reads that found a gap or a new schema version, so that any table might have changed.
     var unknown = 0
@@ -28,9 +26,7 @@ final class ClusterFeed: Sendable {
 
   private let state = LockedValue(State())
   private let interval: Duration
-  /// An in-memory database that holds the observers, their queue and `didFail`.
   let root: SqliteDatabase
-  /// The feed that passes each change to the loops that wait for the change.
   let feed: PoolFeed
   private let slots = Slots(1)
   private static let maximumEntries = 10_000

@@ -18,7 +18,6 @@ struct ClusterMembership: Sendable {
     leader = ClusterLeader(nodes: try nodes.map { try NodeAddress($0, "the address of a node") })
   }
 
-  /// Returns the nodes with their roles, as the leader reports them.
   func members(before deadline: ContinuousClock.Instant) async throws -> [ClusterMember] {
     try await change(before: deadline) { _, _ in nil }
   }
@@ -72,7 +71,6 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Asks nodes, and the nodes they list, for the members. Returns the nodes that answered and the most frequent list.
   static func survey(
     _ nodes: [NodeAddress], before deadline: ContinuousClock.Instant
   ) async -> (answering: Set<NodeAddress>, members: [ClusterMember]) {
@@ -110,8 +108,8 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Removes a node. If the node is a voter, stand-bys and then spares that answer become voters first, until there are
-  /// three other voters. If the node is the leader, another voter that answers becomes the leader first.
+  /// Removes a node. If the node is a voter, nodes that answer are first promoted until three other voters exist:
+  /// stand-bys first, then spares. If the node is the leader, another voter that answers becomes the leader first.
   ///
   /// - Parameter mustAnswer: True if the method throws when the cluster has no such node, or when the node does not
   ///   answer.
@@ -203,7 +201,6 @@ struct ClusterMembership: Sendable {
 }
 
 extension NodeConnection {
-  /// Returns true if a node answers before the deadline. The default deadline is one second.
   static func answers(_ address: String, before deadline: ContinuousClock.Instant? = nil) async -> Bool {
     let deadline = deadline ?? .now + .seconds(1)
     guard let address = try? NodeAddress(address),
@@ -213,7 +210,6 @@ extension NodeConnection {
     return (try? await connection.send(.leader, before: deadline)) != nil
   }
 
-  /// Returns the members of the cluster as one node reports them; nil if the node does not answer.
   static func members(
     namedBy address: NodeAddress, before deadline: ContinuousClock.Instant
   ) async -> [ClusterMember]? {

@@ -140,7 +140,6 @@ extension Migrations {
     } catch { throw migration.failure(error.afterRollback) }
   }
 
-  /// Returns the migration records; nil if the database has no table of records.
   private static func records(_ tx: ClusterTransaction) async throws -> [MigrationRecord]? {
     do { return try await MigrationRecord.read().orderBy(MigrationRecord.position).run(tx) } catch {
       guard (error as? SqlError)?.kind == .schema(.missingTable(Migrations.tableName)) else { throw error }

@@ -21,7 +21,6 @@ extension SqliteCluster.Health.Problem: CustomStringConvertible {
   }
 }
 
-/// Texts of problems that both clients and nodes report.
 enum ClusterProblemText {
   static func silentVoters(_ ids: [UInt64]) -> String {
     let list = ids.map { "\($0)" }.joined(separator: ", ")

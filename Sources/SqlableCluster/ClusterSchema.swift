@@ -72,7 +72,6 @@ struct ClusterSchemaCopy: Sendable {
     }.filter { !shadows.contains($0.name) && !$0.name.hasPrefix("sqlite_") }
   }
 
-  /// Returns the SQL of the changes that `createTables(of:)` has made to the copy.
   func statements(for changes: [SchemaChange], of schema: Schema) throws -> [String] {
     func key(_ object: Object) -> String { "\(object.type) \(object.name)" }
     let before = Dictionary(uniqueKeysWithValues: objects.map { (key($0), $0) })

@@ -1,8 +1,6 @@
 #if Cluster
 import Sqlable
 
-// Transactions of a cluster: one closure at a time uses the writer's connection.
-
 extension ClusterWriter {
   /// Runs `body` in a separate transaction. Retries if the leader was lost before the commit was sent. Returns nil if
   /// an earlier call with the same record is stored.
@@ -44,10 +42,8 @@ extension ClusterWriter {
     case stored(Value)
     /// An earlier attempt is stored. If the value is nil, another call with the same record is stored.
     case storedBefore(Value?)
-    /// The closure returned `.rollback`.
     case undone(Value)
     case failed(any Error)
-    /// Another attempt might succeed.
     case again(any Error)
   }
 
@@ -141,7 +137,6 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
 
   private struct State {
     var isEnded = false
-    /// The error that ended the transaction on the node.
     var failure: (any Error)?
     /// The number of savepoints so far. The name of the next savepoint contains this number.
     var savepoints = 0
@@ -154,7 +149,6 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   private let deadline: ContinuousClock.Instant
   private let call: TracedCall?
   private let isReadOnly: Bool
-  /// The surrounding transaction, which belongs to another client.
   let outer = ClusterTransaction.current
   private let state = LockedValue(State())
   /// The turn to send statements. Child tasks can call at the same time, but a connection runs one statement at a time.
@@ -173,7 +167,6 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
 
   private var isLost: Bool { state.withLock { $0.failure != nil } }
 
-  /// The error of the lost node; nil if no node was lost during the transaction.
   var nodeFailure: (any Error)? { state.withLock { $0.failure.flatMap { $0.isNodeFailure ? $0 : nil } } }
 
   /// Calls `body`. Throws if the transaction ended meanwhile, even if `body` catches the error.

@@ -20,7 +20,6 @@ final class ClusterWrite: Sendable {
     /// True if the write's COMMIT might have been sent.
     var isCommitting = false
     var isAlone = false
-    /// True if the task was cancelled during the commit.
     var isCancelled = false
     var confirmed: NodeAddress?
     var losses = 0
@@ -76,13 +75,11 @@ final class ClusterWrite: Sendable {
       }
   }
 
-  /// Returns the error that makes the answers unusable; nil if the caller can use the answers.
   func refusal(of answers: [SqlAnswer]) -> (any Error)? {
     do { try check?(answers) } catch { return error }
     return nil
   }
 
-  /// The node that the voters confirmed as the leader after the call started.
   var confirmed: NodeAddress? {
     get { state.withLock { $0.confirmed } }
     set { state.withLock { $0.confirmed = newValue } }

@@ -27,7 +27,6 @@ final class ClusterWriter: Sendable {
   let confirmation: LeaderConfirmation?
   let configuration: ClusterConfiguration
   let state = LockedValue(State())
-  /// The turn to write, which a group or a transaction takes.
   let turn = Slots(1)
 
   private let didCommit: @Sendable () -> Void
@@ -77,7 +76,6 @@ final class ClusterWriter: Sendable {
     if error.isNodeFailure { leader.failed(session.address, error) }
   }
 
-  /// Closes the connection. The next write opens a new connection.
   func forget(_ session: ClusterSession) {
     session.close()
     state.withLock { if $0.session === session { $0.session = nil } }
@@ -85,7 +83,6 @@ final class ClusterWriter: Sendable {
 
   private var isContended: Bool { state.withLock { state in state.contended.map { $0 + .seconds(1) > .now } ?? false } }
 
-  /// Returns the error of a write that waited until its deadline.
   func meaning(ofLate error: any Error) -> any Error {
     guard (error as? SqlError)?.kind == .timeout, leader.last != nil, isContended else {
       return leader.meaning(ofLate: error)
@@ -165,7 +162,6 @@ final class ClusterWriter: Sendable {
     }
   }
 
-  /// Rolls back the open transaction after an error, or closes an unusable connection.
   func abandon(_ session: ClusterSession, after error: any Error) async {
     if session.isUsable(after: error) { await rollBack(session) } else { drop(session, after: error) }
   }

@@ -52,7 +52,6 @@ struct RowBatchStream {
     }
   }
 
-  /// Closes the connection, unless the node has sent all rows.
   func stop() { if !isAtEnd { session.close() } }
 
   private mutating func next(

@@ -149,7 +149,6 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   ) async throws -> Value {
     let value = try await writer.transaction(
       record, enforcesForeignKeys: enforcesForeignKeys, before: deadline, of: self, isolation: isolation, body)
-    // Nil means that an earlier call with the same id is stored.
     guard let value else { throw SqlError.withoutAnswer }
     return value
   }

@@ -4,7 +4,6 @@ import Sqlable
 /// A traced call on a cluster. The events are delivered after the call. Inside a transaction, the events are delivered
 /// after the whole transaction.
 final class TracedCall: Sendable {
-  /// The file and line of the current task's call.
   @TaskLocal static var site: CallSite?
   /// The maximum number of statements that are reported per transaction.
   private static let maximumStatements = 10_000
@@ -65,7 +64,6 @@ final class TracedCall: Sendable {
     }
   }
 
-  /// Adds the event of a query whose rows were read one at a time.
   func add(_ request: SqlRequest, rows: Int, _ error: (any Error)?, _ requestTimes: CallTimes? = nil) {
     let end = ContinuousClock.now
     let all = (requestTimes ?? times).parts(until: end)

@@ -24,7 +24,6 @@ struct TransactionRecord: Sendable {
   /// The minimum number of stored ids. A clock that jumps ahead must not remove ids that are still in use.
   private static let minimum = 100_000
 
-  /// Returns a random number that identifies an attempt.
   static func newAttempt() -> Int64 { .random(in: .min ... .max) }
 
   /// Returns the request that stores the record. The request fails if the id is already stored.

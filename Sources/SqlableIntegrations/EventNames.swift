@@ -1,7 +1,6 @@
 import Sqlable
 
 #if Logging || Metrics || Tracing
-// The names of events in logs, metrics and spans.
 
 extension TraceEvent {
   /// A name that statements with different conditions share: `SELECT bicycle`.
@@ -22,7 +21,6 @@ extension TraceEvent.Outcome {
 }
 
 extension SqliteDatabase {
-  /// The last component of the path; empty for a database in memory.
   var filename: String { filepath.split(separator: "/").last.map(String.init) ?? "" }
 }
 

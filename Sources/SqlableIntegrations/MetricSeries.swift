@@ -2,7 +2,6 @@
 import Metrics
 import Sqlable
 
-/// A dimension of a metric and the dimension's value.
 struct MetricDimension: Sendable, Hashable {
   let name: String
   let value: String

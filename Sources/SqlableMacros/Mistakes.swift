@@ -2,7 +2,6 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// The mistakes of a declaration, each with its fix-its.
 struct Mistakes {
   private(set) var all: [Diagnostic] = []
 

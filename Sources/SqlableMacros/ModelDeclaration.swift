@@ -2,12 +2,9 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// The declaration of a model that a macro is attached to.
 struct ModelDeclaration {
   enum Role {
-    /// `@Sqlable`: a model with a table.
     case model
-    /// `@SqlEmbedded`: a struct that models embed.
     case embedded
 
     var name: String { self == .model ? "Sqlable" : "SqlEmbedded" }
@@ -34,7 +31,6 @@ struct ModelDeclaration {
   private(set) var isModel = false
   var mistakes = Mistakes()
 
-  /// The properties that have columns.
   var stored: [ModelProperty] { properties.filter { !$0.has(.transient) } }
 
   /// The properties whose columns the macro declares.
@@ -123,7 +119,6 @@ struct ModelDeclaration {
   /// True if columns have the names of their properties.
   private var isVerbatim: Bool { argument("naming")?.expression.memberName == "verbatim" }
 
-  /// True if the columns of the property are declared by hand.
   func isDeclared(_ property: ModelProperty) -> Bool { declared[property.name] != nil }
 }
 

@@ -2,7 +2,6 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// An index that one or several attributes `@Index` declare.
 struct ModelIndex {
   fileprivate(set) var columns: [(property: ModelProperty, attribute: PropertyAttribute)]
 
@@ -54,7 +53,6 @@ extension ModelDeclaration {
     }
   }
 
-  /// Returns the fix-it that replaces the attributes of an index by an element of `tableIndexes`.
   private func moving(_ index: ModelIndex, to list: VariableDeclSyntax) -> [FixIt] {
     guard let array = list.bindings.first?.initializer?.value.as(ArrayExprSyntax.self) else { return [] }
     var variables: [VariableDeclSyntax] = []

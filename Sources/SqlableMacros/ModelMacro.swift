@@ -13,7 +13,6 @@ public enum EmbeddedMacro: ConformanceMacro {
   static var role: ModelDeclaration.Role { .embedded }
 }
 
-/// A macro that writes the conformance, and the members that an extension can't declare.
 protocol ConformanceMacro: ExtensionMacro, MemberMacro {
   static var role: ModelDeclaration.Role { get }
 }

@@ -27,7 +27,6 @@ enum Access: Int {
   }
 }
 
-/// A stored property of a model.
 struct ModelProperty {
   let variable: VariableDeclSyntax
   let binding: PatternBindingSyntax
@@ -52,7 +51,6 @@ struct ModelProperty {
   var access: Access { Access(variable.modifiers) }
   var isOptional: Bool { type?.isOptionalType == true }
   var wrappedType: String? { type.map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 } }
-  /// The name without backticks.
   var plainName: String { name.filter { $0 != "`" } }
   /// The reference to the property in a method with a parameter named `row`.
   var reference: String { name == "row" ? "self.row" : name }
@@ -64,7 +62,6 @@ struct ModelProperty {
     attribute(.column)?.columnArguments ?? PropertyAttribute.ColumnArguments([])
   }
 
-  /// The options of the property's column, in the order of the attributes.
   var options: [String] { attributes.flatMap { $0.options(of: self) } }
 
   var isKey: Bool { options.contains { $0.hasPrefix("PrimaryKey(") } }

@@ -126,7 +126,6 @@ struct ModelSource {
     lines.append("  }")
   }
 
-  /// Adds the parts as one line, or as several lines if one line would be too long.
   private mutating func addParts(_ start: String, _ parts: [String], _ end: String) {
     let single = start + parts.joined(separator: ", ") + end
     guard single.count > 120 else { return lines.append(single) }
@@ -154,7 +153,6 @@ struct ModelSource {
     }
   }
 
-  /// The lines, indented for the type itself instead of an extension.
   private var unindented: String { lines.map { String($0.dropFirst(2)) }.joined(separator: "\n") }
 
   /// The initializers that must be in the type. An extension of a class can't declare them. In an extension of a

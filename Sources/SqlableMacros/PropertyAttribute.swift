@@ -1,7 +1,6 @@
 #if Macros
 import SwiftSyntax
 
-/// An attribute that determines the storage of a property.
 struct PropertyAttribute {
   enum Kind: String, CaseIterable {
     case check = "Check"
@@ -31,7 +30,6 @@ struct PropertyAttribute {
     syntax = attribute
   }
 
-  /// The name as written, without arguments: `@ForeignKey`.
   var name: String { "@" + kind.rawValue }
 
   var arguments: [LabeledExprSyntax] { syntax.labeledArguments }
@@ -46,14 +44,12 @@ struct PropertyAttribute {
 }
 
 extension AttributeSyntax {
-  /// The arguments in the parentheses; empty without parentheses.
   var labeledArguments: [LabeledExprSyntax] {
     if case .argumentList(let list) = arguments { Array(list) } else { [] }
   }
 }
 
 extension LabeledExprSyntax {
-  /// The argument with its label, without the comma.
   var text: String { (label.map { "\($0.text): " } ?? "") + expression.trimmedDescription }
 }
 
@@ -90,8 +86,6 @@ extension PropertyAttribute {
   var columnArguments: ColumnArguments { ColumnArguments(kind == .column ? arguments : []) }
 
   /// Returns the column options that correspond to the attribute, as source text for `column(_:_:_:)`.
-  ///
-  /// - Parameter property: The property whose initial value is used by `@Default` without an argument.
   func options(of property: ModelProperty) -> [String] {
     switch kind {
     case .column: return columnArguments.options.map(\.trimmedDescription)
@@ -119,7 +113,6 @@ extension PropertyAttribute {
 }
 
 extension ExprSyntax {
-  /// `Double.self`
   fileprivate var isMetatype: Bool {
     self.as(MemberAccessExprSyntax.self)?.declName.baseName.tokenKind == .keyword(.self)
   }

@@ -86,7 +86,6 @@ extension ModelDeclaration {
       at: pattern, fixIts)
   }
 
-  /// True if the property has the name of a static member of the model.
   func isMember(_ property: ModelProperty) -> Bool {
     (role == .model ? String.modelMembers : String.embeddedMembers).contains(property.plainName)
   }

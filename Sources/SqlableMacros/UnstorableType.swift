@@ -60,7 +60,6 @@ extension IdentifierTypeSyntax {
 }
 
 extension UnstorableKind {
-  /// The problem and the remedy, for the message about a property.
   func message(_ property: String) -> String {
     switch self {
     case .tuple:

@@ -68,7 +68,6 @@ public struct KeyRing: Sendable {
 
   subscript(id: UInt32) -> SealingKey? { keys[id] }
 
-  /// The keys, the current key first.
   var all: [SealingKey] { ids.compactMap { keys[$0] } }
 }
 

@@ -79,7 +79,6 @@ extension SqlitePool {
   }
 }
 
-/// The state of a column's key rotation between two transactions.
 private struct ResealRun: Sendable {
   private let sealedPlace: SealedPlace
   private let earlierPlace: SealedPlace?
@@ -144,7 +143,6 @@ private struct ResealRun: Sendable {
     return run
   }
 
-  /// Returns the value's bytes, sealed by the current key; nil if the stored bytes don't change.
   private func reseal(_ bytes: Data) throws -> Data? {
     let bytes = try SealedForm.checked(bytes, isDeterministic: nil)
     let isCurrent =
@@ -165,7 +163,6 @@ private struct ResealRun: Sendable {
     try SealedForm.seal(content, in: sealedPlace, by: keys.current, isDeterministic: isDeterministic)
   }
 
-  /// The query for the rows after `position`.
   private var page: SQL {
     var sql = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
     let key = names.joined(separator: ", ")
@@ -182,7 +179,6 @@ private struct ResealRun: Sendable {
     return SQL(stringInterpolation: sql)
   }
 
-  /// Returns the UPDATE of the row at `position`.
   private func update(to bytes: Data) -> SQL {
     var sql = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
     sql.appendLiteral("UPDATE ")
@@ -198,7 +194,6 @@ private struct ResealRun: Sendable {
   }
 }
 
-/// A stored value of any storage class.
 private struct StoredCell: SqlValue {
   let databaseValue: DatabaseValue
   static let columnType = ColumnType.nullable(.blob)

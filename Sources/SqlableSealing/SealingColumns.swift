@@ -60,7 +60,6 @@ extension TypedColumn {
   public func equals<Content>(_ content: Content, with keys: KeyRing) throws -> SqlExpression
   where Value == Sealed<Content>.Deterministic? { `in`(try sealings(of: content, with: keys)) }
 
-  /// The table and column that sealed values are bound to.
   var sealedPlace: SealedPlace { SealedPlace(table: Model.tableName, column: name) }
 
   private func sealed<Form: SealedValue>(_ content: Form.Content, by key: SealingKey) throws -> Form {

@@ -41,7 +41,6 @@ private struct ParameterReader {
   /// The name (the alias or the table's own name) and the table of each source. Both names are case-folded. The table
   /// is nil if the source is not a table.
   private var tables: [(name: [UInt8], table: [UInt8]?)] = []
-  /// The columns of an INSERT, by position.
   private var inserted: [ParameterColumns.TableColumn] = []
 
   init(words: [DetachedSQLToken]) {
@@ -72,7 +71,6 @@ private struct ParameterReader {
 
   private func skipConflict(_ index: Int) -> Int { word(index)?.isKeyword("OR") == true ? index + 2 : index }
 
-  /// Reads a table and its alias, and returns the index of their last word.
   private mutating func readTable(at start: Int) -> Int {
     guard let first = word(start), first.isName else {
       // The source is not a name: a subquery or a join in parentheses.
@@ -142,9 +140,7 @@ private struct ParameterReader {
   // MARK: Compared values
 
   private static let comparisons: Set<String> = ["=", "==", "!=", "<>", "<", "<=", ">", ">="]
-  /// Words that can precede a compared operand.
   private static let starts: Set<String> = ["WHERE", "AND", "OR", "NOT", "ON", "SET", "WHEN", "HAVING", "SELECT"]
-  /// Words that can follow a compared operand.
   private static let ends = Set(
     words: """
       AND OR THEN ELSE END ORDER GROUP LIMIT HAVING RETURNING WHERE FROM ON JOIN LEFT RIGHT FULL INNER CROSS NATURAL
@@ -221,7 +217,6 @@ private struct ParameterReader {
   private func column(startingAt first: Int) -> ParameterColumns.TableColumn? {
     guard let name = word(first), name.isName else { return nil }
     guard word(first + 1)?.isSymbol(".") == true else { return isEnd(first + 1) ? column(name, of: nil) : nil }
-    // In a name of three parts, the first part is the database.
     let last = word(first + 3)?.isSymbol(".") == true ? first + 4 : first + 2
     guard let column = word(last), column.isName, isEnd(last + 1) else { return nil }
     return self.column(column, of: word(last - 2))

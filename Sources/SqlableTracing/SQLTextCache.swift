@@ -1,6 +1,5 @@
 import SqlableCore
 
-/// A cache of values derived from recently traced SQL.
 package final class SQLTextCache<Value: Sendable>: Sendable {
   private static var maximumCount: Int { 1_000 }
 

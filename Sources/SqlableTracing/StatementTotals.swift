@@ -96,7 +96,6 @@ public final class StatementTotals: Sendable {
   public func reset() { state.withLock { $0 = State() } }
 }
 
-/// A total to which the events of one shape are added.
 private struct RunningTotal {
   let sql: String
   let kind: TraceEvent.Kind

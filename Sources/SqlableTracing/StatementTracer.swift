@@ -90,7 +90,6 @@ final class StatementTracer: RunTracer {
   private let measured = LockedValue<[MeasuredRun]>([])
   /// A closure that is called when the first run is stored after `deliver()`.
   private let didMeasure: () -> Void
-  /// The maximum length of a stored text with values, in bytes.
   private static let maximumExpanded = 16_384
   var isPaused = false
   private(set) var caller: TraceCaller?

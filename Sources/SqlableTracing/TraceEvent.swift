@@ -180,7 +180,6 @@ public struct TraceToken: Sendable, Hashable {
 }
 
 extension TraceEvent {
-  /// The origin of a traced run: its handle, call site and context.
   package struct Origin {
     package let label: String?
     package let handle: Int
@@ -231,7 +230,6 @@ extension TraceEvent.Kind {
 }
 
 extension MeasuredRun.EndedTransaction {
-  /// Returns the shapes of the statements that started and ended the transaction.
   fileprivate func sql(endedBy ending: String) -> String {
     [beginning, ending].compactMap(\.self).map { StatementShape.cache.value(of: $0).sql }.joined(separator: " … ")
   }

@@ -21,7 +21,6 @@ package final class TraceHub: Sendable {
     let error: SqlError.Kind?
   }
 
-  /// The receivers for the events of all handles and clients.
   package static let process = TraceHub()
   private static let tokenCount = Atomic(0)
   /// The maximum number of entries in `reported`. When `reported` is full, all entries are removed, and the shapes can
@@ -65,7 +64,6 @@ package final class TraceHub: Sendable {
     valueReceivers.store(state.receivers.count { !$0.options.values.isEmpty }, ordering: .relaxed)
   }
 
-  /// Passes an event to its receivers, with the details that each receiver requests.
   func deliver(_ event: TraceEvent, with details: (any TraceDetails)? = nil) {
     TraceHub.deliver(event, to: receivers(of: event), with: details)
   }
@@ -110,15 +108,12 @@ package final class TraceHub: Sendable {
   }
 }
 
-/// Details that are computed only if a receiver requests them.
 package protocol TraceDetails {
   func plan() -> [String]
 
-  /// Returns the values of these columns in the statement's run.
   func values(of columns: [TracedColumns]) -> [TracedValue]
 }
 
-/// A source that adds index advice to events.
 package protocol AdvisingEvents: Sendable {
   /// Calls `body` with the event and its advice, on another thread if the computation takes long.
   func advise(

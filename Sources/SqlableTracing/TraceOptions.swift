@@ -12,7 +12,6 @@ public struct TraceOptions: Sendable, Hashable {
   /// false.
   public var explains: Bool
 
-  /// The source of index advice for the events; nil for none.
   package var advising: Advising?
 
   /// The columns whose values the events contain; see ``TracedColumns``. Default: none.

@@ -30,9 +30,7 @@ public struct TracedValue: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension [TracedColumns] {
-  /// Returns the values of these columns in a statement's run.
-  ///
-  /// - Parameter expanded: The SQL with literals instead of parameters.
+  /// `expanded` is the SQL with literals instead of parameters.
   func values(in sql: String, expanded: String?) -> [TracedValue] {
     guard let expanded else { return [] }
     return values(in: sql) { ExpandedValues(sql, expanded)?.values ?? [] }
@@ -61,7 +59,6 @@ extension [TracedColumns] {
   }
 }
 
-/// The values of a statement's parameters, parsed from the SQL with literals instead of parameters.
 private struct ExpandedValues {
   /// The values in the order of the SQL; nil for a value that is not a literal.
   private(set) var values: [DatabaseValue?] = []

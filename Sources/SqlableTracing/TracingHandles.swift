@@ -91,7 +91,6 @@ extension SqliteDatabase {
 }
 
 extension FunctionRegistry {
-  /// The receivers of the events of the family's handles.
   package var traces: TraceHub { tracerSource(of: TraceHub.self) }
 
   /// Starts or ends measuring on the handles of this family. Call after adding or removing a trace of the family or of

@@ -58,7 +58,6 @@ public struct MemoryTables: Sendable {
     }
   }
 
-  /// Calls `body` with a database that contains these tables and rows.
   func reading<Value>(_ body: (SqliteDatabase) throws -> Value) throws -> Value {
     let database = try MemoryDatabase.take(for: self)
     return try database.db.running { connection in

@@ -37,7 +37,7 @@ extension SqlDatabase {
 }
 
 extension SqlitePool {
-  /// Includes the consumers of the change log in `health()` and the metrics of the pool, also those of other processes.
+  /// Includes the consumers of the change log, also those of other processes, in the pool's `health()` and metrics.
   ///
   /// ```swift
   /// pool.monitorChangeConsumers()

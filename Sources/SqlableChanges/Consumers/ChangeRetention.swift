@@ -5,7 +5,7 @@ import SqlablePool
 public enum ChangeRetention: Sendable, Hashable {
   /// Changes that a consumer has not acknowledged.
   case unacknowledged
-  /// Changes of the last time, by the clock of their writers.
+  /// Changes that are not older than this, by the clock of their writers.
   case age(Duration)
   /// The last changes.
   case count(Int)

@@ -81,8 +81,8 @@ struct QuarantineRecord {
     return try changes(of: consumer, after: number - 1, in: db)[.change(number)]
   }
 
-  /// Returns the number of a change or row, which is added to the table if it has not failed before; nil if another
-  /// call has meanwhile consumed the change.
+  /// Returns the number under which the quarantine table has a change or row. Adds the change or row if this is its
+  /// first failure. Nil if another call has meanwhile consumed the change.
   private static func number(
     of subject: FailedAttempt.Subject, consumer: String, failedAt now: Int, in db: SqliteDatabase
   ) throws -> Int? {

@@ -68,7 +68,8 @@ extension ChangeLog {
   /// table had at the last `create`. A call that finds everything up to date changes nothing.
   ///
   /// A trigger of the program that changes rows of its own table must be older than the log's triggers, or the log has
-  /// the changes of a row in the wrong order. `create` therefore also replaces triggers that are older than others.
+  /// the changes of a row in the wrong order. `create` therefore also recreates the log's triggers if another trigger
+  /// of the table is newer.
   ///
   /// A logged table that has lost its triggers, such as a table that was dropped and created again outside of a plan or
   /// migration, can have changes that are not logged. `create`, a plan or a migration then marks all earlier changes as
@@ -87,7 +88,8 @@ extension ChangeLog {
     try await pool.transaction(file: file, line: line) { db in try createTriggers(db) }
   }
 
-  /// Drops the triggers of the log's tables. Without a logged table, the log itself is dropped with all its changes.
+  /// Drops the triggers of the log's tables. If no logged table remains, the log itself is dropped with all its
+  /// changes.
   ///
   /// ```swift
   /// try ChangeLog(Bicycle.self).drop(db)     // DROP TRIGGER "sqlable_changes_bicycle_insert"; …

@@ -28,9 +28,10 @@ struct ChangeTriggers {
   private var log: String { ChangeTables.log.quotedName }
   private var candidates: String { ChangeTables.candidates.quotedName }
 
-  /// The triggers with their names, in the order of their creation. SQLite calls the newest trigger first: the log has
-  /// the deletes of a REPLACE before the change of the row, and this change before the changes by other triggers. The
-  /// names are sorted, because a plan that rebuilds the table creates the triggers in the order of their names.
+  /// The triggers with their names, in the order of their creation. SQLite calls the newest trigger first. In the log,
+  /// the deletes of a REPLACE therefore precede the change of the row, and this change precedes the changes by the
+  /// program's older triggers. The names are sorted, because a plan that rebuilds the table creates the triggers in the
+  /// order of their names.
   var all: [(name: String, sql: String)] {
     let hasChanged = keyChange.map { "(\($0)) AND " } ?? ""
     let ofKeys = keyNames.map { " OF \($0.map(\.quotedName).joined(separator: ", "))" } ?? ""
@@ -131,7 +132,8 @@ struct ChangeTriggers {
     }.joined(separator: " OR ")
   }
 
-  /// A condition that an update changed a value on which a conflict depends; nil if any column can matter.
+  /// A condition that an update changed a value on which a conflict depends; nil if a change of any column can cause a
+  /// conflict.
   private var keyChange: String? {
     guard table.uniques.allSatisfy(\.isPlain) else { return nil }
     var names: [String] = []
@@ -142,7 +144,7 @@ struct ChangeTriggers {
     return ((table.rowid.map { ["new.\($0) IS NOT old.\($0)"] } ?? []) + columns).joined(separator: " OR ")
   }
 
-  /// The columns that an UPDATE sets if it changes a value on which a conflict depends; nil if others can matter.
+  /// The columns that an UPDATE must set to cause a conflict; nil if setting other columns can also cause a conflict.
   /// `UPDATE OF` compares names, so all names of the rowid are included.
   private var keyNames: [String]? {
     guard table.uniques.allSatisfy(\.isPlain) else { return nil }
@@ -198,8 +200,9 @@ struct ChangeTriggers {
 
   // MARK: Tables that reference themselves
 
-  /// Logs the change that a foreign key made to the updated row itself. SQLite runs the action of the foreign key
-  /// first, so the log already has that change, before the update that caused it.
+  /// If a foreign key's action has changed the updated row itself, logs this change once more, after the update. SQLite
+  /// runs the action before this trigger, so the log has the first entry of this change before the update that caused
+  /// it.
   private var ownUpdate: [String] {
     guard table.updatesItself else { return [] }
     let differs = images.map { "t.\($0.quotedName) COLLATE BINARY IS NOT new.\($0.quotedName)" }

@@ -2,8 +2,8 @@ import SqlableCore
 import SqlableSchema
 
 extension LoggedTable {
-  /// Returns the statements that bring the log's triggers of the table up to date, with the columns and the entry that
-  /// they need; empty if everything is up to date.
+  /// Returns the statements that bring the log's triggers of the table up to date. The statements also add the columns
+  /// and the entry that the triggers need. Empty if everything is up to date.
   func updates(_ kept: ChangeLog.Values, on connection: Connection) throws -> [String] {
     let existing = try connection.triggers(of: name)
     var (entries, additions) = (
@@ -102,8 +102,8 @@ extension Connection {
     return try LoggedTable(named: entry.table, on: self).updates(entry.kept, on: self)
   }
 
-  /// Returns the logged tables that ALTER TABLE has renamed since the log's triggers were created. SQLite moves the
-  /// triggers to the new name, but their own names have the old name.
+  /// Returns the logged tables that ALTER TABLE has renamed since the log's triggers were created. SQLite attaches the
+  /// triggers to the renamed table, but the triggers' names still contain the old table name.
   func renamedTables(_ entries: [LogEntry]) throws -> [(old: String, new: String)] {
     let (prefix, suffix) = (ChangeTables.triggerPrefix.utf8.count, "_delete".utf8)
     return try rows("SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger'").compactMap { row in
@@ -137,8 +137,8 @@ extension Connection {
     return result
   }
 
-  /// Returns the statements that mark all positions as trimmed if a logged table has lost the log's triggers, because
-  /// later changes of the table might not be in the log; empty if no table has.
+  /// If a logged table has lost the log's triggers, returns the statements that mark all positions as trimmed, because
+  /// the log might lack later changes of the table. Empty if all logged tables have their triggers.
   func lossUpdates(of tables: [String]) throws -> [String] {
     guard try hasTable(named: ChangeTables.tables) else { return [] }
     let logged = try LogEntry.all(on: self).current.filter(\.isLogged).map(\.table)
@@ -148,7 +148,7 @@ extension Connection {
     }
     guard hasLost else { return [] }
     let log = "main.\(ChangeTables.log.quotedName)"
-    // A row that no reader returns becomes the end of the log, so that the present end is trimmed, too.
+    // Append a row of kind 0, which readers skip, as the new end of the log. The previous end is then trimmed, too.
     return [
       "INSERT INTO \(log) (\"seq\", \"kind\", \"at\") "
         + "SELECT max(coalesce(max(\"seq\"), 0), 1) + 1, 0, \(ChangeTables.time) FROM \(log)",

@@ -45,7 +45,7 @@ struct LoggedTable {
     self.name = name
     let rows = try connection.rows("PRAGMA main.table_xinfo(\(name.quotedName))")
     columns = rows.map { row in
-      // 1: the column can't be NULL; an empty default stands for none.
+      // `notnull` is 1 for a NOT NULL column; the default is empty for a column without a default.
       Column(
         name: row[1], replacement: row[3] == "1" && !row[4].isEmpty ? row[4] : nil,
         isGenerated: row[6] == "2" || row[6] == "3")

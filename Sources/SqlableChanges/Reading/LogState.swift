@@ -53,7 +53,8 @@ struct LogState {
   private static var otherHistory: SqlError {
     SqlError(
       .changeLog(.otherHistory),
-      message: "the change log does not have the position: it is from another database, or a restore undid its change",
+      message:
+        "the change log does not have the position, which is from another database or was undone by a restore",
       table: ChangeTables.log)
   }
 }

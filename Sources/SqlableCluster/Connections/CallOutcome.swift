@@ -13,7 +13,6 @@ final class CallOutcome<Value: Sendable>: Sendable {
 
   var isEnded: Bool { state.withLock { if case .ended = $0 { true } else { false } } }
 
-  /// Sets the outcome. Returns false if an outcome is already set.
   @discardableResult
   func end(_ result: Result<Value, any Error>) -> Bool {
     let (isFirst, continuation) = state.withLock { state -> (Bool, CheckedContinuation<Value, any Error>?) in

@@ -42,7 +42,6 @@ extension SqlError {
       || (code == 12 && message == "no database opened")
   }
 
-  /// The error of a call that found no leader before the deadline.
   static func unavailable(_ reason: (any Error)?) -> SqlError {
     let reason = reason.map { ": \(SqlError.message(of: $0))" } ?? ""
     return SqlError(.unavailable, message: "the cluster had no leader before the deadline\(reason)")
@@ -77,7 +76,6 @@ extension NodeConnection {
 }
 
 extension Error {
-  /// The error with the statement's SQL text, unless the error already has an SQL text.
   func of(_ sql: String?) -> any Error {
     guard var error = self as? SqlError, error.sql == nil else { return self }
     error.sql = sql
@@ -86,7 +84,6 @@ extension Error {
 }
 
 extension WireResponse {
-  /// Returns the response. Throws if the response is an error.
   func checked(_ sql: String?, _ label: String?) throws -> WireResponse {
     guard case .failure(let code, let message) = self else { return self }
     throw SqlError(code: code, message: message, sql: sql, label: label)

@@ -5,7 +5,6 @@ import Sqlable
 final class ClusterLeader: Sendable {
   private struct State {
     let configured: [NodeAddress]
-    /// The other nodes that a leader listed last.
     var discovered: [NodeAddress] = []
     var leader: NodeAddress?
     /// The leader that was lost last. Nodes might still name this leader for a while.
@@ -28,7 +27,6 @@ final class ClusterLeader: Sendable {
   init(nodes: [NodeAddress]) { state = LockedValue(State(configured: nodes)) }
 
   var nodes: [NodeAddress] { state.withLock { $0.configured + $0.discovered } }
-  /// The number of times that a search found a different leader.
   var changes: Int { state.withLock { $0.changes } }
   var last: NodeAddress? { state.withLock { $0.leader } }
 
@@ -113,7 +111,6 @@ final class ClusterLeader: Sendable {
     case names(NodeAddress)
     case namesNone
     case failed(any Error)
-    /// The wait for the remaining nodes is over.
     case timeIsUp
   }
 

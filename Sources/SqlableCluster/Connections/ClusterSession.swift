@@ -57,7 +57,6 @@ actor ClusterSession {
 
   nonisolated func close() { connection.close() }
 
-  /// Runs a request. Throws `SqlError` if the node refuses the request, ``NodeFailure`` if no answer came.
   func answer(to request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> SqlAnswer {
     let statement = ClusterStatement.cache.value(of: request.sql)
     if !statement.isChange, !statement.isQuery { mayPipeline = mayPipeline == false ? false : nil }
@@ -82,7 +81,6 @@ actor ClusterSession {
     return answer
   }
 
-  /// Runs a query, and returns the first part of the rows as `.rows`.
   func firstPart(of request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> WireResponse {
     try await run(request, returnsRows: true, inParts: true, before: deadline)
   }
@@ -91,12 +89,10 @@ actor ClusterSession {
     try await connection.nextPart(before: deadline).checked(request.sql, label)
   }
 
-  /// Runs SQL of the library: one or more statements without parameters.
   func execute(_ sql: String, before deadline: ContinuousClock.Instant) async throws {
     _ = try await send(.executeSQL(sql, values: []), sql, before: deadline)
   }
 
-  /// Returns the files of a database in their state on the node.
   func dump(_ database: String, before deadline: ContinuousClock.Instant) async throws -> [WireFile] {
     guard case .files(let files) = try await send(.dump(database: database), nil, before: deadline) else {
       throw SqlError.wire("an answer without files")

@@ -106,7 +106,6 @@ extension Error {
 struct ClusterAttempts {
   private let deadline: ContinuousClock.Instant
   private var backoff = Backoff(from: .milliseconds(2), upTo: .milliseconds(100))
-  /// The number of connections that broke while the call ran on them.
   private var losses = 0
   /// The error of the last attempt, and the time when it failed; nil before the first failure.
   private var last: (error: any Error, time: ContinuousClock.Instant)?

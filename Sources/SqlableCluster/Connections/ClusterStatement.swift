@@ -6,7 +6,6 @@ package struct ClusterStatement: Sendable {
   /// True if each changed row changes a page. SQLite writes no page for an update that leaves a row unchanged.
   let changesPages: Bool
   let returnsRows: Bool
-  /// True if the statement is a query, which changes no data.
   package let isQuery: Bool
   /// True if the statement is a query or a change, and no clause of the statement ends the transaction after an error.
   let keepsTransaction: Bool
@@ -90,7 +89,6 @@ private struct ClusterPragma {
   /// The pragmas that an argument sets, also in parentheses: `PRAGMA user_version(7)`.
   private static let setPragmas: Set = ["application_id", "user_version"]
 
-  /// The pragmas that have the same meaning on a node as on a file.
   private static let pragmas: Set = [
     "application_id", "collation_list", "compile_options", "encoding", "foreign_key_check", "foreign_key_list",
     "freelist_count", "function_list", "index_info", "index_list", "index_xinfo", "integrity_check", "module_list",

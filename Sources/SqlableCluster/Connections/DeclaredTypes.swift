@@ -1,7 +1,5 @@
 import Sqlable
 
-/// Declared column types that dqlite treats specially.
-///
 /// dqlite treats columns of the declared types `BOOLEAN`, `DATE`, `DATETIME` and `TIMESTAMP` specially. In these
 /// columns, NULL becomes 0 or an empty text, and unexpected values, such as a real, end the process. SQLite gives all
 /// four types NUMERIC affinity. `NUMERIC` can therefore replace the four types without any effect on storage or

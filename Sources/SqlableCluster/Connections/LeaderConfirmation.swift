@@ -17,7 +17,6 @@ final class LeaderConfirmation: Sendable {
     var isClosed = false
   }
 
-  /// The calls that wait for the running round, and the calls that wait for the next round.
   private struct Rounds {
     var running: [CallOutcome<Void>] = []
     var next: [CallOutcome<Void>] = []

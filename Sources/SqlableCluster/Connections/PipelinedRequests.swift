@@ -1,7 +1,6 @@
 #if Cluster
 import Sqlable
 
-/// The results of requests that were sent together.
 struct PipelinedRequests: Sendable {
   var results: [Result<SqlAnswer, any Error>]
   /// The index of the first request without an answer, because the connection broke or the node is unusable; nil if

@@ -9,7 +9,6 @@ final class DiskWatch: Sendable {
   private struct State {
     var timer: (any DispatchSourceTimer)?
     var ticks = 0
-    /// The files that must continue to exist.
     var files: [String] = []
     /// The files that were deleted but still open at the last check.
     var deleted: Set<String> = []

@@ -7,7 +7,7 @@ import Sqlable
 /// undone until a commit of the leader's own term is stored. So each new leader commits its term to a separate
 /// database.
 ///
-/// Second, a node that finds such a commit undone permanently stops voting and storing, but still answers clients. So a
+/// Second, a node that finds such a commit undone stops voting and storing for good, but still answers clients. So a
 /// node is restarted if it has no leader while other nodes have a leader. After the restart, the node reads its log
 /// from disk and receives the correct commits.
 final class LeaderWatch: Sendable {
@@ -17,7 +17,6 @@ final class LeaderWatch: Sendable {
   private let patience: Duration
 
   private static let interval = Duration.milliseconds(100)
-  /// The database in which each leader commits its term.
   private static let database = ClusterConfiguration.termDatabase
   /// The factor that extends `patience` while no voter is the leader.
   private static let delay = 10
@@ -83,7 +82,6 @@ final class LeaderWatch: Sendable {
 
   private enum Situation {
     case leads
-    /// The node follows another leader.
     case follows
     /// The leader is unknown: the node does not answer or is not a voter, or most voters do not answer.
     case unknown
@@ -128,7 +126,6 @@ final class LeaderWatch: Sendable {
 }
 
 private enum LeaderAnswer {
-  /// The node does not answer.
   case silent
   case noLeader
   case leads

@@ -8,7 +8,6 @@ import Glibc
 /// dqlite itself has neither the lock nor the record: dqlite starts a node with any id, and two nodes in one directory
 /// destroy the log.
 final class NodeDirectory: Sendable {
-  /// The record of the node that owns a directory.
   struct Record: Codable, Equatable {
     var id: UInt64
     var address: String
@@ -102,13 +101,11 @@ final class NodeDirectory: Sendable {
       })
   }
 
-  /// True if dqlite has written files in the directory.
   func hasLog() throws -> Bool { try names().contains { $0.hasPrefix("metadata") } }
 
   /// Returns the names of the damaged log files that dqlite has quarantined, sorted.
   func damaged() throws -> [String] { try names().filter { $0.hasPrefix("corrupt-") }.sorted() }
 
-  /// Returns the total size of the files, in bytes.
   func size() throws -> Int {
     try names().reduce(0) { $0 + Int(clamping: FileIdentity.linkInfo(path + "/" + $1)?.st_size ?? 0) }
   }

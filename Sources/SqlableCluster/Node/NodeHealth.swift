@@ -101,7 +101,6 @@ extension SqliteClusterNode {
     return !known.isEmpty && !known.contains { $0.id == id }
   }
 
-  /// Returns the members and the leader that the node reports; nil if the node does not answer.
   func state(
     before deadline: ContinuousClock.Instant
   ) async -> (members: [ClusterMember], leader: ClusterMember?)? {

@@ -100,9 +100,9 @@ extension SqliteClusterNode {
     if let reason = stopReason { throw reason }
   }
 
-  /// Removes the node from its cluster, and stops the node. If the node is a voter, stand-bys and then spares that
-  /// answer become voters first, until there are three other voters. If the node is the leader, another voter becomes
-  /// the leader first.
+  /// Removes the node from its cluster, and stops the node. If the node is a voter, nodes that answer are first
+  /// promoted until three other voters exist: stand-bys first, then spares. If the node is the leader, another voter
+  /// becomes the leader first.
   ///
   /// The directory and the id can't be used again. Throws `.misuse` if the node is not running, or is the only node of
   /// its cluster. Throws `.unavailable` if the cluster has no leader within 30 seconds, or before the deadline of

@@ -27,10 +27,8 @@ extension NodeAddress {
     return "\(host >> 24).\(host >> 16 & 255).\(host >> 8 & 255).\(host & 255):\(port)"
   }
 
-  /// True if the host is a loopback address: 127.0.0.0/8.
   func isLoopback() throws -> Bool { UInt32(bigEndian: try resolved().s_addr) >> 24 == 127 }
 
-  /// Calls `body` with the address in the form that the socket functions need.
   func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result) throws -> Result {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

@@ -105,7 +105,6 @@ extension SqliteClusterNode {
 
   func cancelTurns() { turns.cancel() }
 
-  /// Runs blocking code on the queue of the node.
   func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
       queue.async { continuation.resume(with: Result { try body() }) }
@@ -127,7 +126,6 @@ extension SqliteClusterNode {
       }
       let directory = try NodeDirectory(path)
       guard let record = try directory.record() else {
-        // dqlite files without a record belong to a node of another program. This node adopts the files.
         return (directory, try directory.hasLog() ? .init(id: id, address: address, hasJoined: true) : nil)
       }
       guard record.id == id else {

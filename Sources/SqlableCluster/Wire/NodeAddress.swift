@@ -6,7 +6,6 @@ struct NodeAddress: Sendable, Hashable {
   let host: String
   let port: UInt16
 
-  /// - Parameter what: A description of the address, for the error message.
   init(_ text: String, _ what: String = "the address") throws {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.count <= 200, NodeAddress.isHost(parts[0]) else {

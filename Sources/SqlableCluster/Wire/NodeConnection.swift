@@ -4,7 +4,6 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// A connection to one node, which answers requests in order.
 final class NodeConnection: Sendable {
   let address: NodeAddress
   private let channel: any Channel
@@ -162,7 +161,6 @@ final class NodeConnection: Sendable {
   }
 }
 
-/// A request, encoded for sending.
 struct WireMessage: Sendable {
   fileprivate let bytes: ByteBuffer
 
@@ -177,7 +175,6 @@ struct WireMessage: Sendable {
 struct NodeFailure: Error, CustomStringConvertible {
   let address: NodeAddress
   let reason: String
-  /// True if the request might have reached the node.
   var wasSent = true
   /// True if the call's own deadline passed, which says nothing about the node.
   var isLate = false
@@ -192,7 +189,6 @@ extension TimeAmount {
 }
 
 extension Duration {
-  /// The duration in nanoseconds, limited to 292 years.
   fileprivate var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -200,7 +196,6 @@ extension Duration {
   }
 }
 
-/// A request that waits for its response.
 private struct WireCall: Sendable {
   enum Content: Sendable {
     case request(ByteBuffer, inParts: Bool)
@@ -377,7 +372,6 @@ private final class WireHandler: ChannelDuplexHandler {
     end(with: .rows(columns: columns, rows: call.rows, isLast: true))
   }
 
-  /// Delivers a part that is not the last part.
   private func pause(with part: WireResponse) {
     isPaused = true
     waiting[waiting.startIndex].timer.cancel()

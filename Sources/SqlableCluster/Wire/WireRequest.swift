@@ -51,7 +51,6 @@ enum WireRequest: Sendable {
     }
   }
 
-  /// Writes the message. Throws for a value that the protocol can't carry.
   func write(to buffer: inout ByteBuffer) throws {
     let start = buffer.writerIndex
     buffer.writeRepeatingByte(0, count: 8)
@@ -103,7 +102,6 @@ extension ByteBuffer {
     if rest != 0 { writeRepeatingByte(0, count: 8 - rest) }
   }
 
-  /// Writes a text and the NUL byte that ends it.
   fileprivate mutating func writeText(_ text: String) throws {
     guard !text.utf8.contains(0) else {
       throw SqlError.encoding(expected: "TEXT", found: "TEXT with U+0000, at which dqlite would truncate the text")

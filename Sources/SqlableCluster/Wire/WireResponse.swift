@@ -21,7 +21,6 @@ enum WireResponse: Sendable {
   /// The size of a message's header in bytes. The header contains the length, the type and the schema.
   static let headerLength = 8
 
-  /// Parses the body of a message of this type.
   init(type: UInt8, _ body: ByteBuffer) throws {
     var body = body
     switch type {
@@ -121,7 +120,6 @@ extension ByteBuffer {
     return word
   }
 
-  /// Reads a text and the padding after it.
   fileprivate mutating func text() throws -> String {
     guard let length = readableBytesView.firstIndex(of: 0).map({ $0 - readerIndex }) else {
       throw SqlError.wire("a text without a terminating NUL byte")
@@ -133,7 +131,6 @@ extension ByteBuffer {
     return text
   }
 
-  /// Reads a length, that number of bytes, and the padding after them.
   fileprivate mutating func bytes() throws -> ByteBuffer {
     let length = Int(truncatingIfNeeded: try word())
     guard 0...readableBytes ~= length, let bytes = readSlice(length: length) else {

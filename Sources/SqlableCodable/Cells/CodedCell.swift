@@ -6,11 +6,9 @@ struct CodedCell {
   let position: Int
   /// The column's type; nil if the result column does not come from a known column.
   let type: ColumnType?
-  /// The column's declaration, for errors.
   var definition: ColumnDefinition?
   let key: (any CodingKey)?
 
-  /// Decodes a value: JSON, unless the type's `init(from:)` requests a single value.
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     let decoder = CellDecoder(cell: self, type: type)
     let value = Result { try Value(from: decoder) }
@@ -49,7 +47,6 @@ extension CodedCell {
     }
   }
 
-  /// Returns the value. The caller has checked that `Result` is `Value`, which is a `SqlValue`.
   func stored<Value: SqlValue, Result>(_ type: Value.Type, as result: Result.Type) throws -> Result {
     // Sound: the caller obtained `type` by a cast of `result`.
     unsafeBitCast(try stored(as: type), to: result)
@@ -61,14 +58,11 @@ extension CodedCell {
   }
 }
 
-/// The error for a type that requests a keyed or unkeyed container, which only JSON supports.
 struct StructuredValue: Error {}
 
-/// A decoder that reads a value from one column.
 private final class CellDecoder: Decoder, SingleValueDecodingContainer {
   let cell: CodedCell
   let type: Any.Type
-  /// True if the type has requested more than a single value.
   private(set) var isStructured = false
 
   init(cell: CodedCell, type: Any.Type) { (self.cell, self.type) = (cell, type) }
@@ -110,7 +104,6 @@ extension DecodingError {
   }
 }
 
-/// Converts `owner_id` to `ownerId`.
 func camelCase(_ name: String) -> String {
   let words = name.split(separator: "_")
   return words.dropFirst().reduce(String(words.first ?? "")) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }

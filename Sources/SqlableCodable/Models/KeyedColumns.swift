@@ -130,7 +130,6 @@ final class KeyedColumns: Sendable {
   }
 }
 
-/// The columns of an embedded struct in one table.
 final class EmbeddedColumns: Sendable {
   let type: any SqlEmbedded.Type
   let fields: [Column]
@@ -146,7 +145,6 @@ final class EmbeddedColumns: Sendable {
   }
 }
 
-/// The way in which a key stores values of one type.
 struct CodedForm: Sendable {
   let type: ObjectIdentifier
   /// The type, if the type is a `SqlValue` and needs no encoding; otherwise nil.
@@ -185,7 +183,6 @@ struct KeyMap {
     let form = Atomic<UnsafePointer<CodedForm>?>(nil)
   }
 
-  /// The position for a key without a column.
   static let none = -1
   private static let unknown = -2
 
@@ -256,7 +253,6 @@ struct KeyMap {
     return form
   }
 
-  /// Returns the byte of a key that has one byte.
   @inline(__always)
   private static func byte<Key: CodingKey>(of key: Key) -> Int {
     Int(unsafeBitCast(key, to: UInt8.self))

@@ -6,9 +6,8 @@ import SqlableCore
 /// A model's `init(from:)` or `encode(to:)` can keep a copy of the container. The owner of a reused container calls
 /// `abandonShared()` before each row, which abandons a container that was kept.
 class ReusedContainer {
-  /// The address of the key type's `KeyMap`.
   fileprivate let keys: UnsafeRawPointer
-  /// The next of the list of containers, each of which is for another type of keys. The reference is retained.
+  /// The next container in the list; each container has a different key type. The reference is retained.
   fileprivate let next: Unmanaged<ReusedContainer>?
   /// The memory of the container, which consists of one reference.
   fileprivate let memory: UnsafeMutablePointer<AnyObject>
@@ -23,7 +22,6 @@ class ReusedContainer {
     next?.release()
   }
 
-  /// True if the model has kept a copy of the container.
   fileprivate var isShared: Bool { !isKnownUniquelyReferenced(&memory.pointee) }
 }
 
@@ -54,9 +52,7 @@ struct ReusedContainers {
   // Unmanaged, because a retained reference takes 40 instructions for each use.
   private(set) var first: Unmanaged<ReusedContainer>?
 
-  /// Returns the container with these keys.
-  ///
-  /// - Parameter keys: The address of the `KeyMap` of the container's key type.
+  /// `keys` is the address of the `KeyMap` of the container's key type.
   @inline(__always)
   func container(keys: UnsafeRawPointer) -> Unmanaged<ReusedContainer>? {
     var container = first

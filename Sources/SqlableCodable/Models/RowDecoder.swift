@@ -100,8 +100,8 @@ private struct RowSource {
 
 /// The keyed container that decodes a model's keys from the columns of a row.
 ///
-/// The methods of the most frequent types read a value of the expected storage class directly. A call of the function
-/// for all other cases would need more instructions than the whole method.
+/// The methods of the most frequent types read a value of the expected storage class directly. Calling the general
+/// function instead would take more instructions than the whole method.
 private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let source: RowSource
 
@@ -137,7 +137,6 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   private func missing(_ key: Key) -> any Error { row.labelled(map.pointee.columns.missing(key)) }
 
-  /// Returns the column of a key; nil for a key without a column.
   @inline(__always)
   private func optionalColumn(of key: Key) throws -> Int? {
     let column = source.map.pointee.knownPosition(of: key)
@@ -149,7 +148,6 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   @inline(never)
   private func value<Value: SqlValue>(_ key: Key) throws -> Value { try source.value(at: column(of: key)) }
 
-  /// Returns the value of a key's column; nil for NULL, and for a key without a column.
   @inline(never)
   private func optional<Value: SqlValue>(_ key: Key) throws -> Value? {
     guard let column = try optionalColumn(of: key), try !source.isNull(at: column) else { return nil }
@@ -289,7 +287,6 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 }
 
 extension ReadRow {
-  /// Returns the row's position for a column of the current model.
   @inline(__always)
   func position(ofColumn index: Int, in table: TableInfo) throws -> Int {
     if state.pointee.isCurrent(generation) {
@@ -301,7 +298,6 @@ extension ReadRow {
     return try search(for: table.columns[index])
   }
 
-  /// Returns the value of a column of the current model.
   func get<Value: SqlValue>(column index: Int, of table: TableInfo, as type: Value.Type = Value.self) throws -> Value {
     let position = try position(ofColumn: index, in: table)
     do {

@@ -2,13 +2,10 @@ import SqlableCore
 import Synchronization
 
 extension RowState {
-  /// True while `Codable` decodes a model from the row.
   @inline(__always)
   var isDecoding: Bool { decoding.current.load(ordering: .relaxed) != Decoding.none }
 
-  /// Begins to decode a model.
-  ///
-  /// - Parameter columns: The addresses that identify the columns of the model's table.
+  /// `columns` contains the addresses that identify the columns of the model's table.
   @inline(__always)
   mutating func beginDecoding(
     _ model: UnsafeRawPointer, columns: UnsafePointer<UnsafeRawPointer>, count: Int
@@ -19,7 +16,6 @@ extension RowState {
 
   func endDecoding() { decoding.current.store(Decoding.none, ordering: .relaxed) }
 
-  /// True if the row's columns in `window` are exactly these columns.
   @inline(__always)
   private func isWindow(_ columns: UnsafePointer<UnsafeRawPointer>, _ count: Int) -> Bool {
     guard window.count == count else { return false }
@@ -29,7 +25,6 @@ extension RowState {
 }
 
 extension RowState.Decoding {
-  /// The containers that are reused for each row.
   @inline(__always)
   var containers: ReusedContainers {
     get { ReusedContainers(first: firstContainer.map(Unmanaged.fromOpaque)) }

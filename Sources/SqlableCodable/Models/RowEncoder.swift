@@ -17,8 +17,8 @@ final class RowEncoder: Encoder {
 
   deinit { containers.abandon() }
 
-  /// Returns the encoder of the last row, unless that row had another model, or the model has kept the encoder or a
-  /// container. Returns nil if the model is written by `valueForColumn(_:)`.
+  /// Returns the encoder of the last row for reuse. Returns a new encoder if the last row had another model, or if the
+  /// model has kept the encoder or a container. Returns nil if `valueForColumn(_:)` writes the model.
   ///
   /// - Parameter last: The memory of the encoder of the last row.
   @inline(__always)
@@ -71,7 +71,6 @@ final class RowEncoder: Encoder {
   }
 }
 
-/// The row of an encoder and its containers.
 final class EncodedRow {
   /// The row; nil unless the model's `write(to:)` is running. In separate memory, because a class property is retained
   /// for each value.
@@ -130,10 +129,8 @@ final class EncodedRow {
   }
 }
 
-/// The keyed container that encodes a model's keys to the columns of a row.
 private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let row: EncodedRow
-  /// The memory of `row.writer`.
   let writer: UnsafeMutablePointer<UnsafeMutablePointer<RowWriter>?>
   /// Never freed.
   let map: UnsafePointer<KeyMap>
@@ -142,7 +139,6 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   var codingPath: [any CodingKey] { [] }
 
-  /// The position of the key's column in the layout.
   private func column(of key: Key) throws -> Int {
     let column = try map.pointee.position(of: key)
     guard column >= 0 else { throw map.pointee.columns.missing(key) }
@@ -238,7 +234,6 @@ extension RowWriter {
     if !isGenerated(position) { set(value, at: position) }
   }
 
-  /// Sets the columns of an embedded struct. `Part` and `Value` are the same type.
   fileprivate mutating func set<Part: SqlEmbedded, Value>(
     _ value: Value, as type: Part.Type, _ columns: EmbeddedColumns
   ) {
@@ -247,13 +242,11 @@ extension RowWriter {
   }
 }
 
-/// An encoder that writes a value to one column.
 private final class CellEncoder: Encoder, SingleValueEncodingContainer {
   let row: EncodedRow
   let position: Int
   let key: any CodingKey
   let type: Any.Type
-  /// True if the type encoded more than a single value.
   private(set) var isStructured = false
   private(set) var isSet = false
 

@@ -82,7 +82,6 @@ extension RowDecoder {
     #endif
   }
 
-  /// Ends decoding, and returns the error with table, column and row.
   @usableFromInline
   func failed(_ error: any Error, _ model: Any.Type, _ isOuter: Bool) -> any Error {
     if isOuter { row.state.pointee.endDecoding() }

@@ -1,7 +1,5 @@
 import SqlableCore
 
-// Rows decoded into `Decodable` types that are not models.
-
 /// A query whose rows are decoded into a `Decodable` type.
 ///
 /// ```swift

@@ -2,7 +2,6 @@ import FoundationEssentials
 import SqlableCore
 
 final class NamedColumns {
-  /// The names of the columns; nil for a column without a name.
   private let names: [String?]
   private let types: [ColumnType?]
   /// The positions by name; `severalNamed` if several columns have the name.
@@ -10,7 +9,6 @@ final class NamedColumns {
 
   private static let severalNamed = -1
 
-  /// - Parameter types: The types of the columns; nil for a column of unknown type.
   init(_ names: [String?], types: [ColumnType?] = []) {
     (self.names, self.types) = (names, types)
     for (position, name) in names.enumerated() where name != nil {
@@ -24,7 +22,6 @@ final class NamedColumns {
     positions[ByteComparedName(wrappedValue: key)] ?? positions[ByteComparedName(wrappedValue: snakeCase(key))]
   }
 
-  /// Returns the position of a key's column. Throws unless exactly one column has the name.
   fileprivate func position(of key: any CodingKey) throws -> Int {
     let name = key.stringValue
     guard let position = lookup(name) else {
@@ -89,7 +86,6 @@ extension ReadRow {
   }
 }
 
-/// The keyed container that decodes keys from the columns of a row.
 private struct NamedKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let row: ReadRow
   let columns: NamedColumns

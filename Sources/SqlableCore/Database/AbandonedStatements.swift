@@ -10,7 +10,6 @@ import Synchronization
 /// 3. No statement remains in the list. The thread that adds a statement tries to take the handle's lock and finishes
 ///    the statement. If another thread holds the lock, that thread checks the flag after releasing the lock.
 final class AbandonedStatements: @unchecked Sendable {
-  /// A retained statement, and the values that are bound to the statement.
   typealias Abandoned = (statement: Unmanaged<PreparedStatement>, values: ParameterBuffer)
 
   private let list = LockedValue<[Abandoned]>([])

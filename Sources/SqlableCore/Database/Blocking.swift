@@ -14,8 +14,8 @@ import Glibc
 /// Statements run on the block itself or on ``database``, on any thread. A block is no transaction: each statement is
 /// committed alone.
 ///
-/// Call ``end()`` when the work is done: the last reference to the block also ends the block, but the compiler can
-/// release a reference after its last use.
+/// Call ``end()`` when the work is done: releasing the last reference also ends the block, but the compiler can release
+/// the reference right after its last use.
 public final class DatabaseBlock: Sendable {
   /// The handle that continues during the block. A pool's handle throws `.misuse` after the end of the block.
   public let database: SqliteDatabase
@@ -43,7 +43,6 @@ public final class DatabaseBlock: Sendable {
     end?()
   }
 
-  /// Throws if the block has ended.
   func checkIsActive() throws {
     guard !isEnded else { throw database.misuse("the block has ended") }
   }

@@ -39,7 +39,6 @@ extension SqliteDatabase {
     return try closing(.init(callSite: "\(file):\(line)"), until: end) { try withFamilyClosed(until: end, body) }
   }
 
-  /// Calls `body` while no other call can close the file.
   package func closing<Value>(
     _ closing: HandleFamily.Closing, until end: ContinuousClock.Instant, _ body: () throws -> Value
   ) throws -> Value {

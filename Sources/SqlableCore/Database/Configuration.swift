@@ -119,7 +119,6 @@ public struct Configuration: Sendable, Hashable {
   /// settings of SQLCipher 4.
   public var attachedKeys: [String: EncryptionKey]
 
-  /// The actions that run on each connection when it has opened; see ``onOpen(_:order:_:)``.
   var openActions: [OpenAction] = []
 
   /// Reads the file as immutable: SQLite takes no locks, creates no files, and ignores an existing WAL. Has an effect
@@ -204,7 +203,6 @@ extension Configuration {
     return configuration
   }
 
-  /// Throws for invalid settings. Does not access any file.
   func validate() throws {
     guard busyTimeout.isFinite, busyTimeout >= 0, busyTimeout <= 2_147_483 else {
       throw SqlError.misuse("the busy timeout must be from 0 to 2,147,483 seconds")

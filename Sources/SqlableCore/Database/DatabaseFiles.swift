@@ -261,7 +261,6 @@ extension SqliteDatabase {
     return configuration.isReadOnly || !createsJournal || hasAccess(to: parent, W_OK | X_OK)
   }
 
-  /// Returns the journal mode of a database file; nil if the schema can't be read.
   private static func journalMode(ofFileAt path: String, _ configuration: Configuration) -> String? {
     let reading = Configuration(
       isReadOnly: true, busyTimeout: configuration.busyTimeout, key: configuration.key, cipher: configuration.cipher)
@@ -283,13 +282,11 @@ extension SqliteDatabase {
     return Location.file(path).absolutePath.isExactly(Location.file(other).absolutePath)
   }
 
-  /// True if this process can use a path in the given way. Like opening a file, checks the effective user's
-  /// permissions.
+  /// Like opening a file, checks the effective user's permissions.
   private static func hasAccess(to path: String, _ mode: Int32) -> Bool {
     faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0
   }
 
-  /// True if a file could be created at a path that has no file yet.
   private static func canCreate(_ filepath: String, _ configuration: Configuration) -> Bool {
     guard !configuration.isReadOnly else { return false }
     var directory = filepath
@@ -306,7 +303,6 @@ extension SqliteDatabase {
 }
 
 extension URL {
-  /// The path of a database file. Throws `.misuse` for a URL that is not a file URL.
   package var databasePath: String {
     get throws {
       guard isFileURL else { throw SqlError.misuse("the URL of a database must be a file URL") }

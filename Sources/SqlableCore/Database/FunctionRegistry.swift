@@ -23,7 +23,6 @@ package final class FunctionRegistry: Sendable {
       }
     }
 
-    /// Registers the entry, and returns SQLite's result code. `observation` belongs to the connection's handle.
     func register(on connection: Connection, _ observation: HandleObservation?) -> Int32 {
       switch self {
       case .function(let function): return connection.register(function)
@@ -84,7 +83,6 @@ package final class FunctionRegistry: Sendable {
     }
   }
 
-  /// Starts or ends measuring on the family's handles.
   package func setTraced(_ isTraced: Bool) { add(.tracing(isTraced)) }
 
   var version: Int { latest.load(ordering: .acquiring) }
@@ -102,7 +100,6 @@ package final class FunctionRegistry: Sendable {
     }
   }
 
-  /// Adds an entry for the family's other connections. `connection` has already registered the entry.
   func add(_ entry: Entry, registeredOn connection: Connection) {
     let version = add(entry)
     if connection.functionsVersion == version - 1 { connection.functionsVersion = version }

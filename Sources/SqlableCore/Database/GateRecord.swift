@@ -11,7 +11,6 @@ package struct GateRecord {
   let since: Int64
   let sql: String?
 
-  /// Returns the path of the gate file for a database path.
   package static func path(besideFileAt path: String) -> String { path + "-gate" }
 
   package init(label: String?, callSite: String, age: Duration, sql: String?) {
@@ -20,7 +19,6 @@ package struct GateRecord {
     (self.label, self.callSite, self.sql) = (label, callSite, sql)
   }
 
-  /// Reads the record of the database at a path; nil if no record exists.
   init?(besideFileAt path: String) {
     guard let text = KernelLocks.text(ofFileAt: GateRecord.path(besideFileAt: path), upTo: GateRecord.maximumLength)
     else { return nil }
@@ -42,13 +40,11 @@ package struct GateRecord {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// The text of the gate file, one line for each field.
   package var bytes: [UInt8] {
     let texts = [GateRecord.title, "\(process)", "\(since)", label ?? "", callSite, sql ?? ""]
     return Array(texts.map { GateRecord.line($0) + "\n" }.joined().utf8)
   }
 
-  /// Returns a text as one line, without control characters.
   private static func line(_ text: String) -> String {
     String(decoding: text.utf8.map { $0 < 32 || $0 == 127 ? 32 : $0 }.prefix(maximumLength / 4), as: UTF8.self)
   }

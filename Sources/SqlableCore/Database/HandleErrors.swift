@@ -19,7 +19,6 @@ extension SqliteDatabase {
     misuse(SqliteDatabase.closedHere)
   }
 
-  /// Calls `body`, and adds the handle's label to its errors.
   package func labelling<Value>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let error as SqlError { throw error.labelled(configuration.label) }
   }

@@ -18,7 +18,6 @@ package final class HandleFamily: Sendable {
       (self.callSite, thread) = (callSite, isBlock ? nil : pthread_self())
     }
 
-    /// The error for a call that has waited until its timeout.
     var error: SqlError {
       let action = thread == nil ? "blocked the database" : "kept the file closed"
       return SqlError(
@@ -35,7 +34,6 @@ package final class HandleFamily: Sendable {
     var block: (closing: Closing, holder: Int)?
     /// True if the program has opened the first handle; false for the connections of pools, backups and checks.
     var isListed = false
-    /// The pool that owns the family.
     weak var pool: (any AnyObject & Sendable)?
     /// The path of the file; nil until the first use of the path or the first connection.
     var path: String?
@@ -49,7 +47,6 @@ package final class HandleFamily: Sendable {
   package let corruption = CorruptionMark()
   private let location: Location
   private let state: LockedValue<State>
-  /// The number of members that have a connection.
   private let connections = Atomic(0)
   private static let all = LockedValue<[Weak]>([])
 
@@ -112,12 +109,10 @@ package final class HandleFamily: Sendable {
 
   func didClose() { connections.subtract(1, ordering: .relaxed) }
 
-  /// True while a member has a connection.
   package var isConnected: Bool { connections.load(ordering: .relaxed) > 0 }
 
   package var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }
 
-  /// True if another family of this process has the file open.
   var isOpenElsewhere: Bool {
     guard let file = FileIdentity(path) else { return false }
     return HandleFamily.families.contains { $0 !== self && $0.isConnected && FileIdentity($0.path) == file }
@@ -128,13 +123,10 @@ package final class HandleFamily: Sendable {
 
   static var allHandles: [SqliteDatabase] { families.flatMap(\.members) }
 
-  /// True if the program has opened the family's first handle.
   package var isListed: Bool { state.withLock { $0.isListed } }
 
-  /// The pool that owns the family; nil for a family without a pool.
   package var pool: (any AnyObject & Sendable)? { state.withLock { $0.pool } }
 
-  /// Records that the program has opened the family's first handle, or that a pool has.
   package func list(of pool: (any AnyObject & Sendable)? = nil) {
     state.withLock { state in (state.isListed, state.pool) = (pool == nil, pool) }
     // An `onOpen` action can have found damage before.
@@ -147,8 +139,8 @@ package final class HandleFamily: Sendable {
   /// True if this thread is inside a closure for which the file is closed, such as the closure of `withClosed`.
   var isClosedHere: Bool { state.withLock { $0.closing?.thread == pthread_self() } }
 
-  /// Registers a call that closes the file, once earlier such calls and blocks of other handles have ended. Throws
-  /// `.busy` at `end`, and `.misuse` inside a call that has closed the file.
+  /// Waits until earlier calls that close the file, and blocks of other handles, have ended. Then registers this call.
+  /// Throws `.busy` at `end`, and `.misuse` inside a call that has closed the file.
   package func begin(_ closing: Closing, for handle: SqliteDatabase, until end: ContinuousClock.Instant) throws {
     while true {
       let other = state.withLock { state -> Closing? in
@@ -207,7 +199,8 @@ package final class HandleFamily: Sendable {
     var isDone = false
     defer { if !isDone { for handle in held { handle.lock.unlock() } } }
     while true {
-      // Look again: a child that another thread is creating becomes a member before its parent's lock is free.
+      // List the members again in each round: another thread might have created a child while it held its parent's
+      // lock.
       var unlocked = families.flatMap(\.members).filter { handle in !held.contains { $0 === handle } }
       if held.isEmpty, let index = unlocked.firstIndex(where: { $0 === first }) { unlocked.swapAt(0, index) }
       guard !unlocked.isEmpty else {

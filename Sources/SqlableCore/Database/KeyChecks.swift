@@ -2,7 +2,6 @@ import FoundationEssentials
 import Glibc
 
 extension Configuration {
-  /// Throws `.misuse` for keys that can't be used, and for keys without an attached file.
   func validateKeys() throws {
     try cipher.validate()
     if let name = attachedKeys.keys.sorted().first(where: { attached[$0] == nil }) {

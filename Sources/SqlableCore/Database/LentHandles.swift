@@ -7,10 +7,8 @@ extension SqliteDatabase {
   static let notLent = pthread_t.max
   private static let lentToAll = pthread_t.max - 1
 
-  /// True if a pool owns the handle.
   package var belongsToPool: Bool { borrower.load(ordering: .relaxed) != SqliteDatabase.notLent }
 
-  /// Marks the handle as owned by a pool and lends it to this thread.
   package func belongToPool() { lend(to: pthread_self()) }
 
   /// True if a pool owns the handle and has not lent it to this thread. Takes no lock, because the thread that uses the

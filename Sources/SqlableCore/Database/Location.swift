@@ -100,7 +100,6 @@ package enum Location: Sendable {
     return connection
   }
 
-  /// Opens a file with these flags, or read-only if `isReadOnly` is set.
   private static func connect(to path: String, _ flags: Int32, _ configuration: Configuration) throws -> Connection {
     let isImmutable = configuration.isReadOnly && configuration.isImmutable
     return try Connection(
@@ -176,7 +175,6 @@ extension String {
 }
 
 extension Connection {
-  /// Applies the configuration: settings, extensions and attached files.
   fileprivate func prepare(_ configuration: Configuration, isInMemory: Bool) throws {
     try apply(configuration, isInMemory: isInMemory)
     isKeyProven = true
@@ -218,7 +216,6 @@ extension Connection {
     try pragma("PRAGMA schema_version")
   }
 
-  /// Attaches the other databases, in the order of their names, and applies the settings to each file.
   private func attach(_ configuration: Configuration) throws {
     for (name, path) in configuration.attached.sorted(by: { $0.key < $1.key }) {
       do {

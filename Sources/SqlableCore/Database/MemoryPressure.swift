@@ -129,7 +129,6 @@ private final class PressureWatcher: @unchecked Sendable {
     }
   }
 
-  /// True if tasks have waited for memory for at least `stall` since the last call.
   private func isPressed() -> Bool {
     guard let now = PressureWatcher.total(pressure.path) else { return false }
     defer { total = now }

@@ -59,7 +59,6 @@ extension Configuration {
 }
 
 extension SqliteDatabase {
-  /// Runs the actions of the configuration. Call after the connection is open.
   func runOpenActions() throws {
     for action in configuration.openActions {
       do {

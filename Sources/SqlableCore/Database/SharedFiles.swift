@@ -35,7 +35,6 @@ extension HandleFamily {
     members.filter { $0.isOpen && (!$0.isChild || $0.isListed.load(ordering: .acquiring)) }
   }
 
-  /// True if the family's file is at this path.
   package func isAt(_ path: String) -> Bool {
     let file = self.path
     return !file.isEmpty && SqliteDatabase.isSameFile(path, file)
@@ -47,7 +46,6 @@ extension HandleFamily {
   /// for a backup, share no damage.
   private var sharesDamage: Bool { isConnected && (isListed || pool != nil) }
 
-  /// Marks the file as damaged, for all families of the program that have the file open.
   func didFindDamage(_ error: SqlError) {
     if corruption.receive(error, on: FileIdentity(path)) { shareDamage() }
   }
@@ -60,7 +58,6 @@ extension HandleFamily {
     }
   }
 
-  /// Marks the file as damaged if another family that has the file open has found damage.
   func adoptDamage() {
     // Without this check, opening a handle would visit all handles of the process, which can be thousands.
     guard CorruptionMark.hasBeenSet else { return }

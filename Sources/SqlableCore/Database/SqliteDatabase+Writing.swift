@@ -9,7 +9,6 @@ extension SqliteDatabase {
     fileprivate var watched: Int?
     /// The level of the transaction that the write began; 0 if the write began no transaction.
     fileprivate var level = 0
-    /// True if the write is a single statement.
     fileprivate var isAtomic = true
   }
 
@@ -34,7 +33,6 @@ extension SqliteDatabase {
     return value
   }
 
-  /// Writes a part of a blob in the open transaction.
   package func write(_ bytes: UnsafeRawBufferPointer, to blob: IncrementalBlob, at offset: Int) throws {
     try running { connection in
       try writing(on: connection) {
@@ -112,7 +110,6 @@ extension SqliteDatabase {
     return errorOfSeparateTransaction(error, levels: write.level - 1)
   }
 
-  /// True if a failed write keeps the changes that it made before the failure.
   private func keepsChanges(_ write: Write) -> Bool {
     guard let mark = write.mark, let observation else { return false }
     return observation.keeps(write.watched, after: mark)
@@ -126,7 +123,7 @@ extension SqliteDatabase {
     return error
   }
 
-  /// Restarts a deferred transaction that has not yet read or written as an immediate transaction.
+  /// Restarts a deferred transaction as an immediate transaction, if the transaction has neither read nor written yet.
   ///
   /// Required if the schema must be read before the transaction's first write. While another connection writes, SQLite
   /// refuses the write lock to a transaction that has already read, regardless of the busy timeout.

@@ -41,7 +41,6 @@ public final class SqliteDatabase: @unchecked Sendable {
   let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
   /// True until the handle is closed. Callers can read `isUsable` and `hasConnection` without the lock.
   private let isUsable = Atomic(true)
-  /// True while `open` has a connection.
   private let hasConnection = Atomic(false)
   /// True for a child that the program has created, and false for a child that the library uses.
   let isListed = Atomic(false)
@@ -49,7 +48,6 @@ public final class SqliteDatabase: @unchecked Sendable {
   let rowWriter = ReusedRowWriter()
 
   package let family: HandleFamily
-  /// True if the handle is a child. A child must not create the file.
   let isChild: Bool
   package let number = SqliteDatabase.newNumber()
   private static let count = Atomic(0)
@@ -108,13 +106,11 @@ public final class SqliteDatabase: @unchecked Sendable {
     return db
   }
 
-  /// Returns an empty in-memory database with the functions and collations of this handle.
   package func scratch() throws -> SqliteDatabase {
     try .inMemory(
       Configuration(label: configuration.label, trustsSchema: configuration.trustsSchema), functions: functions)
   }
 
-  /// Returns an empty in-memory database with functions and collations.
   package static func inMemory(
     _ configuration: Configuration = Configuration(), functions: FunctionRegistry?
   ) throws -> SqliteDatabase {
@@ -157,7 +153,6 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Opens another file with its own configuration.
   package static func openOther(
     at path: String, _ configuration: Configuration, _ functions: FunctionRegistry?
   ) throws -> SqliteDatabase {

@@ -71,7 +71,6 @@ extension SqliteDatabase {
     functions?.tracerSource?.report(error, of: self, isThrown: false)
   }
 
-  /// Calls `body` without tracing its statements, which belong to the library.
   package func withoutTracing<Value>(_ body: () throws -> Value) throws -> Value {
     try locked { try openConnection().withoutTracing { _ in try body() } }
   }

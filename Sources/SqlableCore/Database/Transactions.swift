@@ -20,7 +20,6 @@ final class TransactionStack {
   struct Level {
     /// True if the level belongs to a `transaction` closure. Then only the end of that closure can end the level.
     let isScoped: Bool
-    /// The number of recorded changes when the level began.
     let mark: Int
     /// A snapshot of the changes for live results; nil without live results, and for the outermost level.
     let summarized: ChangeBuffer.Summarized?
@@ -114,7 +113,6 @@ extension SqliteDatabase {
     return transactions.levels.count == 1 && !connection.isAutocommit && !connection.hasLostTransaction
   }
 
-  /// Throws unless the shared transaction is open and contains no open savepoint.
   package func checkShared() throws {
     try locked {
       try checkTransactionIsAlive(openConnection())
@@ -142,7 +140,7 @@ extension SqliteDatabase {
         value = try body(self)
         try checkIsInnermost(level)
       } catch { throw rolledBack(level, because: error) }
-      // The returned value decides, because the compiler, not the user, chooses between the two overloads above.
+      // Check the returned value at run time: the compiler, not the caller, chooses between the two overloads above.
       switch value as? TransactionResult ?? .commit {
       case .rollback: if let failure = rollBack(from: level) { throw failure }
       case .commit: try commitOrRollBack(level)

@@ -34,7 +34,6 @@ extension WriteLockHolder: CustomStringConvertible {
   }
 }
 
-/// A handle's transaction that holds the write lock.
 struct WriteMark: Sendable {
   let site: CallSite?
   let since: CoarseInstant
@@ -70,7 +69,6 @@ extension SqliteDatabase {
     return path.isEmpty ? nil : WriteLockHolder(ofFileAt: path)
   }
 
-  /// Records that a transaction of the handle has acquired the write lock.
   func noteWriteLock(at site: CallSite?) {
     transactions.mark(WriteMark(site: site, since: .now, interruption: connection?.interruption))
   }

@@ -89,7 +89,7 @@ extension Connection {
     }
     // SQLCipher reports no error of a rekey, so the file is read with the new key.
     guard let changed = Cipher(key, cipher.settings), let connection = try? keyed(path, changed, until: end) else {
-      // If the file can't be read with its old key either, throw the error of this reading.
+      // Read the file with the old key. If this fails too, throw the error of this second attempt.
       _ = try keyed(path, cipher, until: end)
       throw SqlError(
         .io, message: "can't change the key: another connection was writing, or the disk is full")

@@ -112,16 +112,6 @@ public struct EncryptionKey: Sendable, Hashable {
     }
   }
 
-  /// Reads a key from a file. A file of 32 bytes is a raw key, and a file of 48 bytes is a raw key with salt. Any other
-  /// file is a passphrase.
-  ///
-  /// A passphrase of 32 or 48 bytes is read as a raw key, and 64 hexadecimal digits are read as a passphrase.
-  @available(*, deprecated, message: "the kind of key in the file is ambiguous; use rawFile(_:) or passphraseFile(_:)")
-  public static func file(_ path: String) throws -> EncryptionKey {
-    let size = try contents(of: path) { $0.count }
-    return size == 32 || size == 48 ? try rawFile(path) : try passphraseFile(path)
-  }
-
   private static func isDigit(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
       || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)

@@ -16,8 +16,8 @@ extension Connection {
   /// transaction.
   func undoSavepoint() -> SqlError? {
     guard !hasLostTransaction else { return lostTransaction }
-    // Both steps are necessary: all savepoints share a name, so a later rollback of the outer savepoint would use a
-    // savepoint that remains.
+    // Both steps are necessary. All savepoints have the same name: if this savepoint remained, a later rollback of the
+    // outer savepoint would roll back only to this one.
     guard let cause = repeated(.rollbackTo) ?? repeated(.release) else { return nil }
     loseTransaction(because: cause)
     // Ends the transaction now, so that other connections can write. The owner's rollback later has nothing to do.

@@ -39,7 +39,6 @@ extension SqlError.Kind {
     }
   }
 
-  /// Creates the kind for the message of a plain SQLITE_ERROR.
   private init(message: String) {
     if let table = message.suffix(after: "no such table: ") {
       // For the parent table of a foreign key, SQLite's message contains the schema's name.

@@ -43,7 +43,6 @@ struct TracedMark: Sendable, Hashable {
 }
 
 extension Error {
-  /// Returns the error, marked as reported by a trace event.
   package var traced: any Error {
     guard var error = self as? SqlError else { return self }
     error.isTraced.isSet = true

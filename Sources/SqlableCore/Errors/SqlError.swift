@@ -164,7 +164,6 @@ extension SqlError {
 }
 
 extension Error {
-  /// Returns the error with the index of its struct in a batch.
   package func inBatch(_ index: Int) -> any Error {
     guard var error = self as? SqlError, error.batchIndex == nil else { return self }
     error.batchIndex = index
@@ -344,7 +343,6 @@ extension SqlError {
     SqlError(.misuse(message), message: message)
   }
 
-  /// Returns the error for a statement that has a parameter but is neither bound nor prepared.
   package static func unprepared(_ parameter: String) -> SqlError {
     misuse("parameter \(parameter) has no value; use binding(_:), or prepare the statement")
   }

@@ -1,7 +1,7 @@
 extension SqlError {
   /// A reason why a call on a tenant's database fails.
   public enum TenantProblem: Sendable, Hashable {
-    /// The name is no name of a tenant, such as an empty name or a name with a slash.
+    /// The text is not a valid tenant name, for example an empty text or a text with a slash.
     case invalidName
     /// There is no tenant with this name.
     case missing

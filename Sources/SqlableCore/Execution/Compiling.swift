@@ -8,8 +8,8 @@ extension Connection {
     try runToEnd(prepared(tree, table: table))
   }
 
-  /// Runs a statement about one struct. An insert returns the id of the inserted or updated row, or 0 without a row or
-  /// id. An update or delete returns the number of rows changed.
+  /// Runs a statement about one struct. An insert returns the id of the inserted or updated row; 0 if no row was
+  /// written or the table has no integer id. An update or delete returns the number of rows changed.
   func change(_ tree: StatementTree, of table: TableInfo, _ row: RowValues) throws -> Int {
     let statement = try prepared(tree, table: table, row: row)
     guard case .insert(let query) = tree else { return try runToEnd(statement) }

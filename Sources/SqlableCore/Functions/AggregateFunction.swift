@@ -39,7 +39,6 @@ public struct AggregateFunction<Output: SqlValue, each Argument: SqlValue>: Send
       body: .aggregate(TypedAggregate(name: name, initial: initial, step: step, finish: finish)))
   }
 
-  /// The function's name in SQL.
   package var name: String { function.name }
 }
 

@@ -18,6 +18,5 @@ public struct Collation: Sendable {
     collation = UserCollation(name: name) { compare($0, $1).rawValue }
   }
 
-  /// The collation's name in SQL.
   package var name: String { collation.name }
 }

@@ -36,7 +36,6 @@ public struct ScalarFunction<Output: SqlValue, each Argument: SqlValue>: Sendabl
       body: .scalar(TypedScalar(body: body)))
   }
 
-  /// The function's name in SQL.
   package var name: String { function.name }
 }
 
@@ -64,7 +63,6 @@ extension UserArguments {
     }
   }
 
-  /// Returns a function's result as a database value.
   func result(_ value: some SqlValue) throws -> DatabaseValue { try UserArguments.result(value, of: function) }
 
   static func result<Value: SqlValue>(_ value: Value, of function: String) throws -> DatabaseValue {

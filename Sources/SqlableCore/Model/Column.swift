@@ -41,7 +41,6 @@ package final class ColumnDefinition: Sendable {
   @usableFromInline package let type: ColumnType
   package let options: ColumnOptions
   let quotedName: [UInt8]
-  /// A hash of the name. Comparisons check the hash before the name.
   @usableFromInline let nameHash: UInt32
   /// True if a `TableInfo` retains the definition. A `TableInfo` is never freed, so the address is never reused.
   private let keeping = Atomic<Bool>(false)

@@ -5,7 +5,6 @@
 #if DEBUG
 import Synchronization
 
-/// A flag that is true after reading or writing a model has passed the check.
 final class ColumnCheck: Sendable {
   private let flag = Atomic(false)
 

@@ -7,10 +7,8 @@ package protocol AppliedOption: ColumnOption {
   func apply(to options: inout ColumnOptions)
 }
 
-/// The combined options of a column.
 package struct ColumnOptions: Sendable {
   package var primaryKey: PrimaryKey?
-  /// True if the column is SQLite's hidden rowid.
   package var isRowId = false
   package var notNull: ConstraintClauses?
   package var unique: ConstraintClauses?
@@ -26,17 +24,14 @@ package struct ColumnOptions: Sendable {
 
   package var isUnique: Bool { unique != nil }
 
-  /// True if a column of a view can have these options.
   var standInView: Bool { standInFullText && !isUnindexed && declaredType == nil }
 
-  /// True if a column of a full-text table can have these options.
   var standInFullText: Bool {
     let isConstrained = notNull != nil || unique != nil || !checks.isEmpty || !foreignKeys.isEmpty
     return !isConstrained && defaultValue == nil && collation == nil && generated == nil
       && primaryKey?.autoincrement != true
   }
 
-  /// Sets an option; a second option of the same kind is a defect.
   mutating func set<Option>(_ option: WritableKeyPath<ColumnOptions, Option?>, to value: Option, _ name: String) {
     if self[keyPath: option] != nil { defect = "the option \(name) is given twice" }
     self[keyPath: option] = value
@@ -52,9 +47,9 @@ package struct ColumnOptions: Sendable {
 /// If an insert leaves out an integer key that is the rowid, SQLite chooses an unused number, usually the largest key
 /// plus 1. With `autoincrement`, SQLite chooses a number that was never used.
 ///
-/// Any other key is NOT NULL, even if the column's type is optional. An insert that leaves out this key throws
-/// `.constraint(.notNull)` unless the column has a default. If the existing table's key column lacks NOT NULL, such an
-/// insert throws `.misuse`.
+/// Any other key is NOT NULL, even if the column's type is optional. Unless the column has a default, an insert that
+/// leaves out this key throws `.constraint(.notNull)`. If the key is an integer, or if the existing table's key column
+/// lacks NOT NULL, such an insert throws `.misuse`.
 public struct PrimaryKey: ColumnOption, AppliedOption, Hashable {
   package let autoincrement: Bool
   package let isDescending: Bool
@@ -167,7 +162,6 @@ public struct Default: ColumnOption, AppliedOption {
     for scale in ColumnType.scales {
       let decimalForm = form(.decimal(scale: scale))
       forms[.decimal(scale: scale)] = decimalForm
-      // Only a decimal is stored differently for each scale. For any other value, the first scale is enough.
       if case .success(let value) = decimalForm, value.storageClass != .integer { break }
     }
     source = .value(forms)
@@ -186,7 +180,6 @@ public struct Default: ColumnOption, AppliedOption {
     }
   }
 
-  /// Returns the constant as a column of this type stores it; nil for a default that SQLite computes.
   package func constant(in type: ColumnType) throws -> DatabaseValue? {
     guard case .value(let forms) = source else { return nil }
     // Only a decimal is stored differently for each scale. Any other value has only the entry for scale 0.
@@ -199,7 +192,6 @@ public struct Default: ColumnOption, AppliedOption {
     return value
   }
 
-  /// Returns an error about a default, with the table and column added.
   package static func located(_ error: any Error, table: String, column: Column) -> SqlError {
     var error = ((error as? SqlError) ?? .misuse("SQLite can't store the default")).at(
       table: table, column: column.name)
@@ -227,7 +219,6 @@ public enum Collate: ColumnOption, AppliedOption, Hashable {
 }
 
 extension Collate {
-  // Names are compared by bytes: Swift's == equates different encodings of a character, SQLite does not.
   public static func == (left: Collate, right: Collate) -> Bool { left.sql == right.sql }
   public func hash(into hasher: inout Hasher) { hasher.combine(sql) }
 }

@@ -10,7 +10,6 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   /// Deletes the conflicting rows first. Replaces a rejected NULL with the column's default, if any.
   case replace
 
-  /// The policy as SQL for a statement, with a space at the end.
   var sql: StaticString {
     switch self {
     case .abort: "OR ABORT "
@@ -20,7 +19,6 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   }
 }
 
-/// The name and conflict policy of a constraint.
 package struct ConstraintClauses: Sendable, Hashable {
   @ByteComparedName var name: String?
   var onConflict: ConflictPolicy?

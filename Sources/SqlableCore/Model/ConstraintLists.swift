@@ -84,7 +84,6 @@ extension MisnamedValues {
 }
 
 extension Sqlable {
-  /// The model's constraints, from the list that the model declares.
   static var declaredConstraints: TableConstraints {
     var constraints = TableConstraints()
     for constraint in tableConstraints as [TableConstraint] {

@@ -1,13 +1,10 @@
 /// The expression of a check, a generated column or an index: SQL text or a term.
 package enum DeclaredExpression: Sendable {
-  /// SQL text that is inserted unchanged.
   case sql(String)
   case term(any DeclaredTerm)
 
-  /// Returns the SQL, with literals in place of values. Throws for a term that a declaration of the table can't
-  /// contain.
-  ///
-  /// - Parameter real: Returns a literal from which SQLite reads the exact number.
+  /// Returns the SQL, with literals in place of values. `real` returns a literal from which SQLite reads the exact
+  /// number. Throws for a term that a declaration of the table can't contain.
   package func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String {
     switch self {
     case .sql(let text): text
@@ -39,11 +36,9 @@ extension DeclaredExpression: Hashable {
 /// A term in a declaration. The term is created on first use, because a column's declaration can contain a term that
 /// refers to the column.
 package protocol DeclaredTerm: Sendable {
-  /// Returns the SQL, with literals for values. Throws for a term that a declaration can't contain.
   func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String
 
   var words: [String] { get }
 
-  /// The value that equality and hashing of terms use.
   var content: AnyHashable { get }
 }

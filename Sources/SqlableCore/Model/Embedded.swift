@@ -34,7 +34,8 @@ public protocol SqlEmbedded: Sendable {
   /// Makes a value from the struct's columns. A value that does not fit throws `.decoding` with table, column and row.
   init(row: EmbeddedRow) throws
 
-  /// Writes all columns. A skipped column is left out. In a debug build, a column that is not set throws `.misuse`.
+  /// Sets or skips every column. An insert or update leaves out a skipped column. In a debug build, a column that is
+  /// neither set nor skipped throws `.misuse`.
   func write(to row: inout EmbeddedWriter) throws
 }
 

@@ -91,7 +91,6 @@ extension Check {
 }
 
 extension String {
-  /// Returns the text after the table's name and a dot; nil if the text has another start.
   fileprivate func qualified(by table: String) -> String? {
     begins(with: table + ".") ? suffix(after: table + ".") : nil
   }

@@ -1,5 +1,3 @@
-// A model's declarations for full-text search.
-
 /// The option of a full-text table to store the text in addition to the index.
 public enum FullTextContent: Sendable, Hashable {
   /// The table stores the text, so that a read returns the text that was written.
@@ -64,7 +62,6 @@ package struct FullTextTable: Sendable {
   package let name: String
   /// The attached database that contains the full-text table; nil if SQLite searches all databases for the table.
   let database: String?
-  /// The columns without the rowid.
   package let columns: [Column]
   package let tokenizer: Tokenizer
   package let prefixes: [Int]
@@ -87,7 +84,6 @@ package struct FullTextTable: Sendable {
       table: model.tableName, key: key?.name ?? model.declaredConstraints.singleKey ?? FullTextTable.rowid)
   }
 
-  /// Makes the full-text table for another table with the same layout.
   init(_ original: FullTextTable, forTable table: String, in database: String?) {
     (columns, tokenizer, prefixes) = (original.columns, original.tokenizer, original.prefixes)
     self.database = database
@@ -123,7 +119,6 @@ package struct FullTextTable: Sendable {
 }
 
 extension TableConstraints {
-  /// The name of the key's only column, if a constraint declares a primary key of one column.
   fileprivate var singleKey: String? {
     let key = primaryKeys.first?.columns
     return key?.count == 1 ? key?[0].name : nil

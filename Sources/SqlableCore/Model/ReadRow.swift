@@ -86,7 +86,6 @@ public struct ReadRow {
 
   var count: Int { state.pointee.count }
 
-  /// Returns the value at a position. Reads the value as a column of this type stores it.
   @inlinable
   package func value<Value: SqlValue>(at position: Int, type: ColumnType) throws -> Value {
     do {

@@ -25,8 +25,6 @@ public struct RowWriter {
   private let written: WrittenColumns
 
   /// Makes a writer that copies the values' bytes into a buffer. The buffer must outlive the writer.
-  ///
-  /// - Parameter written: The columns that the statement uses.
   package init(table: TableInfo, buffer: ParameterBuffer, written: WrittenColumns = .all) {
     self.table = table
     self.written = written
@@ -192,7 +190,6 @@ public struct RowWriter {
     noteSkipped(position)
   }
 
-  /// Returns the position of the column with this name. Throws if the table has no such column.
   func position(named name: String) throws -> Int {
     guard let position = table.position(named: name) else {
       throw SqlError(
@@ -250,7 +247,6 @@ public struct RowWriter {
 
   // MARK: Rows in sequence
 
-  /// The values that were set since `clear()`.
   @inline(__always)
   package var values: RowValues { RowValues(slots: slots, shape: shape) }
 
@@ -297,7 +293,6 @@ public struct RowWriter {
   }
 }
 
-/// The columns of a struct that a statement uses.
 package enum WrittenColumns {
   case all
   case key

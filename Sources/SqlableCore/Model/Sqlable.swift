@@ -106,7 +106,6 @@ extension Sqlable {
 
   public func write(to row: inout RowWriter) throws { try writeValues(to: &row) }
 
-  /// Writes the values that `valueForColumn(_:)` returns.
   @usableFromInline
   package func writeValues(to row: inout RowWriter) throws {
     try row.table.checkIsNoView()

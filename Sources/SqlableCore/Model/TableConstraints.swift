@@ -6,7 +6,6 @@ package protocol AppliedConstraint: TableConstraint {
   func write(to table: inout TableConstraints)
 }
 
-/// The combined constraints of a table.
 package struct TableConstraints: Sendable {
   /// The primary keys. A table with more than one primary key is an error.
   package var primaryKeys: [KeyConstraint] = []
@@ -27,7 +26,6 @@ package struct TableConstraints: Sendable {
   }
 }
 
-/// A primary key or a unique combination of columns.
 package struct KeyConstraint: Sendable, Hashable {
   package let columns: [IndexColumn]
   package let clauses: ConstraintClauses

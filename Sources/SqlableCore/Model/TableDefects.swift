@@ -137,7 +137,6 @@ extension TableInfo {
     if let name = names.firstDoubled { throw wrong("has two constraints named \(name)") }
   }
 
-  /// Throws unless the table has all columns and the list contains no column twice.
   private func check(
     _ columns: [IndexColumn], of declaration: String, canHaveTerms: Bool = false
   ) throws(SqlError) {
@@ -149,7 +148,6 @@ extension TableInfo {
     try check(names: columns.filter { $0.term == nil }.map(\.name), of: declaration)
   }
 
-  /// Throws unless the table's declaration can contain the expression.
   private func check(_ expression: DeclaredExpression, of declaration: String) throws(SqlError) {
     do { _ = try expression.sql(for: self) { "\($0)" } } catch {
       let error = error as? SqlError
@@ -180,7 +178,6 @@ extension TableInfo {
     }
   }
 
-  /// Throws unless the referenced columns are the other table's primary key or unique.
   private func check(_ reference: ForeignKeyReference, from columns: [String]) throws(SqlError) {
     let (target, referred) = (reference.target(), reference.columns)
     func wrong(_ message: String) -> SqlError {
@@ -219,7 +216,6 @@ extension TableInfo {
 }
 
 extension [String] {
-  /// The first name that SQLite treats as equal to an earlier name.
   package var firstDoubled: String? {
     var seen: Set<[UInt8]> = []
     return first { !seen.insert($0.foldedName).inserted }

@@ -34,9 +34,7 @@ package final class TableInfo: Sendable {
   package let view: View?
   /// The full-text table, if this table is a full-text table; otherwise the table's full-text index, if any.
   package let fullText: FullTextTable?
-  /// `"table"`, or `"database"."table"`
   package let quotedName: [UInt8]
-  /// `SELECT "a", "b", "c" FROM "table"`
   let selectAll: [UInt8]
   /// The table with its hidden rowid, in an object that ``declared`` returned; otherwise nil.
   private let whole: TableInfo?
@@ -45,7 +43,6 @@ package final class TableInfo: Sendable {
   /// The `KeyedColumns` of a `Codable` model; nil before the first use. Sound: the object is never freed.
   package nonisolated(unsafe) let keyedColumns = Atomic<UnsafeRawPointer?>(nil)
   #if DEBUG
-  /// Flags that are set once the model has read, and has written, a row with every column.
   let (isReadChecked, isWriteChecked) = (ColumnCheck(), ColumnCheck())
   #endif
 
@@ -70,7 +67,6 @@ package final class TableInfo: Sendable {
       accepted = definition.type.accepted
     }
 
-    /// Makes the cell after the last column.
     fileprivate init() {
       isGenerated = true
       (isKey, takesBool) = (false, false)
@@ -128,7 +124,6 @@ package final class TableInfo: Sendable {
     return (UnsafePointer(identities.baseAddress.unsafelyUnwrapped), UnsafePointer(cells.baseAddress.unsafelyUnwrapped))
   }
 
-  /// Makes the columns of a named query without a model.
   private init(columnsOf types: [ColumnType]) {
     model = ObjectIdentifier(Nothing.self)
     modelType = Nothing.self
@@ -146,7 +141,6 @@ package final class TableInfo: Sendable {
     isSound.store(true, ordering: .relaxed)
   }
 
-  /// Makes the information on a table without a model; see ``UntypedTable``.
   init(_ table: UntypedTable) {
     model = ObjectIdentifier(TableRow.self)
     modelType = TableRow.self
@@ -173,7 +167,6 @@ package final class TableInfo: Sendable {
 
   private struct Layouts {
     var tables: [[ColumnType]: TableInfo] = [:]
-    /// The number of columns in all layouts.
     var columns = 0
   }
 
@@ -204,7 +197,6 @@ package final class TableInfo: Sendable {
   }
 
   private static let maximumLayouts = 20_000
-  /// The maximum number of columns in all layouts together.
   private static let maximumColumns = 200_000
 
   private init(_ original: TableInfo, name: String, database: String?) {
@@ -259,7 +251,6 @@ package final class TableInfo: Sendable {
     return defect
   }
 
-  /// Throws `defect` if the declarations have a defect.
   @inline(__always)
   package func checkDeclarations() throws {
     if !isSound.load(ordering: .relaxed) { try throwDefect() }
@@ -270,7 +261,6 @@ package final class TableInfo: Sendable {
     if let defect { throw defect }
   }
 
-  /// The placeholder for an unknown table.
   package static let none = TableInfo(Nothing.self)
 
   private static let known = LockedValue<[ObjectIdentifier: TableInfo]>([:])

@@ -9,7 +9,6 @@ package struct UntypedTable: Sendable {
     (self.name, self.database, self.columns, self.isWithoutRowid) = (name, database, columns, isWithoutRowid)
   }
 
-  /// The positions of the key's columns, in the key's order.
   var key: [Int] {
     columns.indices.filter { columns[$0].keyPosition > 0 }.sorted { columns[$0].keyPosition < columns[$1].keyPosition }
   }
@@ -69,7 +68,6 @@ package struct UntypedTable: Sendable {
   }
 }
 
-/// The known properties of a column of an untyped table.
 package struct UntypedColumn: Sendable {
   let name: String
   /// The column's position in the primary key, from 1; 0 for a column outside the key.
@@ -83,7 +81,6 @@ package struct UntypedColumn: Sendable {
   }
 }
 
-// Names are compared by bytes, as in SQLite: == equates the two encodings of an é.
 extension UntypedTable: Hashable {
   package static func == (left: UntypedTable, right: UntypedTable) -> Bool {
     left.name.isExactly(right.name) && left.database.isExactly(right.database)

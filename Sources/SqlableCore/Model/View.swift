@@ -9,16 +9,13 @@ public struct View: Sendable, Hashable {
 
   init(_ query: DeclaredExpression) { self.query = query }
 
-  /// Returns the query's SQL, with literals in place of values.
-  ///
-  /// - Parameter real: Returns a literal from which SQLite reads the exact number.
+  /// Returns the query's SQL, with literals for values; see ``DeclaredExpression``.
   package func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String {
     try query.sql(for: table, real: real)
   }
 }
 
 extension TableInfo {
-  /// Throws `.misuse` for a view, because a view is read-only.
   func checkIsNoView() throws {
     guard view == nil else { throw SqlError.misuse("view \(name) is read-only").at(table: name) }
   }

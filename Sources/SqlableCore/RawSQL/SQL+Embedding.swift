@@ -15,7 +15,6 @@ extension SQL.StringInterpolation {
     return text.withUTF8 { !$0.holdsStatement }
   }
 
-  /// Embeds a query that is not inside another query.
   mutating func appendInterpolation(alone query: SelectQuery) {
     embed { try SelectWriter(sql: $0, parameters: $1).write(query) }
   }

@@ -148,7 +148,6 @@ extension SqliteDatabase {
   ) throws {
     try running { connection in
       let mark = connection.parameters.mark
-      // Refreshed before compiling, because a DELETE that is compiled without the hook would not call the hook.
       observation?.refresh()
       let statement = try connection.prepared(since: mark) {
         connection.sql.begin()
@@ -233,7 +232,6 @@ extension SqliteDatabase {
 
   private func noteSchemaChange(_ statement: PreparedStatement) {
     guard let observation, statement.columnCount == 0 else { return }
-    // `definesSchema` compares the statement's keyword, because SQLite reports ATTACH as read-only.
     if !observation.isActive || statement.definesSchema {
       observation.otherSchemasDidChange()
     } else if !statement.isReadOnly {
@@ -325,7 +323,6 @@ extension PreparedStatement {
   }
 }
 
-/// The expected columns of a result, which determine how rows are read.
 @usableFromInline
 package enum ExpectedColumns {
   case unknown

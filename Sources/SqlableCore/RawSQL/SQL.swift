@@ -19,7 +19,6 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   public var bindings: [DatabaseValue] {
     arguments.compactMap { if case .value(let value) = $0 { value } else { nil } }
   }
-  /// The bound arguments, in the order of the `?`.
   var arguments: [Argument]
   /// The byte offset of each `?` in the text. The offset determines the statement to which a value belongs.
   var offsets: [Int] = []
@@ -67,7 +66,6 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     var arguments: [Argument] = []
     var offsets: [Int] = []
     var failure: SqlError?
-    /// The offset of the text after the last value or name.
     private var literalStart = 0
     private var isAfterInterpolation = false
 
@@ -155,7 +153,6 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       append(.parameter(parameter.name))
     }
 
-    /// Embeds the SQL that `write` writes, with its values bound.
     mutating func embed(_ write: (SqlBuffer, ParameterBuffer) throws -> Void) {
       beginInterpolation()
       let (sql, parameters) = (SqlBuffer(), ParameterBuffer())

@@ -139,7 +139,6 @@ struct RegularExpressionParser {
     return part.isEmpty || greatest == 0 ? .empty : .repeated(part, least, greatest)
   }
 
-  /// Parses `2}`, `2,}` or `2,5}`, including the brace.
   private mutating func counts(from start: Int) throws(SqlError) -> (Int, Int?) {
     let least = try number(start)
     if take("}") { return (least, least) }
@@ -179,7 +178,6 @@ struct RegularExpressionParser {
     return .step(.scalar(try escapedScalar(from: start)))
   }
 
-  /// Parses the letter of `\d`, `\w`, `\s` and their uppercase forms.
   private mutating func classBehindBackslash() -> (ScalarSet.Class, Bool)? {
     let characterClass: (ScalarSet.Class, Bool)
     switch next {
@@ -211,7 +209,6 @@ struct RegularExpressionParser {
     }
   }
 
-  /// Parses `{e9}` or `e9`.
   private mutating func hexadecimal(from start: Int) throws(SqlError) -> Unicode.Scalar {
     let isBraced = take("{")
     var digits = ""

@@ -1,4 +1,3 @@
-/// A builder of the steps of a regular expression.
 struct RegularExpressionProgram {
   private(set) var steps: [RegularExpression.Step] = []
 

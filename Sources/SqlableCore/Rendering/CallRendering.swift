@@ -115,8 +115,7 @@ extension WindowFrame {
 }
 
 extension WindowFrame.Bound {
-  /// The position of the bound's kind in a frame: the start can't have a higher position than the end. Two bounds of
-  /// the same kind can be in any order.
+  /// The rank of the bound's kind: the start can't have a higher rank than the end. Equal ranks can be in any order.
   fileprivate var rank: Int {
     switch self {
     case .unboundedPreceding: 0

@@ -18,7 +18,6 @@ enum Constant {
 }
 
 extension SqlExpression.BinaryOperator {
-  /// True if the right operand is a constant argument.
   package var takesConstant: Bool { self == .json || self == .jsonValue }
 }
 

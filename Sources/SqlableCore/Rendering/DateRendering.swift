@@ -1,5 +1,3 @@
-// Date terms, written in the storage format of their columns.
-
 extension Renderer {
   private func dateFormat(of terms: [SqlExpression], _ wanted: String) throws -> ColumnType.DateFormat {
     let column = try terms.first.flatMap(column(of:))
@@ -26,7 +24,6 @@ extension Renderer {
     sql.append(")")
   }
 
-  /// Writes a date as an argument of SQLite's date functions.
   func writeDate(_ terms: [SqlExpression], _ wanted: String, stack: Int) throws {
     let format = try dateFormat(of: terms, wanted)
     guard let date = terms.first else { return }
@@ -112,7 +109,6 @@ extension Renderer {
     }
   }
 
-  /// Writes the seconds from 1970 to a date.
   func writeUnixSeconds(_ terms: [SqlExpression], stack: Int) throws {
     let wanted = "a difference of dates"
     switch try dateFormat(of: terms, wanted) {

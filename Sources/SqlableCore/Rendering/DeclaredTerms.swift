@@ -100,7 +100,6 @@ extension IndexColumn {
 }
 
 extension OrderTerm.Direction {
-  /// True if NULL is sorted to SQLite's default position.
   fileprivate var hasDefaultNulls: Bool { self == .asc || self == .desc }
 }
 
@@ -141,7 +140,6 @@ private struct QueryOfView: DeclaredTerm {
 }
 
 extension SqlExpression {
-  /// Returns the term's SQL in a declaration of the table, with literals in place of values.
   func declaredSQL(for table: TableInfo, real: (Double) throws -> String) throws -> String {
     try checkStandsInDeclaration()
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: .literal))

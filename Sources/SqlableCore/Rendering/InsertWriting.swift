@@ -32,7 +32,6 @@ extension StatementWriter {
     }
   }
 
-  /// Returns the key columns that an insert of a struct leaves unset.
   func omittedKey(of query: InsertQuery, _ row: RowValues) throws -> [Column] {
     guard query.form != .query, !table.key.isEmpty else { return [] }
     let chosen = try query.rest.value.columns.map { try chosenColumns($0) }

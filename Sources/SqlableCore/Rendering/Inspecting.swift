@@ -72,7 +72,6 @@ package struct StatementWithValues {
 }
 
 extension SqlError {
-  /// Returns an error as an SQL comment.
   package static func comment(_ error: any Error) -> String {
     // A message contains identifiers, and a line break in an identifier would end the comment.
     "-- " + String(message(of: error).map { $0.isNewline ? " " : $0 })

@@ -1,5 +1,3 @@
-// Lists of values, for IN.
-
 extension Renderer {
   func writeList(_ expression: SqlExpression, stack: Int) throws {
     guard case .isIn(let term, let values) = expression.node else { return }
@@ -98,7 +96,6 @@ private func elements(of values: [DatabaseValue]) -> [JSON]? {
   return elements
 }
 
-/// The way in which an IN list binds its values.
 enum ListForm {
   /// One parameter for each value, padded with the last value, so that similar lengths share a statement.
   case padded(Int)
@@ -110,7 +107,6 @@ enum ListForm {
       self = .unpadded
       return
     }
-    // Rounds up to 0, 1, 2, 4, 8, 16 or 32.
     var size = values.isEmpty ? 0 : 1
     while size < values.count { size *= 2 }
     self = .padded(size)

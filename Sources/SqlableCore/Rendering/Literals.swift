@@ -27,9 +27,6 @@ extension DatabaseValue {
 }
 
 extension StatementWithValues {
-  /// The SQL with a literal in place of each `?`.
-  ///
-  /// - Parameter real: Formats a number so that SQLite reads exactly the same number.
   package func withLiterals(real: (Double) throws -> String) throws -> String {
     var (sql, values) = (sql, bindings[...])
     return try sql.withUTF8 { bytes in

@@ -1,7 +1,6 @@
 // The definitions of named queries, which precede a SELECT, and the queries' names.
 
 extension SelectWriter {
-  /// Writes the definitions of named queries, which can be recursive.
   func writeCommonTables(_ query: SelectQuery.Clauses) throws {
     var isFirst = true
     let named = names(of: query)
@@ -83,7 +82,6 @@ extension SelectWriter {
     SqlError.invalidStatement("two queries are named \(name)").at(table: table.name.isEmpty ? nil : table.name)
   }
 
-  /// The names of all queries that this query can use.
   func names(of query: SelectQuery.Clauses) -> [String] {
     named + (outer?.named ?? []) + query.definedSources.compactMap(\.definedName)
   }

@@ -7,10 +7,8 @@ package struct OmittedKey: Sendable, Hashable, Codable {
   /// The column that the model declares as the rowid.
   let rowid: String?
   let isSingle: Bool
-  /// True if the key is an integer in a table with rowids.
   let isInteger: Bool
 
-  /// Returns nil if the insert omits no part of the key.
   init?(_ omitted: [Column], of table: TableInfo) {
     guard !omitted.isEmpty else { return nil }
     (self.table, database) = (table.name, table.database)

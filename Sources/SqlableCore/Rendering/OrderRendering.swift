@@ -63,7 +63,6 @@ extension Renderer {
 }
 
 extension SqlExpression {
-  /// True if the term uses a column outside its subqueries.
   fileprivate var hasColumn: Bool {
     switch node {
     case .column, .qualified: true

@@ -176,7 +176,6 @@ package struct Renderer {
     sql.append(resolved.column.quotedName)
   }
 
-  /// Writes the name of a table as the qualifier of a column.
   func writeName(_ name: String) {
     sql.append(name.quotedBytes())
     sql.append(".")
@@ -262,7 +261,6 @@ package struct Renderer {
     throw term.error.at(table: term.column.map(scope.tableName(of:)) ?? table.name)
   }
 
-  /// Returns the number of stack symbols that the term itself needs, without its subterms.
   private func ownStack(of expression: SqlExpression) -> Int {
     switch expression.node {
     // IN (SELECT value FROM sqlable_values(?)
@@ -345,7 +343,6 @@ package struct Renderer {
     return position
   }
 
-  /// Writes the name of a column where only a column of the statement's table is allowed.
   func writeColumn(_ position: Int) { sql.append(table.columns[position].definition) }
 
   func writeStored(_ position: Int) {

@@ -60,14 +60,12 @@ package final class Scope: Sendable {
     (isPlain, isFree) = (false, false)
   }
 
-  /// Creates the scope of an upsert's terms, which can also use the new row.
   package convenience init(upsertingInto table: TableInfo) throws {
     var newRow = SelectQuery.Source(table: table)
     newRow.alias = Upsert.newRow
     try self.init([SelectQuery.Source(table: table), newRow], outer: nil)
   }
 
-  /// Creates the scope of a trigger's terms: the row before the change, the row after the change, or both.
   package convenience init(triggeredBy table: TableInfo, _ rows: [TriggerRow]) throws {
     let sources = rows.map { row in
       var source = SelectQuery.Source(table: table)
@@ -84,7 +82,6 @@ package final class Scope: Sendable {
     return try Scope(first.query.clauses.sources, outer: outer)
   }
 
-  /// The first table, for errors without a column.
   package var table: TableInfo { sources.first?.table ?? .none }
 
   package struct ResolvedColumn {
@@ -166,7 +163,6 @@ package final class Scope: Sendable {
     return nil
   }
 
-  /// Finds a column of the table with this alias.
   func find(_ reference: ColumnReference, ofAlias alias: String) throws -> ResolvedColumn {
     var scope: Scope? = self
     while let current = scope {
@@ -200,11 +196,11 @@ package final class Scope: Sendable {
       }
       scope = current.outer
     }
-    throw SqlError.invalidStatement("table \(alias ?? table.name) is searched, but is not in the query").at(
-      table: table.name)
+    throw SqlError.invalidStatement(
+      "a full-text condition searches table \(alias ?? table.name), but the query does not read this table"
+    ).at(table: table.name)
   }
 
-  /// Returns a model's searched table in this query or an enclosing query; nil if there is no such table.
   func searched(_ table: TableInfo) throws -> SelectQuery.Source? {
     var scope: Scope? = self
     while let current = scope {

@@ -87,7 +87,6 @@ struct SelectWriter {
 
   private enum Results {
     case selected
-    /// `1`, if only the existence or number of rows matters.
     case one
     case count
   }
@@ -106,7 +105,6 @@ struct SelectWriter {
     try renderer.write(limit: query.limit, offset: query.offset)
   }
 
-  /// Writes the parts of a combined query after the first part.
   private func writeCompounds(_ query: SelectQuery.Clauses, definesQueries: Bool) throws {
     guard !query.compounds.isEmpty else { return }
     // The names and columns of the whole combined query, which every part uses.
@@ -182,14 +180,12 @@ struct SelectWriter {
     }
   }
 
-  /// Writes the named queries of an update's tables. Returns a renderer for terms of all tables.
   func beginTables(_ query: SelectQuery.Clauses) throws -> Renderer {
     let definesQueries = query.definesQueries
     if definesQueries { try writeCommonTables(query) }
     return try renderer(query, definesQueries: definesQueries)
   }
 
-  /// Writes the joined tables of an update, without their join conditions.
   func writeOtherTables(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     let names = sql.isKey ? [] : renderer.scope.named
     for (index, source) in query.sources.dropFirst().enumerated() {
@@ -219,7 +215,6 @@ struct SelectWriter {
     isNested ? baseStack + symbols + (query.definesQueries ? 3 : 0) + (isPart ? 2 : 0) : baseStack
   }
 
-  /// Writes the query without order, limit and compounds.
   private func writeCore(
     _ query: SelectQuery.Clauses, _ renderer: Renderer, results: Results = .selected, named: [String] = [],
     isPart: Bool = false

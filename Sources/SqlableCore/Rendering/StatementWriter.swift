@@ -1,4 +1,3 @@
-/// A writer of whole statements and their row, as SQL or as a cache key.
 package struct StatementWriter {
   let renderer: Renderer
   private let isInText: Bool
@@ -6,7 +5,6 @@ package struct StatementWriter {
   var sql: SqlBuffer { renderer.sql }
   var parameters: ParameterBuffer { renderer.parameters }
 
-  /// Creates a writer. `outer` contains the rows of the trigger that the statement belongs to.
   package init(
     table: TableInfo, sql: SqlBuffer, parameters: ParameterBuffer, isInText: Bool = false, outer: Scope? = nil
   ) {
@@ -15,7 +13,6 @@ package struct StatementWriter {
       table: table, sql.isKey ? nil : Scope(table, isInText: isInText, outer: outer), sql: sql, parameters: parameters)
   }
 
-  /// Writes the statement. `row` contains the values of the statement's struct.
   package func write(_ tree: StatementTree, row: RowValues = .none) throws {
     if let defect = tree.defect { throw defect }
     if tree.changesRows { try table.checkIsNoView() }

@@ -40,7 +40,6 @@ public struct ColumnType: Sendable, Hashable {
   /// Dates as seconds since 1970: `REAL`.
   public static let date = ColumnType(.date(.unixSecondsWithFraction))
 
-  /// The type of a column of which only the name is known.
   static let any = ColumnType(.any, isNullable: true)
 
   /// Dates in the given format.
@@ -59,7 +58,6 @@ public struct ColumnType: Sendable, Hashable {
 
   static let scales = 0...18
 
-  /// The scale of a decimal column; nil for any other column.
   package var scale: Int? { if case .decimal(let scale) = base { scale } else { nil } }
 
   /// The same type, with NULL allowed.
@@ -95,7 +93,6 @@ public struct ColumnType: Sendable, Hashable {
     /// The format in which dates are written. Dates of two columns with the same written format can be compared.
     var written: DateFormat { self == .iso8601AssumingUTC ? .iso8601 : self }
 
-    /// True if dates are stored as TEXT.
     var isText: Bool { self == .iso8601 || self == .iso8601AssumingUTC || self == .sqliteText }
 
     /// The SQL around the arguments of a date function whose result is in this format.
@@ -123,7 +120,6 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// The storage format of a date column; nil for any other column.
   package var dateFormat: DateFormat? { if case .date(let format) = base { format } else { nil } }
 
   @usableFromInline
@@ -152,7 +148,6 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// The type in error messages.
   @usableFromInline
   package var name: String {
     switch base {
@@ -177,7 +172,6 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// True if the column stores this value unchanged.
   package func stores(_ value: DatabaseValue) -> Bool {
     if case .integer(let integer) = value { return stores(integer) }
     return value == .null || base == .any || value.storageClass == storageClass
@@ -197,7 +191,6 @@ public struct ColumnType: Sendable, Hashable {
   /// second.
   var comparesInAnotherForm: Bool { base == .date(.unixSeconds) || scale != nil }
 
-  /// True if the column stores values of a column of another type unchanged.
   func takesValues(of other: ColumnType) -> Bool {
     switch (base, other.base) {
     // The scale of the values is unknown.

@@ -26,7 +26,6 @@ package struct DetachedSQLToken {
   package var isName: Bool { kind == .name || kind == .word && !DetachedSQLToken.reserved.contains(keyword) }
   package var isBound: Bool { kind == .parameter || kind.isValue }
 
-  /// The words that can be names only in quotes.
   static let reserved = Set(
     words: """
       AND AS BETWEEN CROSS DEFAULT DO ELSE END FROM FULL GLOB GROUP HAVING IN INDEXED INNER INTO IS JOIN LEFT LIKE

@@ -15,14 +15,12 @@ extension Duration {
     return Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)
   }
 
-  /// The number of milliseconds as text, with three digits after the point.
   package var millisecondsText: String {
     let microseconds = wholeMicroseconds
     let rest = String(microseconds % 1_000)
     return "\(microseconds / 1_000)." + String(repeating: "0", count: 3 - rest.count) + rest
   }
 
-  /// The number of seconds as text, with one digit after the point, for messages.
   package var seconds: String {
     let tenths = wholeMicroseconds / 100_000
     return "\(tenths / 10).\(tenths % 10)"

@@ -1,6 +1,5 @@
 import Glibc
 
-/// A lock on a range of bytes of a file.
 package struct KernelLock: Hashable {
   /// The process that holds the lock; 0 for the lock of an open file description, for which the kernel reports no
   /// process.

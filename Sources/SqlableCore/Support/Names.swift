@@ -62,7 +62,6 @@ extension String {
     return utf8.allSatisfy { (97...122).contains($0.foldedLetter) || (48...57).contains($0) || $0 == UInt8(ascii: "_") }
   }
 
-  /// SQLite's names of the rowid.
   package static let rowidNames = ["rowid", "_rowid_", "oid"]
 
   /// Returns a name of the rowid that no column of the table hides; nil if the columns hide all names of the rowid.
@@ -85,7 +84,6 @@ package struct ByteComparedName: Sendable, Hashable {
     left.wrappedValue.isExactly(right.wrappedValue)
   }
 
-  // Hashes characters, which is correct because names with equal bytes have equal characters.
   @usableFromInline
   package func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
 }
@@ -118,7 +116,6 @@ extension Set<String> {
     self.init(text.split { $0 == " " || $0 == "\n" }.map(String.init))
   }
 
-  /// Makes a set of the lines of a text.
   package init(lines text: String) {
     self.init(text.split(separator: "\n").map(String.init))
   }

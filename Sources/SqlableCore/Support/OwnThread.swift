@@ -31,8 +31,7 @@ package func startThread(_ body: @escaping @Sendable () -> Void) {
 
 /// Runs `body`, which can block, on a new thread, with the deadline of the calling task.
 ///
-/// - Parameter cancel: A closure that is called when the task is cancelled. Cancellation alone does not interrupt
-///   `body`.
+/// - Parameter cancel: Called when the task is cancelled. Cancellation alone does not interrupt `body`.
 package func onOwnThread<Value: Sendable>(
   onCancel cancel: @escaping @Sendable () -> Void = {}, _ body: @escaping @Sendable () throws -> Value
 ) async throws -> Value {

@@ -11,7 +11,6 @@ package struct SHA256 {
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
   ]
 
-  /// Returns the hash as hexadecimal digits in lower case.
   package static func hex(_ bytes: [UInt8]) -> String {
     var message = bytes + [0x80]
     while message.count % 64 != 56 { message.append(0) }

@@ -22,7 +22,6 @@ package struct SQLTokenList {
 
   package var count: Int { tokens.count }
 
-  /// Returns the kind of a token; nil for a position outside the list.
   package func kind(_ position: Int) -> SQLToken.Kind? {
     tokens.indices.contains(position) ? tokens[position].kind : nil
   }
@@ -48,7 +47,6 @@ package struct SQLTokenList {
     return range.count == 1 && bytes[range.lowerBound] == sign
   }
 
-  /// Returns the unquoted word in upper case; empty for any other token.
   package func keyword(_ position: Int) -> String {
     guard isWord(position) else { return "" }
     return bytes.withUnsafeBufferPointer { $0[tokens[position].range].uppercasedWord }
@@ -60,7 +58,6 @@ package struct SQLTokenList {
 
   package func text(_ position: Int) -> String { String(decoding: bytes[tokens[position].range], as: UTF8.self) }
 
-  /// Returns the original text of the tokens at these positions.
   package func text(_ range: Range<Int>) -> String {
     guard !range.isEmpty else { return "" }
     let last = tokens[range.upperBound - 1].range.upperBound

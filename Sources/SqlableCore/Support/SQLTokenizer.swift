@@ -2,14 +2,12 @@ package struct SQLToken {
   package enum Kind: UInt8, Sendable {
     /// A keyword, or a name without quotes.
     case word
-    /// A name in double quotes, backticks or square brackets.
     case name
     /// A text in single quotes, which SQLite also accepts as a name.
     case text
     case number
     case blob
     case parameter
-    /// An operator or punctuation.
     case symbol
     /// Bytes that SQLite refuses: an unclosed quote, a number followed by letters, or an unexpected byte.
     case illegal
@@ -89,7 +87,6 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
     return tokens.isOpen
   }
 
-  /// A bit set of the bytes that can begin quotes, a comment or a parameter.
   private static let opening: UInt128 = "'\"`[-/$@:#".utf8.reduce(0) { $0 | 1 << UInt128($1) }
 
   // Returns NUL after the end, like SQLite's text, which ends with a NUL byte.
@@ -209,7 +206,6 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
 
   private static let digitSeparator = UInt8(ascii: "_")
 
-  /// Reads `:a`, `@a`, `$a`, or Tcl's `$a::b(c)`.
   private mutating func takeParameter() -> SQLToken.Kind {
     position += 1
     var isNamed = false
@@ -251,7 +247,6 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
     return .symbol
   }
 
-  /// A bit set of the bytes that are symbols of one byte.
   private static let symbols: UInt128 = "-();+*/%=<>|,&~.".utf8.reduce(0) { $0 | 1 << UInt128($1) }
 }
 

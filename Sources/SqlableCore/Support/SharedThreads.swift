@@ -31,7 +31,6 @@ package final class SharedThreads: Sendable {
       return block
     }
 
-    /// Returns true if the caller must start a thread.
     mutating func startsThread(_ limit: Int) -> Bool {
       guard running < limit, running + blocked < 2 * limit else { return false }
       running += 1
@@ -57,7 +56,6 @@ package final class SharedThreads: Sendable {
   /// The number of threads, including threads that wait.
   package var count: Int { state.withLock { $0.running + $0.blocked } }
 
-  /// Runs a closure on one of the threads, after the closures that were added before.
   package func async(_ body: @escaping @Sendable () -> Void) {
     let (wakes, starts) = state.withLock { state in
       state.blocks.append(body)
@@ -139,8 +137,8 @@ package final class SharedThreads: Sendable {
     return try body()
   }
 
-  /// Calls `body`, which waits until a caller goes on, such as the loop over rows that this thread reads. The thread
-  /// does not count as one of the set meanwhile, because many slow callers would otherwise stop all others.
+  /// Calls `body`, which waits until a caller goes on, such as the loop over rows that this thread reads. Meanwhile the
+  /// thread does not count toward the limit. Otherwise slow callers could occupy all threads of the set.
   package static func whileBlockedByCaller<Value>(_ body: () throws -> Value) rethrows -> Value {
     guard let threads = sets.withLock({ $0[pthread_self()] }) else { return try body() }
     threads.block { _ in }

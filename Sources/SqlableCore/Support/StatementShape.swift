@@ -14,7 +14,6 @@ package struct StatementShape: Hashable, Sendable {
   /// The statement's first word in upper case. For a statement that starts with WITH, the verb after the WITH clause.
   package let verb: String
 
-  /// The maximum length of a shape, in bytes.
   package static let maximumLength = 4_096
 
   package init(of text: String) {
@@ -142,7 +141,6 @@ private struct ShapeWriter {
     words: """
       OR ROLLBACK ABORT REPLACE FAIL IGNORE IF NOT EXISTS
       """)
-  /// Words before a parenthesis that are not function names.
   private static let notFunctions = Set(
     words: """
       ALL AND AS BETWEEN BY CASE CHECK CONFLICT DISTINCT ELSE EXCEPT EXISTS FROM HAVING IN INTERSECT INTO IS JOIN

@@ -16,7 +16,6 @@ extension SqlError {
   }
 }
 
-/// Returns the directory of a file's path.
 func directory(ofFileAt path: String) -> String {
   guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
   return end == path.startIndex ? "/" : String(decoding: path.utf8[..<end], as: UTF8.self)

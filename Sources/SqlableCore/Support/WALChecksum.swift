@@ -18,7 +18,6 @@ package struct WALChecksum: Equatable {
   /// - Parameter bytes: The bytes, whose number is a multiple of eight.
   package func adding(_ bytes: ArraySlice<UInt8>) -> WALChecksum { bytes.withUnsafeBytes(adding) }
 
-  /// - Parameter bytes: The bytes, whose number is a multiple of eight.
   func adding(_ bytes: UnsafeRawBufferPointer) -> WALChecksum {
     guard let start = bytes.baseAddress else { return self }
     var (s1, s2, offset) = (first, second, 0)

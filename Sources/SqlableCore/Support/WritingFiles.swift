@@ -1,8 +1,6 @@
 import Glibc
 
-/// Writes all bytes at an offset of a file. Repeats the system call after a partial write.
-///
-/// - Parameter path: The path of the file, for the error.
+/// Writes all bytes, repeating the system call after a partial write. `path` is for the error.
 package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int, _ path: String) throws {
   guard let start = bytes.baseAddress else { return }
   var written = 0

@@ -65,7 +65,6 @@ final class AppendOnlyStorage<Element: Sendable>: @unchecked Sendable {
     used = LockedValue(elements.count)
   }
 
-  /// Copies the first elements of another storage, and doubles the capacity.
   private init(_ other: AppendOnlyStorage, count: Int) {
     capacity = count * 2
     elements = .allocate(capacity: capacity)

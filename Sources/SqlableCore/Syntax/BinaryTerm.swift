@@ -1,6 +1,4 @@
 extension SqlExpression {
-  /// An operator with its operands.
-  ///
   /// A class, because reading the fields of an indirect enum case copies all fields. Most filters are a comparison of a
   /// column with a value, and each run reads the fields.
   package final class BinaryTerm: Sendable {

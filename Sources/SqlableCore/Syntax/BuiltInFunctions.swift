@@ -115,18 +115,15 @@ extension SqlExpression.Call.BuiltIn {
 
     package enum Kind { case scalar, aggregate, window, table }
 
-    /// The relation between the result and the arguments.
     package enum Result {
       case other, integer
       /// A number with the scale of the argument, such as a sum.
       case scaled
-      /// One of the arguments.
       case ofArguments
       /// The first argument in some row, or else the third argument. The second argument is a number of rows.
       case ofRow
     }
 
-    /// The arguments for which the result is NULL.
     package enum Nulls {
       case never, withAny, withAll, withFirst
       /// NULL if the first argument is NULL, and in some other cases.

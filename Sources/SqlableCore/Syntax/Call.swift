@@ -1,10 +1,8 @@
 extension SqlExpression {
-  /// A function call with its optional clauses.
   package struct Call: Sendable, Hashable {
     package var function: Function
     package var arguments: [SqlExpression]
     package var isDistinct = false
-    /// The order in which an aggregate processes its rows.
     package var order: [OrderTerm] = []
     package var filter: SqlExpression?
     package var window: WindowClause?
@@ -32,9 +30,7 @@ extension SqlExpression {
       func hash(into hasher: inout Hasher) {}
     }
 
-    /// The function's name in SQL.
     package enum Function: Sendable, Hashable {
-      /// `count(*)`
       case countRows
       case builtIn(BuiltIn)
       /// A function registered by the program. The SQL contains the quoted name.
@@ -107,7 +103,6 @@ extension SqlExpression {
       return !isDistinct && order.isEmpty && filter == nil && window == nil
     }
 
-    /// True if the argument at this index is a path within JSON.
     package func takesPath(_ index: Int) -> Bool {
       switch facts?.constants {
       case .paths: index > 0
@@ -116,7 +111,6 @@ extension SqlExpression {
       }
     }
 
-    /// True if the last path has no value.
     package var lacksValue: Bool { facts?.constants == .pathsOfValues && arguments.count.isMultiple(of: 2) }
 
     var terms: [SqlExpression] {
@@ -127,7 +121,6 @@ extension SqlExpression {
     }
   }
 
-  /// `OVER (PARTITION BY … ORDER BY … ROWS BETWEEN … AND …)`
   package struct WindowClause: Sendable, Hashable {
     package var partition: [SqlExpression] = []
     package var order: [OrderTerm] = []
@@ -147,7 +140,6 @@ extension SqlExpression {
     }
 
     package let kind: Kind
-    /// The left side of `isIn`.
     package var term: SqlExpression?
     package let query: SelectQuery
 

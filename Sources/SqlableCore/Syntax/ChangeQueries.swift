@@ -1,4 +1,3 @@
-/// An insert of structs, or of a query's rows.
 @usableFromInline
 package struct InsertQuery: Sendable, Hashable {
   @usableFromInline
@@ -54,7 +53,6 @@ package struct InsertQuery: Sendable, Hashable {
   var isUpsert: Bool { form == .save || !rest.value.upserts.isEmpty }
 }
 
-/// An update of a struct's row, or of all selected rows.
 @usableFromInline
 package struct UpdateQuery: Sendable, Hashable {
   @usableFromInline
@@ -64,7 +62,6 @@ package struct UpdateQuery: Sendable, Hashable {
     package var assignments: [Assignment] = []
     /// Joined tables whose rows provide values, each with its join condition.
     package var sources: [SelectQuery.Source] = []
-    /// The index that SQLite must use for the updated table.
     package var indexHint: IndexHint?
     package var returned: Returned?
     var defect: SqlError?
@@ -110,7 +107,6 @@ package struct UpdateQuery: Sendable, Hashable {
   package var tables: [SelectQuery.Source] { [SelectQuery.Source(table: table)] + rest.value.sources }
 }
 
-/// A delete of a struct's row, or of all selected rows.
 @usableFromInline
 package struct DeleteQuery: Sendable, Hashable {
   @usableFromInline
@@ -146,7 +142,6 @@ package struct DeleteQuery: Sendable, Hashable {
   @usableFromInline package var isRowLevel: Bool { extent == .row }
 }
 
-/// The intended extent of an update or delete.
 @usableFromInline
 package enum ChangeExtent: Sendable, Hashable {
   /// The row whose key equals the key of a given struct.
@@ -156,7 +151,6 @@ package enum ChangeExtent: Sendable, Hashable {
   case all
 }
 
-/// The rows that an update or delete affects.
 @usableFromInline
 package struct RowSelection: Sendable, Hashable {
   @usableFromInline
@@ -208,7 +202,6 @@ package struct RowSelection: Sendable, Hashable {
   package var isLimited: Bool { !rest.isDefault && (rest.value.limit != nil || rest.value.offset != nil) }
 }
 
-/// The values that a change returns for each changed row.
 package enum Returned: Sendable, Hashable {
   case rows
   case terms([SqlExpression])

@@ -1,7 +1,6 @@
 /// A column in an expression. Declared references are compared by declaration, decoded references by name.
 package enum ColumnReference: Sendable, Hashable {
   case declared(ColumnDefinition)
-  /// A column in a decoded statement.
   case named(String)
 
   package init(_ column: Column) { self = .declared(column.definition) }
@@ -31,7 +30,6 @@ package enum ColumnReference: Sendable, Hashable {
 }
 
 extension SqlError {
-  /// Returns the error for a column that does not exist in the tables.
   package static func missing(_ reference: ColumnReference, in tables: [TableInfo], named tableNames: [String]? = nil)
     -> SqlError
   {

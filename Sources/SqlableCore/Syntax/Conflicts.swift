@@ -1,4 +1,3 @@
-/// The conflict clause of an insert that updates the conflicting row.
 package struct Upsert: Sendable, Hashable {
   /// The unique columns whose conflict is handled; nil for the primary key.
   package var target: [ColumnReference]?

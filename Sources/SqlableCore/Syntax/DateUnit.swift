@@ -20,7 +20,6 @@ public enum DateUnit: String, Sendable, Hashable {
 package enum DatePart: String, Sendable, Hashable {
   case year, month, day, hour, minute, second, weekday, dayOfYear
 
-  /// The part's letter in a `strftime` format.
   var letter: Character {
     switch self {
     case .year: "Y"

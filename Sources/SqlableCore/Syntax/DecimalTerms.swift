@@ -105,7 +105,6 @@ extension SqlExpression {
     }
   }
 
-  /// Returns an error unless all terms are decimals of the same scale. The first term determines the scale.
   private static func defect(among terms: [SqlExpression], _ lookup: ColumnLookup) -> InvalidTerm? {
     let decimal = terms[0]
     guard decimal.scale(lookup) != nil else { return mixed(terms.first { $0.scale(lookup) != nil } ?? decimal) }
@@ -210,7 +209,6 @@ extension SqlExpression.BinaryOperator {
 }
 
 extension SqlExpression.SyntaxTerm {
-  /// The result terms of a CASE.
   fileprivate var results: [SqlExpression] {
     terms.indices.filter { !$0.isMultiple(of: 2) || $0 == terms.count - 1 }.map { terms[$0] }
   }

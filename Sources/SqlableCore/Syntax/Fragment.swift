@@ -12,7 +12,6 @@ extension SqlExpression {
 }
 
 extension SqlExpression.Fragment {
-  /// Returns the words of the texts and of the terms, in order.
   package func words(_ terms: [SqlExpression], _ words: (SqlExpression) -> [String]) -> [String] {
     texts.indices.flatMap { index in
       DeclaredExpression.sql(String(decoding: texts[index], as: UTF8.self)).words

@@ -1,4 +1,3 @@
-/// The index that SQLite must use for a table, or the rule that SQLite must not use an index.
 package struct IndexHint: Sendable, Hashable {
   /// The index's name; nil if SQLite must not use an index.
   @ByteComparedName package var name: String?

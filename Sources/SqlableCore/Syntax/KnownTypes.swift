@@ -6,7 +6,6 @@ extension SqlExpression {
     size = Size()
   }
 
-  /// Creates an invalid term for a value that can't be stored in `column` or compared with `column`.
   @usableFromInline
   package init(invalid error: any Error, column: Column? = nil) {
     let located = column.map { SqlExpression.located(error, column: $0) } ?? error

@@ -14,7 +14,6 @@ package struct OrderTerm: Sendable, Hashable {
 
     package var isUpwards: Bool { self == .asc || self == .ascNullsLast }
 
-    /// The SQL after the term.
     var sql: StaticString {
       switch self {
       case .asc: ""

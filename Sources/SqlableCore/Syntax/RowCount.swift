@@ -6,7 +6,6 @@ extension SelectQuery {
 
     package init(integerLiteral number: Int) { self = .number(number) }
 
-    /// Creates a number if the term is an integer value, or else a term.
     package init(_ term: SqlExpression) {
       if case .value(.integer(let value)) = term.node, let number = Int(exactly: value) {
         self = .number(number)

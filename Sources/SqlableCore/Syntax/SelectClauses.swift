@@ -1,5 +1,3 @@
-// Properties derived from the clauses of a query: columns, depth, named queries and errors.
-
 extension SelectQuery.Clauses {
   /// The depth of the clauses' terms, including nested queries.
   package var size: SqlExpression.Size {
@@ -31,7 +29,6 @@ extension SelectQuery.Clauses {
     return size
   }
 
-  /// The known types and identities of the result's columns.
   package var columns: [ResultColumn] {
     guard rows.isEmpty else { return rows[0].map { _ in ResultColumn() } }
     return results.flatMap { result -> [ResultColumn] in
@@ -43,7 +40,6 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// The known date formats of the result's columns.
   var dateFormats: [ColumnType.DateFormat?] {
     guard rows.isEmpty else { return rows[0].map(\.dateFormat) }
     return results.flatMap { result -> [ColumnType.DateFormat?] in
@@ -55,7 +51,6 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// The names of the result's columns; nil for a term that is not a column.
   package var columnNames: [String?] {
     guard rows.isEmpty else { return rows[0].map { _ in nil } }
     return results.flatMap { result -> [String?] in
@@ -123,23 +118,20 @@ extension SelectQuery.Clauses {
   /// True if a join can leave one of its tables without a row.
   package var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsJoined } }
 
-  /// Resolves the result's models whose tables are now joined.
   mutating func findResults() {
     if results.contains(where: \.isUnjoined) { give(results) }
   }
 
-  /// Reads from another table with the layout of the first table.
   mutating func read(from table: String) {
     guard let first = sources.first else {
-      return note(.invalidStatement("literal rows can't be read from another table"))
+      return note(.invalidStatement("in(_:) needs a query that reads a table, not literal rows"))
     }
     sources[0].table = first.table.named(table)
   }
 
-  /// Reads from the table of an attached database.
   package mutating func read(fromDatabase database: String) {
     guard let first = sources.first else {
-      return note(.invalidStatement("literal rows can't be read from another table"))
+      return note(.invalidStatement("in(_:) needs a query that reads a table, not literal rows"))
     }
     sources[0].table = first.table.named(first.table.name, in: database)
   }
@@ -228,7 +220,6 @@ extension SelectQuery.Clauses {
     return nil
   }
 
-  /// Returns the position of a selected model's column.
   private func positionInModel(_ term: SqlExpression) -> Int? {
     var position = 1
     for result in results {

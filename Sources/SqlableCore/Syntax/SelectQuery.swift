@@ -1,7 +1,6 @@
 /// The structure of a `SELECT`, independent of the type of its rows.
 @usableFromInline
 package struct SelectQuery: Sendable, Hashable {
-  /// The form of the result: the rows, their number, or their existence.
   @usableFromInline
   package enum Form: Sendable, Hashable {
     case rows
@@ -52,7 +51,6 @@ package struct SelectQuery: Sendable, Hashable {
 
   package init(_ source: Source, results: [Result]) { self.init(Clauses(sources: [source], results: results)) }
 
-  /// Creates a query for the rows, number or existence of another query's rows.
   package init(_ form: Form, _ query: SelectQuery) {
     self.form = form
     inlineTable = query.inlineTable
@@ -61,7 +59,6 @@ package struct SelectQuery: Sendable, Hashable {
     inlineLimit = query.inlineLimit
   }
 
-  /// A query of literal rows.
   package init(rows: [[SqlExpression]]) { self.init(Clauses(sources: [], results: [], rows: rows)) }
 
   private init(_ clauses: Clauses) {
@@ -74,7 +71,6 @@ package struct SelectQuery: Sendable, Hashable {
   /// True if the query reads one table with at most a filter and a limit.
   package var isPlain: Bool { box == nil }
 
-  /// All clauses, which are modified in place if the box is not shared.
   package var clauses: Clauses {
     _read {
       if let box { yield box.clauses } else { yield inlineClauses }
@@ -171,7 +167,6 @@ extension SelectQuery {
     inlineFilter = filter.map(InlineFilter.condition) ?? .none
   }
 
-  /// The limit, if the limit is a number.
   @usableFromInline package var limit: Int? {
     get { box.map(\.clauses.limit?.number) ?? inlineLimit }
     set { if box == nil { inlineLimit = newValue } else { clauses.limit = newValue.map { .number($0) } } }
@@ -189,7 +184,6 @@ extension SelectQuery {
 
   package mutating func takeFirst() { restrictLimit(to: 1) }
 
-  /// Limits the query to a number of rows, unless the query has a smaller limit.
   package mutating func restrictLimit(to number: Int) {
     if let term = box?.clauses.limit?.term {
       clauses.limit = .term(.call(.scalarMin, [term, SqlExpression(number)]))
@@ -221,7 +215,6 @@ extension SelectQuery {
     }
   }
 
-  /// A table, named query or table-valued function, with its join to the earlier sources.
   @usableFromInline
   package struct Source: Sendable, Hashable {
     @usableFromInline
@@ -245,7 +238,6 @@ extension SelectQuery {
       package var keepsJoined: Bool { self == .right || self == .full }
     }
 
-    /// The materialization hint of a named query.
     package enum Materialization: String, Sendable, Hashable {
       case materialized, notMaterialized
 
@@ -259,14 +251,12 @@ extension SelectQuery {
       }
     }
 
-    /// The origin of the rows.
     package enum Kind: Sendable, Hashable {
       case table
       /// A named query, whose name is the alias.
       case defined(SelectQuery)
       /// A reference to a named query that an enclosing query defines, for recursion.
       case named
-      /// A table-valued function.
       case call(SqlExpression)
     }
 
@@ -306,13 +296,11 @@ extension SelectQuery {
 
     package var isDefined: Bool { if case .defined = kind { true } else { false } }
 
-    /// True if both sources are named queries with the same name.
     func isNamedLike(_ other: Source) -> Bool {
       guard let name = definedName, let otherName = other.definedName else { return false }
       return name.isSameName(as: otherName)
     }
 
-    /// True if both sources are the same named query.
     func isDefinedLike(_ other: Source) -> Bool {
       isNamedLike(other) && kind == other.kind && materialization == other.materialization && table == other.table
     }

@@ -11,7 +11,6 @@ public struct SqlExpression: Sendable, Hashable {
   package let node: Node
   let size: Size
 
-  /// The depth of a tree of terms.
   package struct Size: Sendable, Hashable {
     package var depth: Int16 = 1
     /// The depth as SQLite counts it. A chain of ANDs is as deep as the chain is long.
@@ -24,7 +23,6 @@ public struct SqlExpression: Sendable, Hashable {
       self.height = height
     }
 
-    /// The size of an operator between two leaves.
     static let ofTwo = Size(depth: 2, height: 2)
 
     init(of terms: [SqlExpression]) { for term in terms { join(term.size) } }
@@ -41,14 +39,12 @@ public struct SqlExpression: Sendable, Hashable {
     }
   }
 
-  /// The tree of an expression. The set of cases is closed: trees can be compared, sent and decoded, and the renderer
-  /// handles every case.
+  /// The tree of an expression. The set of cases is closed.
   ///
   /// Columns and values, the most frequent nodes, are stored inline in their parent.
   package enum Node: Sendable {
     case column(ColumnReference)
     case value(DatabaseValue)
-    /// A named value that is passed to a prepared statement.
     case parameter(String)
     case all(TermChain)
     case any(TermChain)
@@ -174,7 +170,6 @@ public struct SqlExpression: Sendable, Hashable {
     size = Size()
   }
 
-  /// Creates a comparison of two terms that have no subterms.
   init(comparison: BinaryTerm) {
     node = .binary(comparison)
     size = .ofTwo
@@ -184,10 +179,8 @@ public struct SqlExpression: Sendable, Hashable {
     do { self.init(try value.databaseValue.checked()) } catch { self.init(invalid: error) }
   }
 
-  /// Creates a term for a value as a column stores it, to compare with the column or to store in it.
-  ///
-  /// - Parameter side: The direction in which a comparison rounds the value; nil for a value that the column must be
-  /// able to store.
+  /// Creates a term for a value as a column stores it. `side` is the direction in which a comparison rounds the value;
+  /// nil for a value that the column must be able to store.
   init(_ value: any SqlValue, for column: Column, comparing: Bool = true, _ side: RoundingSide? = nil) {
     do {
       let type = column.type
@@ -210,7 +203,6 @@ public struct SqlExpression: Sendable, Hashable {
 }
 
 extension SqlExpression.Node: Hashable {
-  /// The cases without their values.
   private enum Form {
     case column, value, parameter, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, collate
     case qualified, call, special, query, invalid

@@ -8,7 +8,6 @@ package enum StatementTree: Sendable, Hashable {
 }
 
 extension StatementTree {
-  /// The statement's table. Throws if the model's declarations are inconsistent.
   @usableFromInline
   package var table: TableInfo {
     get throws {
@@ -18,7 +17,6 @@ extension StatementTree {
     }
   }
 
-  /// The statement's table, even if the model's declarations are inconsistent.
   package var tableInfo: TableInfo {
     switch self {
     case .select(let query): query.table
@@ -31,7 +29,6 @@ extension StatementTree {
   @usableFromInline
   package var changesRows: Bool { if case .select = self { false } else { true } }
 
-  /// True if the statement expects structs.
   @usableFromInline
   package var takesRows: Bool {
     switch self {
@@ -42,12 +39,10 @@ extension StatementTree {
     }
   }
 
-  /// True if the statement is an insert that updates conflicting rows.
   var isUpsert: Bool { if case .insert(let query) = self { query.isUpsert } else { false } }
 
   var isSave: Bool { if case .insert(let query) = self { query.form == .save } else { false } }
 
-  /// The values that a change returns for each changed row; nil for a read, and for a change without RETURNING.
   package var returned: Returned? {
     switch self {
     case .select: nil
@@ -233,7 +228,6 @@ extension StatementTree {
     }
   }
 
-  /// Joins another table whose values an update uses.
   package mutating func join(_ source: SelectQuery.Source, on condition: SqlExpression) {
     switch consume self {
     case .update(var query) where !query.isRowLevel:
@@ -265,7 +259,6 @@ extension StatementTree {
     }
   }
 
-  /// Restricts the columns of the structs that are written.
   mutating func write(_ columns: [ColumnReference]) {
     switch consume self {
     case .insert(var query) where query.form != .query:

@@ -58,7 +58,6 @@ extension SqlExpression {
     return SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
   }
 
-  /// Returns a function call with this term as the first argument.
   package func call(_ function: Call.BuiltIn, _ arguments: SqlExpression...) -> SqlExpression {
     .call(function, [self] + arguments)
   }
@@ -70,7 +69,6 @@ extension SqlExpression {
     terms.count == 1 ? terms[0] : SqlExpression(.special(.init(form: .row, terms: terms)))
   }
 
-  /// The terms of a row value; nil for any other term.
   package var rowTerms: [SqlExpression]? {
     guard case .special(let special) = node, special.form == .row else { return nil }
     return special.terms
@@ -78,7 +76,6 @@ extension SqlExpression {
 }
 
 extension SqlExpression.QueryTerm {
-  /// The number of columns that the query must have.
   var columnCount: Int { kind == .isIn ? term?.rowTerms?.count ?? 1 : 1 }
 
   /// The term that determines how a scalar subquery's value is stored.

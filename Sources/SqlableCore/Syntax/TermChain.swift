@@ -70,8 +70,7 @@ package struct TermChain: RandomAccessCollection, Sendable {
     }
   }
 
-  /// Returns true if the predicate is true for all terms. Unlike `allSatisfy`, this method does not
-  /// copy the terms of a short chain.
+  /// Unlike `allSatisfy`, does not copy the terms of a short chain.
   @inline(__always)
   func everyTerm(_ predicate: (SqlExpression) -> Bool) -> Bool {
     switch form {
@@ -90,7 +89,6 @@ package struct TermChain: RandomAccessCollection, Sendable {
       })
   }
 
-  /// The maximum number of terms for which an array is faster.
   private static let maximumFew = 16
 }
 

@@ -66,7 +66,6 @@ extension SelectQuery.Clauses {
 }
 
 extension SqlExpression {
-  /// The column, without its qualifier; nil if the term is not a column.
   fileprivate var unqualifiedColumn: ColumnReference? {
     switch node {
     case .column(let reference), .qualified(_, let reference): reference

@@ -1,7 +1,5 @@
 import FoundationEssentials
 
-// The values that a column stores, and the values that comparisons with the column bind.
-
 extension ColumnType {
   /// True if the column stores this value unchanged.
   ///

@@ -53,7 +53,6 @@ extension Decimal: SqlValue {
     }
   }
 
-  /// Creates a decimal from a number of units: 1234 units of scale 2 are 12.34.
   init(units: Int64, scale: Int) throws {
     guard ColumnType.scales.contains(scale) else { throw SqlError.wrongScale(scale) }
     var (units, scale) = (units, scale)
@@ -99,7 +98,6 @@ enum DecimalUnits: Equatable {
     self.init(digits: decimal.description.utf8, scale: scale)
   }
 
-  /// Parses the description of a decimal: a sign, digits, a point and digits.
   private init(digits text: String.UTF8View, scale: Int) {
     let isNegative = text.first == UInt8(ascii: "-")
     let number = text.drop { $0 == UInt8(ascii: "-") }

@@ -33,7 +33,6 @@ extension Document: ExpressibleByDictionaryLiteral {
 // Equal statements therefore have equal bytes.
 
 extension Document {
-  /// The document as canonical JSON in UTF-8.
   package var json: [UInt8] {
     var bytes: [UInt8] = []
     write(to: &bytes)

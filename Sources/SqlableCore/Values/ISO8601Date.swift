@@ -140,7 +140,6 @@ enum ISO8601Date {
       return fraction().map { (seconds + second, $0) }
     }
 
-    /// The offset from UTC in seconds; nil if the text has no offset.
     mutating func offset() -> Int? {
       if skip("Z") { return 0 }
       let isNegative = skip("-")

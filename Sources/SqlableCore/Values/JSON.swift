@@ -160,7 +160,6 @@ extension JSON: SqlValue {
 
 extension JSON: Codable {
   public init(from decoder: any Decoder) throws {
-    // A decoder creates the leaves of a tree first, so only the coding path shows in time that the tree is too deep.
     guard decoder.codingPath.count <= JSON.maximumDepth else {
       throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "nested too deeply"))
     }

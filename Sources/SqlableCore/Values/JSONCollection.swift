@@ -5,10 +5,8 @@ import FoundationEssentials
 protocol JSONCollection {
   /// True if an encoder with sorted keys writes equal values as equal text.
   static var hasOrder: Bool { get }
-  /// The type of the elements, or of a dictionary's values.
   static var element: Any.Type { get }
 
-  /// Returns the collection's JSON. The elements of sets and the entries of dictionaries are sorted.
   func json(_ encoder: JSONEncoder) throws -> Data
 }
 
@@ -43,7 +41,6 @@ extension Dictionary: JSONCollection where Key: Encodable, Value: Encodable {
   static var hasOrder: Bool { isObject && JSONEncoder.hasOrder(Value.self) }
   static var element: Any.Type { Value.self }
 
-  /// True if the dictionary's JSON is an object.
   fileprivate static var isObject: Bool { Key.self is any CodingKeyRepresentable.Type }
 
   func json(_ encoder: JSONEncoder) throws -> Data {
@@ -79,7 +76,6 @@ package func isStoredAsJSON(_ type: Any.Type) -> Bool {
 }
 
 extension Data {
-  /// Joins the parts with commas between two brackets.
   @inline(never)
   fileprivate init(_ begin: String, _ parts: [Data], _ end: String) {
     self = Data(begin.utf8) + Data(parts.joined(separator: ",".utf8)) + Data(end.utf8)

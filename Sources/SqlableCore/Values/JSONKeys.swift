@@ -73,7 +73,6 @@ struct JSONKeys {
     return false
   }
 
-  /// Records a key. Returns true if the object already contains the key.
   private mutating func isDuplicate(_ key: (range: Range<Int>, isPlain: Bool)) -> Bool {
     guard let index = objects.indices.last, var object = objects[index] else { return false }
     objects[index] = nil

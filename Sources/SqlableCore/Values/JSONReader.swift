@@ -33,7 +33,6 @@ package struct JSONReader {
     while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
   }
 
-  /// A list or object whose end has not been read.
   private struct Container {
     let isObject: Bool
     var values: [Document] = []

@@ -82,12 +82,10 @@ extension Optional: JSONList where Wrapped: JSONList {}
 package enum JSONText {
   static func encode(_ value: some Encodable) throws -> DatabaseValue { .text(try text(of: value)) }
 
-  /// Returns the text as the column stores it: as a BLOB in a `.blob` column, otherwise as TEXT.
   static func storage(_ text: String, in type: ColumnType) -> DatabaseValue {
     type.storageClass == .blob ? .blob(Data(text.utf8)) : .text(text)
   }
 
-  /// Returns the value of a cell. In a `.blob` column, a BLOB is returned as text.
   static func read(_ cell: ReadCell) throws -> DatabaseValue {
     let storage = try cell.databaseValue()
     guard cell.type.storageClass == .blob, case .blob(let data) = storage else { return storage }
@@ -141,7 +139,6 @@ package enum JSONText {
 
   /// Describes the mismatch without the value.
   private static func reason(for error: DecodingError, _ text: String) -> String {
-    /// Names the innermost declared key of a path.
     func key(_ context: DecodingError.Context) -> String {
       context.codingPath.reversed().lazy.compactMap(declaredName).first.map { ", at key \($0)" } ?? ""
     }

@@ -9,7 +9,7 @@ public struct ReadCell {
   @usableFromInline let value: OpaquePointer?
   @usableFromInline let state: UnsafeMutablePointer<RowState>
   @usableFromInline let generation: UInt64
-  /// The type of the column that the value is read for.
+  /// The type by which the value is read: the type of the declared column.
   public let type: ColumnType
 
   @inlinable

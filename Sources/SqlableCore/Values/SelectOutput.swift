@@ -38,7 +38,6 @@ public struct ResultDescription {
     columns += next
   }
 
-  /// Adds an output that reads all remaining columns.
   mutating func addRest() throws {
     try checkIsOpen()
     takesRest = true
@@ -52,7 +51,6 @@ public struct ResultDescription {
 }
 
 extension ResultLayout {
-  /// The columns of these types, in order.
   @usableFromInline
   convenience init<each Output: SelectOutput>(of type: repeat (each Output).Type) throws {
     var description = ResultDescription()

@@ -37,7 +37,6 @@ public struct WriteCell {
     isConverted = true
   }
 
-  /// True if the column stores the value unchanged.
   @usableFromInline
   var isStored: Bool {
     isHeld || type.stores(parameter) && (isConverted || !parameter.isInteger || type.scale == nil)

@@ -16,7 +16,6 @@ public struct IndexAdvice: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SqliteDatabase {
-  /// Returns the indexes that reduce the number of scanned tables in a statement's plan.
   func advice(for statement: TreeStatement) throws -> [IndexAdvice] {
     let explained = try statement.explained()
     let plan = try plan(of: explained)

@@ -54,7 +54,6 @@ extension ExplainStatement: Hashable where Work: Hashable {}
 extension ExplainStatement: Encodable where Work: Encodable {}
 extension ExplainStatement: Decodable where Work: Decodable {}
 
-/// Index advice for executors that have a handle.
 private struct Advising<Work: Runnable>: Runnable {
   let work: Work
 

@@ -32,7 +32,6 @@ extension TraceOptions {
 
 /// Details of a traced statement, whose index advice an ``IndexAdvisor`` finds later.
 package protocol FindingAdvice: TraceDetails {
-  /// Returns `CREATE INDEX` statements; empty if no advice can be found.
   var findAdvice: @Sendable () async -> [String] { get }
 }
 

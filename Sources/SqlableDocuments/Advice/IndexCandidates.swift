@@ -9,7 +9,6 @@ struct IndexCandidates {
     let table: TableInfo
     var uses = Uses()
 
-    /// The column lists of possible indexes, most promising first.
     var lists: [[IndexColumn]] { uses.lists.filter { !isKey($0) } }
 
     /// True if the columns are the table's key, which needs no additional index.

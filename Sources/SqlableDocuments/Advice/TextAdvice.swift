@@ -1,5 +1,3 @@
-// Index advice for SQL text. The text is split into tokens but not parsed.
-
 import SqlableCore
 import SqlableSchema
 
@@ -20,7 +18,6 @@ extension SqliteDatabase {
 }
 
 extension SchemaCopy {
-  /// The maximum number of indexes that are tested for a statement.
   private static var maximumCandidates: Int { 32 }
 
   /// Returns indexes on the compared and sorted columns of a text. SQLite's planner ignores a wrong guess.
@@ -79,7 +76,6 @@ private struct WordUses {
     }
   }
 
-  /// Returns the table's name and its aliases in a text.
   private static func names(of table: String, in words: [DetachedSQLToken]) -> Set<[UInt8]> {
     var names: Set<[UInt8]> = [table.foldedName]
     for (index, word) in words.enumerated() where word.isName && word.text.isSameName(as: table) {

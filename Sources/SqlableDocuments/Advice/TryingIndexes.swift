@@ -2,7 +2,6 @@ import SqlableCore
 import SqlableSchema
 
 extension SchemaCopy {
-  /// Returns the plan of a statement with additional indexes, and the names of the used indexes.
   func plan(
     of statement: StatementWithValues, with indexes: [(name: String, sql: String)]
   ) throws -> (QueryPlan, used: [String]) {

@@ -60,7 +60,6 @@ extension AssociatedQuery {
     }
   }
 
-  /// Creates the read from its decoded form, and checks the queries of the read.
   init(_ decoded: DecodedIncluding, like known: AssociatedQuery, _ decoder: DocumentDecoder) throws {
     var levels = decoded.levels[...]
     let root = try Statement<Root, [Root]>(decoded.read, decoder)
@@ -68,7 +67,6 @@ extension AssociatedQuery {
     for query in try queries() { _ = try query.withValues() }
   }
 
-  /// The associations, without the Swift types of their rows.
   var levels: [AssociationLevel] {
     var levels: [AssociationLevel] = []
     for part in repeat each parts { levels.append(part.level) }
@@ -76,10 +74,8 @@ extension AssociatedQuery {
   }
 }
 
-/// A decoded read with associated rows, before its type is checked.
 struct DecodedIncluding {
   let read: DecodedStatement
-  /// The associations of the read, in the order of the known associations.
   let levels: [AssociationLevel]
 
   init(read: DecodedStatement, levels: [AssociationLevel]) { (self.read, self.levels) = (read, levels) }
@@ -270,10 +266,8 @@ extension AssociationLevel {
     return if case .referring = path.step { step.earlierColumns.map(\.name) } else { step.nextColumns.map(\.name) }
   }
 
-  /// The tables that the terms of the level can use: the associated table, and the tables of the path.
   fileprivate var scope: Scope { get throws { try Scope(sources, outer: nil) } }
 
-  /// The tables of this level and all nested levels, including the tables of the paths.
   fileprivate var tables: [TableInfo] { sources.map(\.table) + childLevels.flatMap(\.tables) }
 }
 

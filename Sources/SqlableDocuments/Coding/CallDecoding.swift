@@ -43,7 +43,6 @@ extension DocumentDecoder {
     return try checkedTerm(.call(call))
   }
 
-  /// Throws if the function does not support these clauses.
   private func checkClauses(of call: SqlExpression.Call) throws {
     guard call.order.isEmpty || call.takesOrder else { throw failure("the function can't have an order of its rows") }
     guard let kind = call.facts?.kind else { return }

@@ -3,10 +3,8 @@
 import SqlableCore
 
 extension SqlExpression {
-  /// Throws if one of the compared terms is a value that does not match the type of a column among these terms.
   static func checkCompared(_ terms: [SqlExpression], _ scope: Scope) throws {
     for term in terms {
-      // SQLite converts nothing in a BLOB column, so the column can contain any value that another program stored.
       guard let column = term.comparedColumn, column.type.storageClass != .blob else { continue }
       for case .value(let value) in terms.map(\.node) where !column.type.compares(with: value.storageClass) {
         throw column.type.mismatch(value.storageClass).at(
@@ -15,7 +13,6 @@ extension SqlExpression {
     }
   }
 
-  /// The column, if the term is a column; otherwise nil.
   private var comparedColumn: ColumnDefinition? {
     switch node {
     case .column(let reference), .qualified(_, let reference): reference.definition
@@ -28,7 +25,6 @@ extension SqlExpression {
     throw SqlError.encoding(expected: "TEXT", found: "\(value.storageClass)").at(table: scope.table.name)
   }
 
-  /// Throws if the term is known not to match the type of the assigned column.
   func checkIsStored(in column: Column, of table: TableInfo) throws {
     if case .value(let value) = node {
       guard column.type.stores(value) else {

@@ -2,10 +2,8 @@ import SqlableCore
 
 /// The names that an untrusted document can use, and its size limits.
 ///
-/// A name that is not allowed causes the same error as a name that does not exist. The error and the lookup do not
-/// reveal the difference.
+/// A name that is not allowed causes the same error as a name that does not exist.
 struct DocumentAccess: Sendable {
-  /// A table, and the columns that a document can use, by name.
   struct Table: Sendable {
     let info: TableInfo
     var columns: [ByteComparedName: Column] = [:]
@@ -23,8 +21,6 @@ struct DocumentAccess: Sendable {
   var maximumDepth = 0
   var maximumList = 0
 
-  /// True if a document can call a function: `functions` contains the name, or the policy allows each category of the
-  /// function (aggregate, window function, JSON function).
   func allows(function name: String) -> Bool {
     if functions.contains(name) { return true }
     if name == "countRows" { return allowsAggregates }

@@ -39,7 +39,6 @@ final class DocumentDecoder {
   /// check traverses terms again, with larger stack frames.
   private var maximumLevels: Int { (access == nil ? 100 : 50) + DocumentDecoder.levelsOfQuery }
 
-  /// The number of levels that a query counts as.
   static let levelsOfQuery = 5
 
   /// Counts a term or a query. Throws if the number of terms and queries or their nesting depth is too large. Call
@@ -70,7 +69,6 @@ final class DocumentDecoder {
     guard access.allows(function: name) else { throw DocumentAccess.refusal }
   }
 
-  /// Throws if the policy does not allow a function or collation that the program registered.
   func checkRegistered(_ name: String) throws {
     guard let access else { return }
     guard access.registered.contains(name) else { throw DocumentAccess.refusal }
@@ -82,7 +80,6 @@ final class DocumentDecoder {
   func enter(_ index: Int) { path.append(.index(index)) }
   func leave() { path.removeLast() }
 
-  /// The current path as text: `read.where.and[1]`.
   var documentPath: String {
     path.reduce(into: "") { text, step in
       switch step {
@@ -94,7 +91,6 @@ final class DocumentDecoder {
 
   func failure(_ message: String) -> SqlError { .invalidStatement(message) }
 
-  /// Adds the current path to an error that `body` throws.
   func locatingErrors<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch var error as SqlError {
       let documentPath = documentPath
@@ -106,7 +102,6 @@ final class DocumentDecoder {
 
   // MARK: Parts
 
-  /// The members of an object that has only known keys.
   struct Fields {
     let members: [Document.Member]
 
@@ -136,7 +131,6 @@ final class DocumentDecoder {
     return text
   }
 
-  /// Returns text that is used as a name in SQL. Throws for text with a NUL byte.
   func name(_ document: Document, _ what: String) throws -> String {
     let name = try text(document, what)
     guard !name.utf8.contains(0) else { throw failure("\(what) contains a NUL byte") }
@@ -150,14 +144,12 @@ final class DocumentDecoder {
     return integer
   }
 
-  /// Returns an integer that is not negative. Throws for any other value.
   func count(_ document: Document, _ what: String) throws -> Int {
     let count = try integer(document, what)
     guard count >= 0 else { throw failure("\(what) can't be negative") }
     return count
   }
 
-  /// Returns true if a flag is set. Throws if the value is not `true`; a flag that is not set must be omitted.
   func flag(_ document: Document?, _ key: DocumentKey) throws -> Bool {
     guard let document else { return false }
     enter(key.rawValue)
@@ -171,7 +163,6 @@ final class DocumentDecoder {
     return true
   }
 
-  /// Decodes each element of a list, with the element's index in the path.
   func each<Part>(_ documents: [Document], _ read: (Document) throws -> Part) throws -> [Part] {
     var parts: [Part] = []
     parts.reserveCapacity(documents.count)

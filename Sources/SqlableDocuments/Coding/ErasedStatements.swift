@@ -19,7 +19,6 @@ extension AnyStatement {
   }
 }
 
-/// Work that can be encoded as a document.
 private protocol Erasable {
   func erased() throws -> DecodedStatement
 }

@@ -60,7 +60,6 @@ extension Select {
 }
 
 extension DocumentDecoder {
-  /// Returns a decoded query. Throws if the query does not have these columns.
   func query(_ decoded: DecodedStatement, _ description: ResultDescription) throws -> SelectQuery {
     guard case .select(let query) = decoded.tree, decoded.operation == .read, rules.kinds.contains(.read) else {
       throw failure("the document's statement is not a query, or the decoder does not allow queries")

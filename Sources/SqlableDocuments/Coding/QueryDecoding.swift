@@ -69,7 +69,6 @@ extension DocumentDecoder {
     return query
   }
 
-  /// Decodes a limit or an offset: a number of rows, or a term without columns.
   func rowCount(_ document: Document, _ what: String) throws -> SelectQuery.RowCount {
     guard case .object = document else { return .number(try count(document, what)) }
     // The decoder might have replaced a parameter by its value.
@@ -118,7 +117,6 @@ extension DocumentDecoder {
     return try sources(document, after: nil, outer)
   }
 
-  /// Decodes a list of tables. If `first` is given, `first` comes before the tables of the document.
   private func sources(
     _ document: Document, after first: SelectQuery.Source?, _ outer: Scope?
   ) throws -> [SelectQuery.Source] {
@@ -221,7 +219,6 @@ extension DocumentDecoder {
     return source
   }
 
-  /// Returns the index that SQLite must use for a table; nil if the document names no index.
   func indexHint(_ fields: Fields) throws -> IndexHint? {
     let name = try part(fields, .indexedBy) { try self.name($0, "the name of an index") }
     guard try flag(fields[.notIndexed], .notIndexed) else { return name.map { IndexHint(name: $0) } }
@@ -242,7 +239,6 @@ extension DocumentDecoder {
     return join
   }
 
-  /// Returns the columns of a named query: the columns of a model, or columns of the given types.
   private func layout(_ fields: Fields) throws -> TableInfo {
     if let model = try part(fields, .model, { try self.model(text($0, "the name of a model")) }) {
       guard fields[.columns] == nil else { throw failure("a named query can't have both a model and columns") }

@@ -13,7 +13,6 @@ struct Members {
   var document: Document { .object(members) }
 }
 
-/// The keys of queries, tables and changes.
 enum DocumentKey: String {
   // The outermost object.
   case sqlable
@@ -113,7 +112,6 @@ extension DocumentEncoder {
     if let name = hint.name { members.add(.indexedBy, .text(name)) } else { members.add(.notIndexed, .bool(true)) }
   }
 
-  /// Adds the layout of a named query: the model, or the types of the columns.
   private func addLayout(of source: SelectQuery.Source, to members: inout Members) {
     if source.table.name.isEmpty {
       members.add(.columns, .list(source.table.columns.map { .text($0.type.documentName) }))
@@ -295,7 +293,6 @@ enum DocumentOperation: String, CaseIterable {
 }
 
 extension Document {
-  /// The version of the format that encoders write.
   static let version: Int64 = 1
 }
 

@@ -229,7 +229,6 @@ private struct UngroupedRows {
     return [filter]
   }
 
-  /// True if a condition restricts a column to one value.
   private func fixes(_ sourceColumn: SourceColumn, _ condition: SqlExpression) -> Bool {
     guard case .binary(let term) = condition.node, term.operation == .equal || term.operation == .isSame else {
       return false
@@ -251,8 +250,7 @@ private struct SourceColumn: Equatable {
 }
 
 extension [SelectQuery.Source] {
-  /// Returns the position of a column in these tables; nil for a term that is not a column, and for a column of an
-  /// enclosing query.
+  /// Returns the position of a column in these tables; nil for any other term.
   fileprivate func sourceColumn(of term: SqlExpression) -> SourceColumn? {
     let (alias, reference): (String?, ColumnReference)
     switch term.node {
@@ -269,7 +267,6 @@ extension [SelectQuery.Source] {
 }
 
 extension SelectQuery.Clauses {
-  /// True if the query groups its rows or computes an aggregate.
   fileprivate var isGrouped: Bool {
     !groups.isEmpty
       || results.contains { result in
@@ -301,7 +298,6 @@ extension SelectQuery.Clauses {
       && columns.allSatisfy { column in !column.isCollated && terms.contains { isSame($0, column) } }
   }
 
-  /// Returns the columns of a selected model, with their replacements.
   fileprivate func terms(ofSource index: Int, _ replaced: [SelectQuery.Replacement]) -> [SqlExpression] {
     let source = sources[index]
     return source.table.columns.indices.map { position in
@@ -311,7 +307,6 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// True if two terms are equal, or refer to the same column of the same table.
   private func isSame(_ left: SqlExpression, _ right: SqlExpression) -> Bool {
     guard let sourceColumn = sources.sourceColumn(of: left) else { return left == right }
     return sourceColumn == sources.sourceColumn(of: right)

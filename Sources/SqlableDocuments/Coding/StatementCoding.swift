@@ -3,7 +3,6 @@
 import FoundationEssentials
 import SqlableCore
 
-/// A decoded statement whose type has not been checked.
 package struct DecodedStatement {
   let operation: DocumentOperation
   package let tree: StatementTree
@@ -111,7 +110,6 @@ extension Statement {
     }
   }
 
-  /// Creates a statement from its decoded form. Throws if the statement does not have this type.
   init(_ decoded: DecodedStatement, _ decoder: DocumentDecoder) throws {
     let modelTable = try TableInfo.of(Model.self)
     guard decoded.tree.tableInfo.hasSameModel(as: modelTable) else {
@@ -129,7 +127,6 @@ extension Statement {
     try checkDecoded(decoded.rows)
   }
 
-  /// Throws the errors that a run of the statement would throw before SQLite is called.
   func checkDecoded(_ stored: [StoredRow]) throws {
     let table = try tree.table
     let (sql, buffer) = (SqlBuffer(), ParameterBuffer())
@@ -159,7 +156,6 @@ extension DecodedStatement {
     return query.readsOneModel && (operation != .first || query.limit.map { $0 <= 1 } == true)
   }
 
-  /// True if a run of the statement returns a value of this type.
   fileprivate func gives<Output, Model>(_ output: Output.Type, of model: Model.Type) -> Bool {
     // Decoded statements have only these output types.
     if tree.returnsRows { return output == [Model].self || output == Model?.self }

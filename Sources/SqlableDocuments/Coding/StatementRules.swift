@@ -32,7 +32,6 @@ extension Statement {
 }
 
 extension StatementTree {
-  /// Returns the kind of the statement. The kind of a read depends on its result type.
   func kind(isFirst: Bool) -> StatementKind {
     switch self {
     case .select(let query):

@@ -34,5 +34,4 @@ extension Assignment: Codable {
   }
 }
 
-/// Encoded as the collation's name.
 extension Collate: Codable {}

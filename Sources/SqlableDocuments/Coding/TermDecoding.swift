@@ -21,7 +21,6 @@ extension DocumentDecoder {
     return term
   }
 
-  /// Returns the form of a term, the value of the form's key, and the other members.
   private func form(of members: [Document.Member]) throws -> (TermForm, Document, [Document.Member]) {
     var match: (form: TermForm, value: Document)?
     for member in members {
@@ -216,7 +215,6 @@ extension DocumentDecoder {
     return try binary(operation, left, right, scope)
   }
 
-  // A separate function, because its temporaries in the caller's frame would use too much stack per level.
   @inline(never)
   private func binary(
     _ operation: SqlExpression.BinaryOperator, _ left: SqlExpression, _ right: SqlExpression, _ scope: Scope
@@ -232,7 +230,6 @@ extension DocumentDecoder {
     return try checkedTerm(.binary(operation, left, right))
   }
 
-  /// Decodes a tuple of terms; returns nil for any other term.
   private func row(_ document: Document, _ scope: Scope) throws -> SqlExpression? {
     guard case .object(let members) = document, members.count == 1, members[0].key == TermForm.row.rawValue else {
       return nil
@@ -293,7 +290,6 @@ extension DocumentDecoder {
     return try checkedTerm(.collate(term, collation))
   }
 
-  /// Decodes a path within JSON from a list of keys and positions.
   func path(_ document: Document) throws -> SqlExpression {
     let steps = try each(list(document, "a path within JSON")) { step -> JSONStep in
       switch step {

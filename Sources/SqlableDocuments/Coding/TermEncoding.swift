@@ -23,7 +23,6 @@ struct DocumentEncoder {
   }
 
   func term(_ term: SqlExpression, _ scope: Scope) throws -> Document {
-    // Each form has a separate function: the temporaries of all forms in one frame would use too much stack per level.
     switch term.node {
     case .column, .qualified, .value, .parameter, .invalid: try leaf(term, scope)
     case .all, .any: try chain(term, scope)
@@ -117,7 +116,6 @@ struct DocumentEncoder {
     return ["column": .text(resolved.column.name), "model": .text(table.modelName)]
   }
 
-  /// Encodes a path within JSON as a list of keys and positions.
   func path(_ term: SqlExpression) throws -> Document {
     guard case .value(.text(let path)) = term.node, let steps = JSONStep.steps(ofPath: path) else {
       throw SqlError.invalidStatement("the JSON path can't be encoded")

@@ -9,7 +9,6 @@ enum TermForm: String, CaseIterable, Sendable {
   case null, integer, real, blob, parameter
   case column
   case and, or, not, negative, isNull, isNotNull, between, `in`, like, collate
-  /// An SQLite function, or a function that the program registered.
   case function, registered
   case `case`, cast, inverted, datePart, strftime, date, shift, startOf, unixSeconds
   /// A tuple of terms. Allowed only in a comparison with another tuple, or on the left of IN.
@@ -19,7 +18,6 @@ enum TermForm: String, CaseIterable, Sendable {
   // Full-text search.
   case matches, search, weighting, rank, snippet, highlight
 
-  /// The additional keys that a term of this form can have.
   var otherKeys: [String] {
     switch self {
     case .null, .integer, .real, .blob, .parameter, .and, .or, .not, .negative, .isNull, .isNotNull, .between, .in: []

@@ -30,7 +30,6 @@ struct ConditionNames: Sendable {
     return words.contains(folded) || hasText && !folded.allSatisfy(\.isWordByte)
   }
 
-  /// Returns the names in a text, and all words in its quoted strings and comments.
   private static func words(in text: [UInt8]) -> [[UInt8]] {
     let names = text.withUnsafeBufferPointer { SQLTokenizer($0).compactMap(\.name) }
     return (names + text.split { !$0.isWordByte }.map(Array.init)).map { $0.map(\.foldedLetter) }

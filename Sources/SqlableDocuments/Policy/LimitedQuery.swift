@@ -59,10 +59,6 @@ public struct LimitedQuery<Work: Runnable>: Runnable {
   }
 }
 
-/// The former name of ``LimitedQuery``.
-@available(*, deprecated, renamed: "LimitedQuery")
-public typealias Limited<Work: Runnable> = LimitedQuery<Work>
-
 extension LimitedQuery: StatementTrees where Work: StatementTrees {
   package func statements() throws -> [TreeStatement] { try work.statements() }
 }

@@ -1,5 +1,3 @@
-// A check of a statement's cost before the run.
-
 import SqlableCore
 import SqlableQueries
 
@@ -80,7 +78,6 @@ extension StatementTree {
 }
 
 extension QueryPlan {
-  /// The tables that the plan visits completely, with or without an index, by their names in the statement.
   fileprivate var visits: [String] {
     scans
       + steps.compactMap { step in
@@ -119,7 +116,6 @@ extension SelectQuery.Result {
 }
 
 extension SqliteDatabase {
-  /// True if one of the named tables of a statement has more than `count` rows.
   fileprivate func has(moreRowsThan count: Int, in names: [String], _ tree: StatementTree) throws -> Bool {
     // Separate queries in one statement can use the same name for different tables.
     try tree.tables.contains { name, table in
@@ -127,7 +123,6 @@ extension SqliteDatabase {
     }
   }
 
-  /// True if a table has more than `count` rows.
   fileprivate func has(moreRowsThan count: Int, _ table: TableInfo) throws -> Bool {
     let name = String(decoding: table.quotedName, as: UTF8.self)
     let connection = try openConnection()

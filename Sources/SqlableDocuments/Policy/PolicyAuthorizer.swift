@@ -75,7 +75,6 @@ extension AccessRights.Names {
     columns[table, default: []].formUnion(words)
   }
 
-  /// Allows the usable columns and the key of a table, and everything that the table's condition reads.
   fileprivate mutating func add(_ rules: TablePolicy, _ features: Set<StatementPolicy.Feature>) {
     let table = rules.table
     let name = table.name.foldedName

@@ -6,7 +6,6 @@ struct PolicyCheck {
 
   init(_ policy: StatementPolicy) { self.policy = policy }
 
-  /// The use of a term. The use determines the permission that the term's columns need.
   enum Use {
     case result
     case order
@@ -113,7 +112,6 @@ struct PolicyCheck {
     case .value: return
     case .parameter: try require(.parameters)
     case .column(let reference), .qualified(_, let reference):
-      // The columns of named queries and JSON elements were checked in their definitions.
       guard let column = reference.definition.flatMap({ policy.index.columns[ObjectIdentifier($0)] }) else { return }
       try check(column.position, of: column.rules, use)
     case .all(let terms), .any(let terms): for term in terms { try check(term, use) }
@@ -267,7 +265,6 @@ struct PolicyCheck {
 }
 
 extension FullTextTerm {
-  /// True if the term returns parts of the indexed text.
   fileprivate var returnsText: Bool {
     switch form {
     case .snippet, .highlight: true
@@ -275,7 +272,6 @@ extension FullTextTerm {
     }
   }
 
-  /// True if the term's operand is a full-text query.
   fileprivate var takesSearch: Bool {
     switch form {
     case .matches, .search: true

@@ -68,7 +68,6 @@ extension StatementPolicy {
     try decoded(json) { decoded, decoder in try AnyStatement(decoded, decoder) }
   }
 
-  /// Decodes and checks a document, and adds the policy's conditions, limit and order.
   private func decoded<Result>(
     _ json: some ContiguousBytes, _ body: (DecodedStatement, DocumentDecoder) throws -> Result
   ) throws -> Result {
@@ -95,8 +94,7 @@ extension StatementPolicy {
     }
   }
 
-  /// True if the policy allows queries inside queries. Full-text search is included, because the SQL of `matches`
-  /// contains a query.
+  /// Includes full-text search, because the SQL of `matches` contains a query.
   var allowsQueriesInQueries: Bool {
     !features.isDisjoint(with: [.subqueries, .namedQueries, .compounds, .fullText])
   }
@@ -122,7 +120,6 @@ extension StatementPolicy {
   }
 }
 
-/// An index of a policy's tables and columns, by their names and declarations.
 final class PolicyIndex: Sendable {
   let tables: [ByteComparedName: DocumentAccess.Table]
   /// The rules of each table, keyed by the identity of the table.
@@ -134,7 +131,6 @@ final class PolicyIndex: Sendable {
   let knownRights = LockedValue<(source: RightsSource, rights: AccessRights)?>(nil)
   /// The names in the tables' conditions that a name in a document could shadow.
   let conditionNames: ConditionNames
-  /// The first error in the tables' rules; nil if there is no error.
   let defect: SqlError?
 
   init(_ all: [TablePolicy]) {
@@ -163,7 +159,6 @@ struct RightsSource: Equatable {
 }
 
 extension TablePolicy {
-  /// True if a document can use the column in any way.
   func knows(_ position: Int) -> Bool {
     readable.contains(position) || sortable.contains(position) || settable.contains(position)
       || filterable[position] != nil

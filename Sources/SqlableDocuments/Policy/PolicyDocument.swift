@@ -177,7 +177,6 @@ private struct PolicyReader {
 
   // MARK: Parts
 
-  /// Calls `body` with each member of an object, with the member's key in the path.
   private func each(
     _ document: Document, _ keys: Set<PolicyKey>, _ what: String, _ body: (PolicyKey, Document) throws -> Void
   ) throws {
@@ -196,7 +195,6 @@ private struct PolicyReader {
     try decoder.each(decoder.list(document, what)) { try decoder.text($0, "a name") }
   }
 
-  /// Returns a set of known values from a list of names. Throws for an unknown name.
   private func named<Value: Hashable>(_ document: Document, _ what: String, _ known: [Value]) throws -> Set<Value> {
     Set(
       try decoder.each(decoder.list(document, what)) { document in

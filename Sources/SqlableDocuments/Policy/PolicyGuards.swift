@@ -105,7 +105,6 @@ extension SqlExpression {
     return throwsItself || node.hasTerm(where: \.mayThrow)
   }
 
-  /// True if evaluating the term can throw for some values of its operands.
   var throwsItself: Bool {
     switch node {
     case .call(let call):

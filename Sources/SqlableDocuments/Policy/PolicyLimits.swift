@@ -54,7 +54,6 @@ struct NamedLimit: Sendable {
   /// A closure that removes the limit; nil for a limit that can't be removed.
   var remove: (@Sendable (inout StatementPolicy.Limits) -> Void)?
 
-  /// The text in a policy for a removed limit.
   static let none = "none"
 
   static let all = [
@@ -81,7 +80,6 @@ extension NamedLimit {
 }
 
 extension Duration {
-  /// The duration in milliseconds. Throws if the duration is not a whole number of milliseconds.
   fileprivate var milliseconds: Int {
     get throws {
       let isInRange = self >= .milliseconds(Int.min) && self <= .milliseconds(Int.max)

@@ -21,7 +21,6 @@ extension SelectQuery {
 }
 
 extension [OrderTerm] {
-  /// Appends the terms that are missing from the order, ascending.
   mutating func complete(with terms: [SqlExpression]) {
     for term in terms where !contains(where: { $0.expression == term }) {
       append(OrderTerm(expression: term, direction: .asc))

@@ -78,7 +78,6 @@ extension DecodedStatement {
 }
 
 extension Returned {
-  /// Returns the same terms with the policy's conditions in their subqueries, which can read other tables and rows.
   fileprivate func restricted(by policy: StatementPolicy) throws -> Returned {
     guard case .terms(let terms) = self else { return self }
     return .terms(try terms.map { try $0.restricted(by: policy) })
@@ -115,14 +114,12 @@ extension RowSelection {
 }
 
 extension SelectQuery {
-  /// Returns the restricted query as a part of another query. With `isFirstRow`, only the first row is used.
   fileprivate func restrictedPart(by policy: StatementPolicy, isFirstRow: Bool = false) throws -> SelectQuery {
     var query = try restricted(by: policy)
     if isFirstRow || query.isLimited { query.orderFully() }
     return query
   }
 
-  /// Returns the query with the conditions of its tables, including the tables of its subqueries.
   func restricted(by policy: StatementPolicy) throws -> SelectQuery {
     var query = self
     try query.clauses.restrict(by: policy)
@@ -195,7 +192,6 @@ extension SelectQuery.Clauses {
     return .all(positions.map { SqlExpression(.isNull(sources[index].term($0))) })
   }
 
-  /// Returns the policy's condition on a table's rows, with the table's name in this query; otherwise nil.
   private func condition(ofSource index: Int, _ policy: StatementPolicy) throws -> SqlExpression? {
     let source = sources[index]
     guard case .table = source.kind else { return nil }
@@ -221,7 +217,6 @@ extension TablePolicy {
 }
 
 extension SqlExpression {
-  /// Returns the term with the policy's conditions in its subqueries and full-text conditions.
   func restricted(by policy: StatementPolicy) throws -> SqlExpression {
     guard hasQuery else { return self }
     if case .special(let special) = node, case .fullText(let term) = special.form, case .matches(let alias) = term.form
@@ -262,7 +257,6 @@ extension RowSelection.Clauses {
     guard limit?.number ?? 0 <= limits.rows, offset?.number ?? 0 <= limits.offset else {
       throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
     }
-    // If the offset is a term, its value is unknown before the run.
     guard offset?.term == nil else { throw DocumentAccess.refusal }
     guard let term = limit?.term else { return }
     try check.check(term, .result)

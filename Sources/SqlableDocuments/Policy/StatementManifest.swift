@@ -20,7 +20,6 @@ public struct StatementManifest: Sendable {
   fileprivate struct Approved: Sendable {
     let document: Document
     let parameters: Set<ByteComparedName>
-    /// The SHA-256 hash of the document.
     let hash: String
   }
 
@@ -144,7 +143,6 @@ extension DocumentDecoder {
     case hash(String)
   }
 
-  /// Decodes a request: the name or hash of the statement, and the parameter values.
   fileprivate func request(_ document: Document) throws -> (Requested, [ByteComparedName: DatabaseValue]) {
     guard case .object(let members) = document else { throw failure("a request must be an object") }
     var version: Document?

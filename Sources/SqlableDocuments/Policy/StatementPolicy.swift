@@ -109,7 +109,6 @@ public struct TablePolicy: Sendable {
   var settable: Set<Int> = []
   var filterable: [Int: Set<FilterOperation>] = [:]
   var condition: SqlExpression?
-  /// The first error in the rules, such as a column that is not in the table; nil if there is no error.
   var defect: SqlError?
 
   public init(_ model: (some Sqlable).Type) {

@@ -5,10 +5,10 @@ import SqlableCore
 ///
 /// 1. A commit is written to the WAL before it becomes visible, and the kernel reports only the write. One event can
 ///    stand for the writes of several commits. So even after a check, another commit might be about to appear. After
-///    each event, checks follow after pauses that double, until a pause reaches the polling interval. If no polls
-///    follow, the pauses grow by a quarter from then on: a commit that appears late, because a disk is slow or a
-///    process is suspended, is detected after at most a quarter of that time.
-/// 2. The polling connection's `data_version` also changes with the pool's own commits. If the pool has committed
+/// each event, checks follow after pauses that double, until a pause reaches the polling interval. If no polls follow,
+/// each further pause is a quarter longer than the last. A slow disk or a suspended process can delay the moment at
+/// which a commit becomes visible; the detection then adds at most a quarter of this delay. 2. The polling connection's
+/// `data_version` also changes with the pool's own commits. If the pool has committed
 ///    between two checks, a change is ambiguous until the writer checks. The writer's `data_version` changes only with
 ///    commits of other connections.
 /// 3. An ambiguity lasts until a later check of the writer begins, or until the loops are notified. A newly opened
@@ -25,8 +25,8 @@ struct CommitDetector: Hashable, Sendable {
   /// The pause after an ambiguous check. The detector ignores events during the pause, because each commit of the pool
   /// would wake the connection.
   static let pauseAfterUncertainty = 2_000
-  /// The longest pause without polls: a minute. A watch reports neither that a directory above the file's was moved,
-  /// nor a mount at the path.
+  /// The longest pause without polls: a minute. A watch does not report that a directory further up the path was moved,
+  /// or that a file system was mounted on the path.
   static let longestPause = 60_000_000
 
   /// The polling interval in microseconds. No pause is longer while the monitor polls.

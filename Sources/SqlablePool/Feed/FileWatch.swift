@@ -5,8 +5,8 @@ import SqlableCore
 
 /// A watch that reports writes to a file by any process, with inotify.
 ///
-/// A watch has an inotify instance to itself, or shares one with other watches: by a parameter, or if the kernel has no
-/// instance left.
+/// A watch has its own inotify instance, or shares an instance with other watches: if a parameter says so, or if the
+/// kernel has no instance left.
 final class FileWatch: Sendable {
   enum Event {
     case written
@@ -31,7 +31,7 @@ final class FileWatch: Sendable {
   ///
   /// - Parameters:
   ///   - companions: Files whose replacement is reported, too. A write to such a file is not reported.
-  ///   - directory: A directory whose end or new place is reported.
+  /// - directory: A directory whose deletion or move is reported.
   ///   - queue: The queue on which `body` is called, and on which `suspend` and `resume` must be called.
   ///   - shared: An inotify instance for several watches; nil for an instance of this watch.
   init?(

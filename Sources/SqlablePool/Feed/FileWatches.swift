@@ -27,7 +27,8 @@ final class FileWatches: @unchecked Sendable {
     var count = 0
   }
 
-  /// The instance of all watches that get none of their own; nil if the kernel had none left for the first watch.
+  /// The shared instance for watches that can't get their own instance; nil if the kernel had no instance left when the
+  /// first watch started.
   static let spare = FileWatches(on: DispatchQueue(label: "sqlable.watches"))
 
   let descriptor: Int32
@@ -48,7 +49,7 @@ final class FileWatches: @unchecked Sendable {
 
   deinit { source.cancel() }
 
-  /// Calls `body` after events of a file and of others; nil if the kernel can't watch the file.
+  /// Starts to call `body` after events of `file` and of the `others`. Returns nil if the kernel can't watch `file`.
   func add(_ file: File, _ others: [File], _ body: @escaping @Sendable (FileWatch.Event) -> Void) -> Token? {
     // The lock keeps an event from being read before its closure is known.
     guard !isForked else { return nil }
@@ -115,7 +116,8 @@ final class FileWatches: @unchecked Sendable {
     for report in reports { report.body(report.event) }
   }
 
-  /// Reads all events; returns the more important one of each file, and the files that the kernel no longer watches.
+  /// Reads all events. Returns one event per file (`replaced` takes precedence over `written`), and the files that the
+  /// kernel no longer watches.
   private func read() -> (events: [Int32: FileWatch.Event], ended: [Int32]) {
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
       var events: [Int32: FileWatch.Event] = [:]

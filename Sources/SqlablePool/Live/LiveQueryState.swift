@@ -307,8 +307,8 @@ struct LiveQueryState<Value: Sendable> {
     latest = Latest(fetch: fetch, edition: editions, value: value, contents: contents)
     if outdatedLoops == 0 { dropValue() }
     if let last = undecidedRows.last(where: { $0.position <= fetch.position }) {
-      // The filter need not be evaluated, because the fetch includes these rows. Loops with older results might wait
-      // for the decision.
+      // The fetch includes these rows, so the filter need not be evaluated for them. Invalidate the older results,
+      // because loops with older results might wait for the filter's decision.
       invalidate(last.position)
     }
     fetchPosition = -1

@@ -9,13 +9,13 @@ extension Statement where Output == [Model] {
   /// ```
   ///
   /// A commit can change the result if the commit inserts or deletes rows, or changes a column that the statement
-  /// reads. If the filter shows that no changed row was or is in the result, the pool ignores the commit. The pool does
-  /// not evaluate the filter, and reads again after every such commit, in these cases:
+  /// reads. If the filter shows that no changed row was or is in the result, the pool ignores the commit. In these
+  /// cases the pool does not evaluate the filter, and reads again after every commit that can change the result:
   ///
   /// - The filter has a subquery, SQL text, CASE, a cast, or functions other than `lower`, `upper`, `length` and `abs`.
   /// - The table has a column of type ANY or a VIRTUAL generated column, or the file's texts are UTF-16.
   /// - The commit changes more than 256 rows of the table, or rows with more than 1 MiB of texts and blobs.
-  /// - The commit changes more than 32 rows that the filter's equalities can't decide.
+  /// - The commit changes more than 32 rows for which SQLite must evaluate the filter.
   ///
   /// Commits of other processes and schema changes always trigger a new read.
   ///

@@ -191,8 +191,8 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
         state.knownRule = fetched.rule
         return state.latest
       }
-      // Reads again if the closure has read other columns than expected: the feed lacks the commits to these columns
-      // that no subscriber needed. While the columns are unknown, the feed has all commits.
+      // Read again if the closure has read other columns than expected: commits that change only columns without a
+      // subscriber are not in the feed. While the columns are unknown, the feed has all commits.
       if fetched.isExpectedLate, let expected, expected != fetched.rule.read { return withState { $0.takeBack() } }
       let isSame = latest != nil && fetched.contents != nil && latest?.contents == fetched.contents
       wakes.wake(

@@ -87,8 +87,9 @@ extension SqlitePool {
   /// ```
   ///
   /// The check ends within the deadline and never throws. If calls hold all readers, the check does not wait for a
-  /// reader: `areReadersBusy` is true and `answer` is nil. A long write is a problem only if it delays other writes: of
-  /// this pool, of other pools and handles, also in other processes. The check does not notice waits of other programs.
+  /// reader: `areReadersBusy` is true and `answer` is nil. A long write is a problem only if it delays other writes:
+  /// writes of this pool, or of other pools and handles, in any process. The check does not notice waits of other
+  /// programs.
   public func health(within deadline: Duration = .seconds(1), limits: HealthLimits = .init()) async -> Health {
     if areReadersBusy { return health(limits, answer: nil, error: nil, areReadersBusy: true) }
     let begin = ContinuousClock.now

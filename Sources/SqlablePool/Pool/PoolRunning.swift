@@ -35,7 +35,7 @@ extension SqlitePool {
   /// Waits until the call gets a handle, or until another thread has run the work.
   private func wait(_ call: PoolCall) throws {
     guard let alarm = call.alarm else { return }
-    // The pool that is waited for can need a thread of the same set.
+    // The pool on which this call waits can need a thread of the same set.
     try SharedThreads.whileBlockedByCaller {
       let isInTime = call.waitEnd.map { end in
         alarm.wait(timeout: .now() + ContinuousClock.now.duration(to: end).dispatched)

@@ -70,7 +70,6 @@ extension AssociatedQuery: Runnable {
   }
 }
 
-/// A level whose parent rows have been read.
 private struct WaitingLevel {
   let level: any GatheredLevel
   /// The values that connect the parent rows with this level's rows, parent row after parent row.
@@ -91,7 +90,6 @@ extension GatheredLevel {
 }
 
 extension SqliteDatabase {
-  /// True while a statement of this handle calls a function that the program registered.
   fileprivate var isInFunction: Bool {
     get throws { try locked { try openConnection().userCode.isRunning } }
   }

@@ -34,10 +34,6 @@ public struct AssociatedQuery<Root: Sqlable, each Part: Sendable>: Sendable, Has
   }
 }
 
-/// The former name of ``AssociatedQuery``.
-@available(*, deprecated, renamed: "AssociatedQuery")
-public typealias Including<Root: Sqlable, each Part: Sendable> = AssociatedQuery<Root, repeat each Part>
-
 extension Statement where Output == [Model] {
   /// Reads the rows together with their associated rows.
   ///
@@ -149,11 +145,9 @@ extension AssociatedQuery {
   }
 }
 
-/// The rows of all levels that an ``AssociatedQuery`` reads during one run.
 struct Gathering<Root: Sqlable, each Part: Sendable> {
   let rows: GatheredRows<Root>
   let parts: (repeat GatheredPart<each Part>)
 
-  /// Returns the root rows with their associated rows. Requires that all levels have been read.
   func all() throws -> [(Root, repeat each Part)] { try rows.rows(repeat each parts) }
 }

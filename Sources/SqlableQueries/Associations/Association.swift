@@ -36,8 +36,7 @@ package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
     return try gathering(level, table)
   }
 
-  /// Removes the first of `levels`, and returns this part with that level. Called for each part in turn: `levels`
-  /// contains one level for each part.
+  /// Removes the first of `levels`, and returns this part with that level.
   package func taking(_ levels: inout ArraySlice<AssociationLevel>) -> AssociatedPart {
     var part = self
     if let level = levels.popFirst() { part.level = level }

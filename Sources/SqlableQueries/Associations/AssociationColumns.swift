@@ -1,5 +1,3 @@
-// The columns that connect the rows of two tables.
-
 import SqlableCore
 
 extension TableInfo {

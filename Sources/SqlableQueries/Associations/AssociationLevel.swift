@@ -4,7 +4,6 @@ import SqlableCore
 package struct AssociationLevel: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     case rows
-    /// An aggregate of the rows.
     case value(SqlExpression)
 
     package static let count = Form.value(countAll().expression)
@@ -30,7 +29,6 @@ package struct AssociationLevel: Sendable, Hashable {
   }
 }
 
-/// A query for the rows of a level, and the result columns.
 struct LevelQuery {
   let query: SelectQuery
   /// The result columns with the names of the model. `query` can give the columns other names.
@@ -98,7 +96,6 @@ extension AssociationLevel {
     return .noAggregate.at(table: query.table.name)
   }
 
-  /// Returns the subquery that computes the aggregate of a row's associated rows, for queries of `model`.
   func value(under model: (some Sqlable).Type) -> SqlExpression {
     do { return try value(under: TableInfo.of(model)) } catch { return SqlExpression(invalid: error) }
   }
@@ -131,14 +128,13 @@ extension AssociationLevel {
     return SqlExpression(.query(.init(kind: .scalar, query: rows)))
   }
 
-  /// Returns the condition that a row of a model has associated rows.
   func existence(under model: (some Sqlable).Type) -> SqlExpression {
     do { return try existence(under: TableInfo.of(model)) } catch { return SqlExpression(invalid: error) }
   }
 
   private func existence(under table: TableInfo) throws -> SqlExpression {
     guard !query.isLimited else {
-      throw SqlError.invalidStatement("a condition that associated rows exist can't have a limit").at(
+      throw SqlError.invalidStatement("exists, whereAny and whereNone can't use an association with a limit").at(
         table: query.table.name)
     }
     let path = try resolvedPath(under: table)
@@ -231,7 +227,8 @@ extension SqlError {
 }
 
 extension [DatabaseValue] {
-  /// Returns the distinct rows of `width` values that contain no NULL, as one list.
+  /// Splits the values into rows of `width` values, and returns the distinct rows without NULL, concatenated into one
+  /// list.
   fileprivate func keys(ofWidth width: Int) -> [DatabaseValue] {
     guard width > 1 else { return Array(Set(filter { $0 != .null })) }
     let rows = stride(from: 0, to: count, by: width).map { self[$0..<($0 + width)] }

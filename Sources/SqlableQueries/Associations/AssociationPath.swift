@@ -1,7 +1,6 @@
 import SqlableCore
 
-/// The foreign keys that connect associated rows with their parent rows, directly or through the rows of other tables.
-/// A key can have several columns.
+/// The foreign keys, possibly of several columns, that connect associated rows with their parent rows.
 package struct AssociationPath: Sendable, Hashable {
   /// A foreign key between the rows of one table and the rows of the next table on the path.
   package enum Step: Sendable, Hashable {
@@ -17,7 +16,6 @@ package struct AssociationPath: Sendable, Hashable {
   package struct Link: Sendable, Hashable {
     /// The table. A table that the path passes again has an alias.
     package fileprivate(set) var source: SelectQuery.Source
-    /// The step to this table.
     package let step: Step
 
     fileprivate mutating func read(fromDatabase database: String) {
@@ -27,7 +25,6 @@ package struct AssociationPath: Sendable, Hashable {
 
   /// The tables between the parent rows and the associated rows, beginning at the parent rows.
   package fileprivate(set) var links: [Link] = []
-  /// The step to the associated rows.
   package let step: Step
 
   /// The link table and its two foreign keys, if the path leads only through one link table; nil for any other path.
@@ -96,7 +93,6 @@ extension AssociationLevel {
     return level
   }
 
-  /// The associated table, and the tables of the path.
   package var sources: [SelectQuery.Source] { query.clauses.sources + path.links.map(\.source) }
 
   /// Gives an alias to each table of this level that `next` uses again. A term without an alias then means the table of
@@ -124,7 +120,6 @@ extension AssociationLevel {
 }
 
 extension SelectQuery.Clauses {
-  /// Rewrites the terms for a table's new alias.
   fileprivate mutating func rename(_ source: SelectQuery.Source, _ name: String) {
     func renamed(_ term: SqlExpression) -> SqlExpression {
       guard let alias = source.alias else {
@@ -165,7 +160,6 @@ extension SelectQuery {
 
 // MARK: - Resolving
 
-/// A step with the resolved and checked columns of its two tables.
 package struct ResolvedStep {
   package let earlier: SelectQuery.Source
   package let next: SelectQuery.Source
@@ -175,7 +169,6 @@ package struct ResolvedStep {
   package var earlierColumns: [Column] { pairs.map { earlier.table.columns[$0.earlier] } }
   package var nextColumns: [Column] { pairs.map { next.table.columns[$0.next] } }
 
-  /// The condition that joins the earlier table to the next table.
   fileprivate var condition: SqlExpression { .equal(next.terms(nextColumns), earlier.terms(earlierColumns)) }
 }
 
@@ -185,17 +178,14 @@ package struct ResolvedPath {
   package let parentPositions: [Int]
   /// The columns of the associated rows, or of the first table of the path, that contain the connecting values.
   package let columns: [Column]
-  /// `columns` as terms.
   let terms: [SqlExpression]
   /// The positions of `columns` in the associated rows; nil if another table contains `columns`.
   let positions: [Int]?
-  /// The collations with which SQLite compares `columns`.
   let collations: [Collate]
   /// The tables between the associated rows and the parent rows, beginning at the associated rows, with the conditions
   /// that join these tables.
   let joins: [(source: SelectQuery.Source, condition: SqlExpression)]
 
-  /// The connecting columns as one term.
   var term: SqlExpression { .row(terms) }
 
   fileprivate init(_ steps: [ResolvedStep]) throws {
@@ -234,7 +224,6 @@ extension [Column] {
 }
 
 extension SqlExpression {
-  /// The condition that the terms of two lists are equal.
   static func equal(_ terms: [SqlExpression], _ others: [SqlExpression]) -> SqlExpression {
     .all(zip(terms, others).map { SqlExpression(.binary(.equal, $0, $1)) })
   }

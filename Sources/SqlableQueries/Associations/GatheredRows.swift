@@ -3,13 +3,10 @@ import SqlableCore
 
 /// The rows of one level of an ``AssociatedQuery``. One query reads these rows after the parent rows have been read.
 protocol GatheredLevel: AnyObject {
-  /// The positions, in a parent row, of the values that connect the row with rows of this level.
   var parentPositions: [Int] { get }
 
-  /// The levels of rows that are associated with this level's rows.
   var childLevels: [any GatheredLevel] { get }
 
-  /// Returns the values that connect this level's rows with a child level, row by row.
   func values(forLevel index: Int) -> [DatabaseValue]
 
   /// Returns the query for the rows that match the connecting values of the parent rows; nil if no row can match.
@@ -18,20 +15,17 @@ protocol GatheredLevel: AnyObject {
   func take(_ row: ReadRow) throws
 }
 
-/// A level, and a closure that returns the output for a parent row's connecting values.
 struct GatheredPart<Output: Sendable> {
   let level: any GatheredLevel
   let output: (ArraySlice<DatabaseValue>) throws -> Output
 }
 
-/// The rows of one level as models.
 final class GatheredRows<Model: Sqlable>: GatheredLevel {
   /// A raw buffer, because each call of a generic array would look up the model's type at run time.
   @exclusivity(unchecked) private var models: UnsafeMutablePointer<Model>
   @exclusivity(unchecked) private var (count, capacity) = (0, 16)
   private(set) var childLevels: [any GatheredLevel] = []
   private let table: TableInfo
-  /// The number of columns of a model.
   private let columns: Int
   /// The level and its resolved path; nil for the root rows.
   private let level: (AssociationLevel, path: ResolvedPath)?
@@ -96,7 +90,6 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
     (models, capacity) = (larger, capacity * 2)
   }
 
-  /// Returns the rows that match a parent's values, in the order of the query.
   func models(of values: ArraySlice<DatabaseValue>) -> [Model] {
     let indexes = groups.indexes(of: values)
     return Array(unsafeUninitializedCapacity: indexes.count) { memory, count in
@@ -107,15 +100,12 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
     }
   }
 
-  /// Returns the first row that matches a parent's values.
   func first(of values: ArraySlice<DatabaseValue>) -> Model? { groups.first(of: values).map { models[$0] } }
 
-  /// Returns the indexes of the rows that match a parent's values, in the order of the query.
   func indexes(of values: ArraySlice<DatabaseValue>) -> [Int] { groups.indexes(of: values) }
 
   func firstIndex(of values: ArraySlice<DatabaseValue>) -> Int? { groups.first(of: values) }
 
-  /// Returns all rows, each with its associated rows.
   func rows<each Part: Sendable>(_ parts: repeat GatheredPart<each Part>) throws -> [(Model, repeat each Part)] {
     try (0..<count).map { try row($0, repeat each parts) }
   }
@@ -138,7 +128,6 @@ final class GatheredValues<Value: SqlValue>: GatheredLevel {
   private let level: AssociationLevel
   private let path: ResolvedPath
   private var values: [GroupKey: Value] = [:]
-  /// The type of the result column that contains the aggregate.
   private var type = Value.columnType
 
   init(_ level: AssociationLevel, under parentTable: TableInfo) throws {
@@ -195,10 +184,8 @@ private struct GroupedIndexes {
 
   init(collations: [Collate]) { self.collations = collations }
 
-  /// Returns the key of a row whose values `value` returns.
   func key(_ value: (Int) throws -> DatabaseValue) rethrows -> GroupKey { try GroupKey(collations, value) }
 
-  /// Adds a row's index to the group of the row's key.
   mutating func add(_ key: GroupKey, at index: Int) {
     let new = Group(first: index, last: index)
     let last =
@@ -220,7 +207,6 @@ private struct GroupedIndexes {
 
   func first(of values: ArraySlice<DatabaseValue>) -> Int? { group(of: values)?.first }
 
-  /// Returns the indexes of a group in ascending order.
   func indexes(of values: ArraySlice<DatabaseValue>) -> [Int] {
     guard let group = group(of: values) else { return [] }
     var index = group.first

@@ -1,5 +1,3 @@
-// Hints that make SQLite use an index for a statement's table: INDEXED BY and NOT INDEXED.
-
 import SqlableCore
 
 extension Statement {

@@ -35,7 +35,6 @@ extension InsertOrFind: Runnable {
     return try row(answers, requests)
   }
 
-  /// Decodes the row from the answer to the last request.
   private func row(_ answers: [SqlAnswer], _ requests: [SqlRequest]) throws -> Model {
     guard answers.count == requests.count, let answer = answers.last, let request = requests.last else {
       throw SqlError.withoutAnswer

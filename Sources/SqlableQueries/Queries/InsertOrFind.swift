@@ -42,7 +42,6 @@ extension Statement where Output == Int {
     return InsertOrFind(insert: insert, find: Statement<Model, Model?>(.select(query)))
   }
 
-  /// Returns a condition for each column: the column equals the inserted struct's value.
   private func conditions(of columns: [Column]) -> [SqlExpression] {
     let row = Result { try storedRows().first }
     let chosen: [ColumnReference]? = if case .insert(let query) = tree { query.rest.value.columns } else { nil }

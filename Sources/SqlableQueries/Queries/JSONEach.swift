@@ -31,7 +31,6 @@ public struct JSONEach: Sendable, Hashable {
     self.source = source
   }
 
-  /// The table `json_each` without an argument.
   package static var emptySource: SelectQuery.Source {
     var source = Element.source()
     source.kind = .call(.call(.jsonEach, []))
@@ -57,7 +56,6 @@ public struct JSONEach: Sendable, Hashable {
   // Refer to the column by its name, because no column type allows values of all storage classes.
   func column(_ name: String) -> SqlExpression { SqlExpression(.qualified(alias: self.name, .named(name))) }
 
-  /// The columns of SQLite's table-valued function.
   private struct Element: Sqlable {
     static let tableName = "json_each"
     static let tableLayout = ["key", "value", "type", "fullkey"].map { Column($0, .nullable(.blob)) }

@@ -80,7 +80,6 @@ private struct NamedTable: Sendable, Hashable {
   private(set) var name: String
   private(set) var source: SelectQuery.Source
 
-  /// Names a query. `types` applies to the columns for which the query has no type.
   init(_ name: String, _ query: SelectQuery, _ types: [ColumnType], _ materialized: Bool?, isNamed: Bool) {
     // A term that refers to a column keeps that column's type.
     let types = zip(query.clauses.columns, types).map { $0.type ?? $1 }

@@ -25,7 +25,6 @@ public struct PageToken: RawRepresentable, Sendable, Hashable, Codable {
   public init(rawValue: String) { self.rawValue = rawValue }
 
   private struct Contents: Codable {
-    /// Identifies the table and the order.
     let order: String
     let values: [DatabaseValue]
   }

@@ -253,7 +253,6 @@ extension TableInfo {
     columns[position].type.isNullable && !(keyIsRowid && key.contains(position))
   }
 
-  /// Returns a struct's values for the terms of the order, as the columns store them.
   fileprivate func values<Model: Sqlable>(of model: Model, in order: [OrderTerm]) throws -> [DatabaseValue] {
     let row = try StoredRow.rows(of: [model], in: self).first
     return try order.map { term in
@@ -270,7 +269,6 @@ extension TableInfo {
     }
   }
 
-  /// Returns the position of the column to which a term of the order refers.
   func position(ofPageTerm term: OrderTerm) throws -> Int {
     guard let position = columns.indices.first(where: { isColumn($0, term.expression) }) else {
       throw SqlError.invalidStatement("a page after a struct needs an order by columns of the struct's model").at(
@@ -279,7 +277,6 @@ extension TableInfo {
     return position
   }
 
-  /// True if a term is the column at a position, with or without a collation.
   fileprivate func isColumn(_ position: Int, _ term: SqlExpression) -> Bool {
     switch term.node {
     case .column(let reference): self.position(of: reference) == position

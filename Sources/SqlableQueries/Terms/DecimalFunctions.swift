@@ -1,5 +1,3 @@
-// Functions for decimals in columns of the type `.decimal(scale:)`.
-
 import FoundationEssentials
 import SqlableCore
 

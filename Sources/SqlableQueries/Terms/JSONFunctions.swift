@@ -86,7 +86,6 @@ extension AnyTerm {
 extension TypedTerm {
   fileprivate var holdsBytes: Bool { Value.self == Data.self || Value.self == Data?.self }
 
-  /// The term for use inside a JSON array or object. A value that is stored as JSON becomes nested JSON, not a string.
   fileprivate var jsonPart: SqlExpression { isStoredAsJSON(Value.self) ? jsonText.call(.json) : jsonText }
 }
 

@@ -65,7 +65,6 @@ extension SelectQuery.Result {
 }
 
 extension SelectQuery.Clauses {
-  /// Replaces all terms and all nested queries of the clauses.
   package mutating func mapTerms(
     _ term: (SqlExpression) throws -> SqlExpression, _ query: (SelectQuery) throws -> SelectQuery
   ) rethrows {

@@ -29,10 +29,6 @@ public struct DatabaseArchive: Sendable, Hashable {
     case time(Date)
   }
 
-  /// The former name of ``RestorePoint``.
-  @available(*, deprecated, renamed: "RestorePoint")
-  public typealias Moment = RestorePoint
-
   /// A commit of an archive.
   public struct Commit: Sendable, Hashable {
     public let commit: Int

@@ -17,7 +17,6 @@ struct BackupHeader {
   }
 }
 
-/// A backup that is attached read-only to the new file.
 struct AttachedBackup {
   static let name = "sqlable_backup"
   let entries: [SchemaEntry]

@@ -5,13 +5,11 @@ import SqlableCore
 extension [UInt8] {
   func byte(_ offset: Int) -> UInt8? { offset >= 0 && offset < count ? self[offset] : nil }
 
-  /// Returns the big-endian number in the two bytes at an offset.
   func short(_ offset: Int) -> Int? {
     guard offset >= 0, offset < count - 1 else { return nil }
     return Int(self[offset]) << 8 | Int(self[offset + 1])
   }
 
-  /// Returns the big-endian number in the four bytes at an offset.
   func word(_ offset: Int) -> UInt32? {
     guard offset >= 0, offset < count - 3 else { return nil }
     return UInt32(self[offset]) << 24 | UInt32(self[offset + 1]) << 16 | UInt32(self[offset + 2]) << 8

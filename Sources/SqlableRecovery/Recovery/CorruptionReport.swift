@@ -36,7 +36,6 @@ public struct CorruptionReport: Sendable, Hashable {
 }
 
 extension CorruptionReport {
-  /// Adds a message of the check, and the index or table that the message names.
   mutating func add(_ message: String, tables known: [String]) {
     messages.append(message)
     if let index = message.rest(after: [" index "]), !indexes.contains(index) { indexes.append(index) }

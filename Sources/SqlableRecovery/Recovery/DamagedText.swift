@@ -95,7 +95,6 @@ extension SalvageRun {
   }
 }
 
-/// The condition that finds the backup's version of a row.
 private struct BackupKey {
   enum Value {
     case rowid(Int64)

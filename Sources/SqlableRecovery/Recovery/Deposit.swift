@@ -21,7 +21,6 @@ extension Salvage {
   /// is a symbolic link, the link stays and its target is moved. Throws `.io` if the file is missing, is not a regular
   /// file, or can't be renamed.
   public static func putAside(_ path: String) throws -> String {
-    // For a symbolic link, the WAL and the journal are beside the link's target.
     guard let path = FileIdentity.resolved(path) else { throw notMoved(path, errno) }
     guard FileIdentity.info(path)?.isRegular == true else { throw notMoved(path, EISDIR) }
     let time = Date().formatted(.iso8601).replacing(":", with: "-")
@@ -168,7 +167,6 @@ extension Salvage {
 }
 
 extension TextEncoding {
-  /// Reads the text encoding of a database. SQLite can't attach a file with another encoding.
   fileprivate init(of db: SqliteDatabase) throws {
     let name = try db.running { try $0.pragma("PRAGMA main.encoding") }
     self = [.utf16LittleEndian, .utf16BigEndian].first { $0.name == name } ?? .utf8
@@ -176,7 +174,6 @@ extension TextEncoding {
 }
 
 extension Connection {
-  /// Returns the column names of salvaged tables, keyed by the folded name of the table.
   fileprivate func columns(of tables: [String]) throws -> [[UInt8]: [String]] {
     var columns: [[UInt8]: [String]] = [:]
     for table in tables {

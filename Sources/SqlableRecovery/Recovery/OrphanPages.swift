@@ -101,7 +101,6 @@ extension SalvageRun {
       """) != nil
   }
 
-  /// Returns some records of the first leaf below a page.
   private func samples(of page: TreePage) -> [StoredRecord] {
     var page = page
     for _ in 0..<40 where page.kind == .interiorTable {

@@ -71,7 +71,6 @@ struct OrphanedRows {
     return Set(ids.compactMap(\.self))
   }
 
-  /// Returns a query for the keys of a table's rows whose parents are missing.
   private static func query(_ key: [String], of table: String, _ db: SqliteDatabase) throws -> String {
     let columns = try db.query(
       "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(\(table), 'main') ORDER BY id, seq"

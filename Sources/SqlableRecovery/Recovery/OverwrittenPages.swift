@@ -38,7 +38,6 @@ extension SalvageRun {
     }
   }
 
-  /// Reports copies, and equal pages that belong to two b-trees.
   func reportCopies() {
     if !copies.isEmpty {
       report.problems.append(

@@ -75,7 +75,6 @@ struct PageGeometry: Equatable {
   }
 }
 
-/// The first hundred bytes of a database.
 struct DatabaseHeader {
   let bytes: [UInt8]
 

@@ -7,7 +7,6 @@ struct PageMarks {
   }
 
   private var marks: [Mark]
-  /// The number of pages with a known use.
   private(set) var knownCount = 0
 
   init(of file: DamagedFile) {
@@ -16,7 +15,6 @@ struct PageMarks {
     knownCount = file.mapPages.count
   }
 
-  /// The mark of a page; nil for a page that does not exist.
   subscript(_ number: UInt32) -> Mark? { number > 0 && number < marks.count ? marks[Int(number)] : nil }
 
   /// Marks a page that has no other use. Returns false if the page has another use or does not exist.
@@ -98,7 +96,6 @@ extension DamagedFile {
     return nil
   }
 
-  /// True if the pointer map marks a page as free.
   func isMappedFree(_ page: UInt32) -> Bool { mapEntry(page)?.kind == 2 }
 
   private func mapEntry(_ number: UInt32) -> (kind: UInt8, parent: UInt32)? {

@@ -22,9 +22,7 @@ struct PageTwins {
     }
   }
 
-  /// Returns another page with the same bytes; nil if there is no such page.
   subscript(_ number: UInt32) -> UInt32? { twins[number] }
 
-  /// The numbers of all pages with a twin, in ascending order.
   var pages: [UInt32] { twins.keys.sorted() }
 }

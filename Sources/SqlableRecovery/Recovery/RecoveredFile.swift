@@ -118,7 +118,6 @@ final class RecoveredFile {
     try didInsert()
   }
 
-  /// Returns the name of the lost-and-found table. Adds columns if the table has fewer than `columns` columns.
   private func asideTable(columns: Int) throws -> String {
     var aside = try self.aside ?? newAsideTable()
     while aside.columns < columns {
@@ -141,7 +140,6 @@ final class RecoveredFile {
     return (name, 0)
   }
 
-  /// The name of the lost-and-found table; nil if the table is not needed.
   var lostAndFound: String? { aside?.table }
 }
 
@@ -158,7 +156,6 @@ final class TableSink {
   }
 
   var name: String { shape.table.name }
-  /// Returns the positions of the inserted columns in a record of `count` values.
   private func positions(of count: Int) -> [Int] {
     (0..<min(count, shape.columns.count)).filter { position in
       !shape.columns[position].isRowid && (isPlain || !shape.columns[position].isGenerated)
@@ -172,7 +169,6 @@ final class TableSink {
       ?? String.rowidName(avoiding: shape.table.columns.map(\.name))
   }
 
-  /// The names of the columns that are inserted, without the rowid.
   var columns: [String] { positions(of: shape.columns.count).map { shape.columns[$0].name } }
 
   /// Inserts a record. Columns that were added after the row was written get their default values.

@@ -80,7 +80,6 @@ public struct Salvage: Sendable {
   }
 }
 
-/// The progress of a salvage.
 package enum SalvageProgress: Sendable, Hashable {
   /// The number of pages whose use is known so far, and the number of pages in the file.
   case pages(Int, of: Int)

@@ -102,7 +102,8 @@ final class SalvageRun {
       }
     }
     for table in tables where table.virtual != nil && table.sink == nil && table.use != .none {
-      // If a virtual table's name in its SQL is damaged, its shadow tables have different names.
+      // If the name in a virtual table's SQL is damaged, SQLite has created shadow tables whose names differ from the
+      // names in the schema.
       guard try output.hasTable(table.entry.name) else {
         table.use = .rows
         try create(table)
@@ -148,7 +149,6 @@ final class SalvageRun {
     }
   }
 
-  /// Inserts a row into its table, or stores the row in the lost-and-found table.
   func store(_ row: TreeCrawler.TreeRow, in table: SalvagedTable, isOrphan: Bool = false) throws {
     if table.entry.name.isSameName(as: "sqlite_sequence") { return table.sequence(row, file.encoding) }
     if table.use == .none || table.entry.isInternal { return }
@@ -233,7 +233,6 @@ final class SalvageRun {
 }
 
 extension SchemaEntry {
-  /// Returns the schema entries that the models of a program create.
   static func entries(of schema: Schema) throws -> [SchemaEntry] {
     let db = try SqliteDatabase.inMemory()
     try db.createTables(of: schema)

@@ -9,7 +9,6 @@ struct SchemaEntry {
   /// The root page of the b-tree; 0 if there is no b-tree or the root is unknown.
   let root: UInt32
   let sql: String
-  /// True if the entry was read from the damaged file.
   var isFromFile = true
 
   /// Nil for values that SQLite would not have written.
@@ -28,7 +27,6 @@ struct SchemaEntry {
 /// The schema of a damaged file: the entries that are readable in the file, and the others from a backup or models.
 struct SalvagedSchema {
   private(set) var entries: [SchemaEntry] = []
-  /// True if parts of the file's own schema are missing.
   private(set) var isDamaged = false
   private(set) var unreadablePages = 0
   /// The number of schema pages that are known to be after the end of the file.

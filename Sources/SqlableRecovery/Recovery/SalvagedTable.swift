@@ -1,9 +1,7 @@
 import SqlableCore
 import SqlableSchema
 
-/// A table that is being copied from the damaged file to the new file.
 final class SalvagedTable {
-  /// The use of the table's rows in the new file.
   enum Use {
     case rows
     /// The rows replace the rows of the new shadow table, in the virtual table's own format.
@@ -29,7 +27,6 @@ final class SalvagedTable {
   var rowsFromPages = 0
   var rowsFromBackup = 0
   var rowsSetAside = 0
-  /// The number of rows in `rowsFromPages` that have invalid text.
   var rowsWithInvalidText = 0
   /// The original number of rows in the table, from the largest complete index; nil if no index is complete.
   var rowsByIndex: Int?

@@ -1,7 +1,6 @@
 import SqlableCore
 
 extension SalvageRun {
-  /// Sets how the rows of a virtual table's shadow tables are used.
   func plan(_ entry: SchemaEntry) {
     let module = entry.sql.virtualTableModule ?? []
     let shadows = ShadowTables.names(of: entry.name, module: module)
@@ -18,7 +17,6 @@ extension SalvageRun {
     }
   }
 
-  /// Rebuilds full-text indexes from their rows.
   func finishVirtualTables() throws {
     for entry in schema.entries {
       guard let module = entry.sql.virtualTableModule else { continue }

@@ -61,7 +61,6 @@ struct StoredRecord {
     }
   }
 
-  /// Returns the integer in a field; nil if the field has another storage class.
   func integer(_ field: Field) -> Int64? {
     switch field.serial {
     case 8: return 0
@@ -81,7 +80,6 @@ struct StoredRecord {
     return Double(bitPattern: UInt64(high) << 32 | UInt64(low))
   }
 
-  /// Returns the text at a position, decoded with the file's encoding; nil if the value has another storage class.
   func text(_ position: Int, _ encoding: TextEncoding) -> String? {
     guard position < fields.count, fields[position].storage == .text else { return nil }
     return encoding.text(payload[fields[position].start..<fields[position].end])
@@ -94,7 +92,6 @@ enum TextEncoding: UInt8 {
   case utf16LittleEndian = 2
   case utf16BigEndian = 3
 
-  /// The name for `PRAGMA encoding`.
   var name: String {
     switch self {
     case .utf8: "UTF-8"

@@ -65,7 +65,6 @@ struct TableShape {
     }
   }
 
-  /// True if the table can't contain this record.
   func contradicts(_ record: StoredRecord) -> Bool {
     record.count == 0 || record.count > columns.count
       || zip(record.fields, columns).contains { field, column in column.contradicts(field.storage) }

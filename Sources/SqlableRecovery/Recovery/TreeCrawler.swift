@@ -17,7 +17,6 @@ final class TreeCrawler {
     marks = PageMarks(of: file)
   }
 
-  /// Searches the b-tree of a table or index for damage.
   func check(_ root: UInt32, _ shape: TableShape?, isIndex: Bool) throws -> TreeStatistics {
     var tally = TreeStatistics()
     if isIndex || shape?.isWithoutRowid == true {
@@ -30,7 +29,6 @@ final class TreeCrawler {
 
   private func reportProgress() { progress?(.pages(marks.knownCount, of: Int(file.fileCount))) }
 
-  /// A row of a leaf, or a key of an index.
   struct TreeRow {
     let page: UInt32
     let rowid: Int64
@@ -107,7 +105,6 @@ final class TreeCrawler {
     return records.isEmpty || records.count(where: { shape.contradicts($0) }) * 2 < records.count
   }
 
-  /// Returns the record of a cell without its overflow pages; nil if the record is damaged.
   func sample(_ cell: TreePage.Cell, _ page: TreePage) -> StoredRecord? {
     StoredRecord(Array(page.bytes[cell.local]), length: cell.length)
   }
@@ -253,7 +250,6 @@ final class TreeCrawler {
     (cell.length - cell.local.count + file.usable - 5) / (file.usable - 4)
   }
 
-  /// Marks the overflow pages of a key without reading the key.
   private func claimOverflow(of cell: TreePage.Cell) {
     var (next, left) = (cell.overflow, cell.length - cell.local.count)
     while left > 0, next > 0, marks.claim(next, as: .overflow) {
@@ -281,7 +277,6 @@ final class TreeCrawler {
 }
 
 extension TreePage {
-  /// True if the page is a leaf without rows, as in an empty table.
   var isEmptyLeaf: Bool {
     let start = number == 1 ? 100 : 0
     return kind.isLeaf && bytes.short(start + 3) == 0 && bytes.short(start + 1) == 0

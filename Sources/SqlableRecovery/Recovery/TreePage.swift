@@ -41,8 +41,7 @@ struct TreePage {
   ///
   /// - Parameters:
   ///   - usable: The size of the page without its reserved bytes.
-  ///   - readable: The number of bytes of the page that the file contains. A cell that ends after these bytes is
-  ///     damaged.
+  ///   - readable: The number of bytes of the page that the file contains. A cell that ends later is damaged.
   init?(_ bytes: [UInt8], number: UInt32, usable: Int, readable: Int = .max) {
     let start = number == 1 ? 100 : 0
     guard usable <= bytes.count, let kind = bytes.byte(start).flatMap(Kind.init), let count = bytes.short(start + 3),
@@ -74,10 +73,8 @@ struct TreePage {
     self.rightmost = kind.isLeaf ? 0 : rightmost
   }
 
-  /// The number of bytes in the sound cells and the pointers to these cells.
   var cellBytes: Int { cells.reduce(0) { $0 + ($1.map { $0.end - $0.start + 2 } ?? 0) } }
 
-  /// True if the page has cells, and most of the cells are sound.
   var isSound: Bool { !cells.isEmpty && cells.count(where: { $0 == nil }) * 2 < cells.count }
 
   /// Removes as few cells as possible so that the remaining rowids are in order.

@@ -4,9 +4,7 @@ import SqlableCore
 struct TreeStatistics {
   /// A missing page: the rowids that its rows can have, its depth and its state.
   struct Gap {
-    /// The state of the missing page.
     enum Page {
-      /// The page can't be read.
       case unreadable
       /// The page was after the end of the file.
       case cut
@@ -43,9 +41,7 @@ struct TreeStatistics {
   private(set) var unreadablePages = 0
   /// The numbers of the first 1,000 pages that are unreadable or belong to another b-tree.
   private(set) var badPages: [UInt32] = []
-  /// The rowid ranges of orphaned leaves.
   private var orphans: [ClosedRange<Int64>] = []
-  /// The number of rows on orphaned leaves.
   private(set) var orphanCells = 0
 
   var isComplete: Bool { gaps.isEmpty && lost.isEmpty }
@@ -75,7 +71,6 @@ struct TreeStatistics {
     if isOrphan { orphans.append(rowids) }
   }
 
-  /// Sets the depth of the leaves if the depth is unknown.
   mutating func assumeLeafDepth(_ depth: Int) { leafDepth = leafDepth ?? depth }
 
   mutating func addInterior(cells: Int) {
@@ -96,12 +91,10 @@ struct TreeStatistics {
 
   mutating func addOverflow(_ pages: Int) { overflowPages += pages }
 
-  /// True if rows with this rowid might be missing.
   func isMissing(_ rowid: Int64) -> Bool {
     gaps.contains { $0.rowids.contains(rowid) } || lost.contains { $0.rowids.contains(rowid) }
   }
 
-  /// The ranges of rowids that might be missing, without overlaps.
   var missingRowids: [ClosedRange<Int64>] {
     var ranges: [ClosedRange<Int64>] = []
     for range in (gaps.map(\.rowids) + lost.map(\.rowids)).sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -116,9 +109,7 @@ struct TreeStatistics {
 
   // MARK: Estimate
 
-  /// The number of pages of the b-tree that were found.
   var pages: Int { leaves + interiorPages + overflowPages }
-  /// The number of missing pages that are known to be after the end of the file.
   var cutPages: Int { gaps.count { $0.page == .cut } }
   /// True if the root is missing, so that the original size of the b-tree is unknown.
   var isRootLost: Bool { gaps.contains { $0.depth == 0 } }
@@ -191,9 +182,7 @@ struct TreeStatistics {
 }
 
 extension ClosedRange<Int64> {
-  /// The number of integers in the range.
   var width: Double { Double(upperBound) - Double(lowerBound) + 1 }
 
-  /// Returns the range from `first` to `last`; nil if the range is empty.
   static func between(_ first: Int64, _ last: Int64) -> ClosedRange? { first <= last ? first...last : nil }
 }

@@ -50,7 +50,6 @@ extension SqliteDatabase {
   }
 }
 
-/// A writer of the statements of a database's dump.
 package struct DatabaseDump {
   private let db: SqliteDatabase
   private let schema: DatabaseSchema
@@ -160,6 +159,5 @@ package struct DatabaseDump {
 }
 
 extension DatabaseSchema.Table {
-  /// The arguments of an FTS5 table; nil for other tables.
   fileprivate var fullText: FullTextArguments? { FullTextArguments(module) }
 }

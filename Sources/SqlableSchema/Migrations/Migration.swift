@@ -19,7 +19,6 @@ public struct Migration: Sendable {
   public let name: String
   /// The SHA-256 of the migration's kind and content, in hexadecimal digits.
   public let checksum: String
-  /// True for Swift code.
   let isCode: Bool
   let work: Work
   /// The work on a database without a handle, such as a cluster; nil if the work needs a handle.
@@ -82,7 +81,6 @@ public struct Migration: Sendable {
   }
 }
 
-/// The record of one migration in the database.
 package struct MigrationRecord: Sqlable, Equatable {
   package static let tableName = Migrations.tableName
   package static let position = column("position", Int.self, PrimaryKey())

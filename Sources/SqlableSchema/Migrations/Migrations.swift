@@ -99,7 +99,6 @@ public struct Migrations: Sendable {
     }
   }
 
-  /// The progress of one call of `apply`.
   package struct Run {
     package private(set) var names: [String] = []
     /// The number of completed batches of the current migration.
@@ -136,7 +135,6 @@ public struct Migrations: Sendable {
     }
   }
 
-  /// Returns the state of the migrations in a database that contains these records.
   package func status(of records: [MigrationRecord]) throws -> Status {
     try check(records)
     if records.count > all.count { return .newer(records[all.count...].map(\.name)) }

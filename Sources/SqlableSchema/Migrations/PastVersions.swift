@@ -59,7 +59,6 @@ extension Migrations {
     }
   }
 
-  /// Returns the schema of a new file.
   private func today(_ configuration: Configuration) throws -> DatabaseSchema {
     let db = try SqliteDatabase.inMemory(configuration: configuration)
     defer { try? db.close() }

@@ -16,7 +16,6 @@ import SqlableCore
 /// make, such as another type, use a ``SchemaPlan``. `Bicycle.addColumn(_:)` adds a column. On a handle or pool of a
 /// program that links `SqlableChanges`, the change log of the table stays up to date.
 public struct AlterStatement: Sendable, Hashable, Codable {
-  /// A change of a table.
   enum Change: Sendable, Hashable, Codable {
     case renameTable(to: String)
     case renameColumn(String, to: String)
@@ -63,8 +62,8 @@ extension AlterStatement: DefinitionStatement {
     return try db.running { try texts(statement, log, on: $0, db.functions) }
   }
 
-  /// Returns the statement with the statements that keep the change log of the table up to date. They are planned on a
-  /// copy of the schema.
+  /// Returns the statement, and the further statements that keep the table's change log up to date. These further
+  /// statements are planned on a copy of the schema.
   private func texts(
     _ statement: String, _ log: any ChangeLogUpdates, on connection: Connection, _ functions: FunctionRegistry?
   ) throws -> [String] {
@@ -82,7 +81,8 @@ extension AlterStatement: DefinitionStatement {
       // A dropped column must not be in the log's triggers.
       texts = try log.triggers(of: table, on: copy).map { "DROP TRIGGER main.\($0.quotedName)" } + texts
     }
-    // Only `ChangeLog.create` replaces lost triggers, because it also ends the history of the log.
+    // Don't replace lost triggers here: replacing them must also make all earlier positions of the log invalid, as
+    // `ChangeLog.create`, a plan or a migration does.
     guard try !log.triggers(of: table, on: copy).isEmpty else { return texts }
     for text in texts { try copy.pragma(text) }
     return texts + (try log.updates(of: name, on: copy))

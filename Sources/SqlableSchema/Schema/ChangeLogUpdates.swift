@@ -2,24 +2,24 @@ import SqlableCore
 
 /// The change log of a database, as plans, migrations and `createTable` see it.
 ///
-/// The module SqlableChanges implements the protocol for ``ChangeLogHook``. A program without that module has no
-/// implementation, and none of the work here.
+/// The module SqlableChanges implements the protocol for ``ChangeLogHook``. In a program without that module, there is
+/// no implementation, and these methods are not called.
 package protocol ChangeLogUpdates: Sendable {
   /// Copies the names of the logged columns to a copy of the schema, which has no rows.
   func copyEntries(from original: Connection, to copy: Connection) throws
   /// Returns the logged tables, including those that have lost the log's triggers.
   func loggedTables(on connection: Connection) throws -> [String]
-  /// Returns the names of the log's triggers of a table.
   func triggers(of table: String, on connection: Connection) throws -> [String]
-  /// Returns the statements that bring the log's triggers of a logged table up to date; empty if they are.
+  /// Returns the statements that bring the log's triggers of a logged table up to date; empty if the triggers are
+  /// already up to date.
   func updates(of table: String, on connection: Connection) throws -> [String]
-  /// Returns the logged tables that ALTER TABLE has renamed without the log, by their new names, with the statements
-  /// that rename them in the log and drop their triggers. The triggers must be created again after all statements.
+  /// Returns the new names of logged tables that ALTER TABLE has renamed without updating the log. For each table,
+  /// returns the statements that rename the table in the log and drop the log's triggers. The triggers must be created
+  /// again after all statements.
   func renames(on connection: Connection) throws -> [(table: String, updates: [String])]
-  /// Returns the statements that end the history of the log if one of the tables is logged, but has lost the log's
-  /// triggers.
+  /// Returns the statements that make all earlier positions of the log invalid if one of the tables is logged, but has
+  /// lost the log's triggers.
   func losses(of tables: [String], on connection: Connection) throws -> [String]
-  /// Returns the statements that rename a table in the log.
   func renaming(table old: String, to new: String) -> [String]
   /// Returns the statements that rename a column in the changes that are already logged.
   func renaming(column old: String, to new: String, of table: String, on connection: Connection) throws -> [String]

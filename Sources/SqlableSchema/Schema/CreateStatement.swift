@@ -74,7 +74,6 @@ extension CreateStatement: DefinitionStatement {
     try table.indexes.map { try definition.create($0, for: connection) }
   }
 
-  /// Returns the text with IF NOT EXISTS, if the statement is lenient.
   private func lenient(_ text: String) -> String {
     guard isLenient else { return text }
     let head = ["CREATE VIRTUAL TABLE", "CREATE UNIQUE INDEX", "CREATE TABLE", "CREATE INDEX", "CREATE VIEW"].first {

@@ -105,7 +105,6 @@ extension SqliteDatabase {
     }
   }
 
-  /// - Parameter rows: The rows of the schema before any table was created, by the folded name of their table.
   private func create(
     _ table: TableInfo, on connection: Connection, _ rows: [[UInt8]: [SchemaRow]]
   ) throws -> SchemaChange {
@@ -154,7 +153,6 @@ extension SqliteDatabase {
     return change
   }
 
-  /// Creates a view, unless it exists.
   private func create(_ view: View, of table: TableInfo, on connection: Connection) throws -> SchemaChange {
     var change = SchemaChange(table: table.name)
     guard try connection.schema(of: [table.name.foldedName]).views.isEmpty else { return change }
@@ -197,7 +195,6 @@ public struct SchemaChange: Sendable, Hashable {
 
   init(table: String) { self.table = table }
 
-  /// True if a table that existed has changed.
   fileprivate var altersTable: Bool { !createdTable && !isEmpty }
 
   /// True if nothing changed because the database already matched the model.

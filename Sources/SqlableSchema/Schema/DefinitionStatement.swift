@@ -44,7 +44,6 @@ extension DefinitionStatement {
 }
 
 extension SqlError {
-  /// Throws `.misuse` for a name that SQLite can't store.
   static func checkName(_ name: String, of object: String) throws {
     guard name.isEmpty || name.utf8.contains(0) else { return }
     throw SqlError.misuse("the name of a \(object) can't be empty or contain a NUL byte")

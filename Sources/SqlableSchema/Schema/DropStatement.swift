@@ -16,14 +16,12 @@ import SqlableCore
 /// deleted rows. Without an action, rows that refer to deleted rows throw `.constraint(.foreignKey)`. Observers are not
 /// notified of the rows that are deleted with a table. A rollback of the transaction restores the table.
 public struct DropStatement: Sendable, Hashable, Codable {
-  /// The kinds of objects that can be dropped.
   package enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
     case table, index, view, trigger
   }
 
   package let kind: Kind
   package let name: String
-  /// True if the statement ignores a missing object.
   private var isLenient = false
   /// The full-text index to drop together with the table; nil for a table without a full-text index.
   private var fullText: String?
@@ -48,10 +46,6 @@ public struct DropStatement: Sendable, Hashable, Codable {
     return drop
   }
 }
-
-/// The former name of ``DropStatement``.
-@available(*, deprecated, renamed: "DropStatement")
-public typealias Drop = DropStatement
 
 extension DropStatement: DefinitionStatement {
   public func texts(for db: SqliteDatabase?) throws -> [String] {

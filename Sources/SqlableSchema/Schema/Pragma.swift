@@ -104,7 +104,6 @@ extension PragmaSetting: Runnable {
 }
 
 extension [DynamicRow] {
-  /// Returns the first row's first value; nil if SQLite reported none.
   fileprivate func pragmaValue<Value: SqlValue>() throws -> Value? {
     guard let row = first, !row.values.isEmpty else { return nil }
     // SQLCipher returns the page size of an encrypted file as text.

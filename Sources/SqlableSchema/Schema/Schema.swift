@@ -172,9 +172,6 @@ struct SchemaComparison: Runnable {
     return differences
   }
 
-  /// Returns the differences between a table and the table that the model declares.
-  ///
-  /// - Parameter schema: The schema that contains the existing table.
   static func differences(
     of existing: DatabaseSchema.Table, from model: DatabaseSchema.Table, declaredBy info: TableInfo,
     in schema: DatabaseSchema
@@ -268,8 +265,8 @@ extension Connection {
 }
 
 extension Schema {
-  /// Returns the tables, parents before children and views last. Of the tables of a cycle, the first of `tables` comes
-  /// last.
+  /// Returns the tables, parents before children and views last. In a cycle of foreign keys, the table that comes first
+  /// in `tables` comes last in the result.
   static func ordered(_ tables: [TableInfo]) -> [TableInfo] {
     var (ordered, visited): ([TableInfo], Set<[UInt8]>) = ([], [])
     func add(_ table: TableInfo) {

@@ -37,7 +37,6 @@ package struct SchemaCopy {
     try copyStatistics(from: original)
   }
 
-  /// Copies the statistics of ANALYZE, which SQLite's query planner uses.
   private func copyStatistics(from original: Connection) throws {
     let read = "SELECT tbl, idx, stat, tbl IS NULL, idx IS NULL, stat IS NULL FROM main.sqlite_stat1"
     guard let rows = try? original.rows(read), !rows.isEmpty else { return }

@@ -22,8 +22,8 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
   ///
   /// These extra objects are harmless: tables, views, triggers, non-unique indexes, and columns that are nullable,
   /// generated or have a default. Constraints and unique indexes are harmless if a row without values for the extra
-  /// columns satisfies them. Examples are UNIQUE and foreign keys with an extra column that is then NULL. A CHECK is
-  /// harmless if it reads only harmless columns, or compares a column that is then NULL.
+  /// columns satisfies them. Examples are UNIQUE constraints and foreign keys with an extra column that is NULL in such
+  /// a row. A CHECK is harmless if it reads only harmless columns, or compares a column that is NULL in such a row.
   public internal(set) var isHarmless = false
 
   init(
@@ -157,9 +157,6 @@ extension DatabaseSchema {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns the differences from another table.
-  ///
-  /// - Parameter schema: The schema of the table, which contains the tables that the foreign keys reference.
   func differences(from other: DatabaseSchema.Table, in schema: DatabaseSchema?) -> [SchemaDifference] {
     guard self != other else { return [] }
     var differences: [SchemaDifference] = []
@@ -265,7 +262,6 @@ extension Bool {
 
 // MARK: As SQL
 
-/// A table constraint that can be written as SQL.
 protocol SchemaConstraint: Equatable {
   var sql: String { get }
 }

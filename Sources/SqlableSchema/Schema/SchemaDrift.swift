@@ -2,8 +2,6 @@ import SqlableCore
 
 extension SqliteDatabase {
   /// Throws `.schema(.mismatch)` if an existing table differs from its model in a way that `createTable` can't mend.
-  ///
-  /// - Parameter rows: The rows of the database's schema by the folded name of their table.
   func checkDrift(
     of tables: [TableInfo], in schema: Schema, on connection: Connection, _ rows: [[UInt8]: [SchemaRow]]
   ) throws {
@@ -22,7 +20,6 @@ extension SqliteDatabase {
   }
 }
 
-/// A difference between a table and its model that `createTable` can't mend.
 private struct SchemaDrift {
   let table: String
   let column: String?
@@ -92,7 +89,6 @@ extension DatabaseSchema.Table {
 }
 
 extension SchemaDifference {
-  /// True for an object that `createTable` adds to a database.
   fileprivate var isAddable: Bool { isMissing && [.table, .column, .index, .trigger, .view].contains(kind) }
 }
 

@@ -3,7 +3,6 @@
 import SqlableCore
 
 extension DatabaseSchema.Table {
-  /// True if two columns with the same name have the same type.
   func hasSameType(_ column: DatabaseSchema.Column, as otherColumn: DatabaseSchema.Column, of other: Self) -> Bool {
     if column.type == otherColumn.type { return true }
     // Only the type INTEGER makes a key the rowid.
@@ -42,7 +41,6 @@ extension DatabaseSchema.Column {
 }
 
 extension SchemaText {
-  /// The value of a literal; nil for other expressions.
   fileprivate var constant: DatabaseValue? {
     let tokens = SQLTokenList(text)
     let isNegative = tokens.isSign(0, UInt8(ascii: "-"))
@@ -72,7 +70,6 @@ extension SchemaText {
     return text.contains("X") ? nil : Int64(text).map { .integer($0) } ?? Double(text).map { .real($0) }
   }
 
-  /// True if the text is a blob literal, which is also a constant.
   fileprivate var isBlob: Bool { text.uppercased().hasPrefix("X'") }
 }
 
@@ -104,7 +101,6 @@ extension DatabaseSchema.ForeignKey {
 }
 
 extension SchemaText {
-  /// True if two virtual tables have the same module and arguments.
   func isSameModule(as other: SchemaText) -> Bool {
     if self == other { return true }
     guard let arguments = FullTextArguments(self), let otherArguments = FullTextArguments(other) else { return false }
@@ -132,10 +128,8 @@ extension FullTextArguments {
 }
 
 extension DatabaseSchema.Column {
-  /// True if an INSERT must have a value for the column.
   var needsValue: Bool { isNotNull && defaultValue == nil && generated == nil }
 
-  /// True if a row without a value for the column stores NULL.
   fileprivate var isNullByDefault: Bool { !isNotNull && generated == nil && storedDefault == .null }
 }
 

@@ -36,7 +36,6 @@ package struct TableDefinition {
     return "CREATE TABLE \((name ?? table.name).quotedName) (\(parts.joined(separator: ", ")))\(tail)"
   }
 
-  /// Returns CREATE TABLE for a table without constraints except NOT NULL.
   package func createTableWithoutConstraints(for connection: Connection?) throws -> String {
     let columns = try table.columns.map {
       try definition(of: $0, for: connection, isAdded: false, hasConstraints: false)

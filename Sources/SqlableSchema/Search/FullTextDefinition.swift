@@ -24,7 +24,6 @@ struct FullTextDefinition {
     return "CREATE VIRTUAL TABLE \(table.quotedName) USING fts5(\(parts.joined(separator: ", ")))"
   }
 
-  /// Returns the triggers with their names; an empty array for a table that is not an index of another table.
   func triggers() -> [(name: String, sql: String)] {
     guard case .external(let content, let keyName) = table.content else { return [] }
     let names = table.columns.map(\.name.quotedName)

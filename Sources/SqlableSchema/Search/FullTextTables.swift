@@ -1,8 +1,7 @@
 import SqlableCore
 
 extension SqliteDatabase {
-  /// Creates the model's own full-text table, unless the table exists as declared. Returns true if the table was
-  /// created.
+  /// Creates the model's own full-text table, unless the table exists as declared. Returns true if it was created.
   package func createFullTextTable(_ table: FullTextTable) throws -> Bool {
     let sql = FullTextDefinition(table).createTable()
     guard let current = try schemaText(of: table.name) else {
@@ -18,8 +17,7 @@ extension SqliteDatabase {
     return false
   }
 
-  /// Creates a table's full-text index and triggers, or recreates those that differ. Returns true if the method created
-  /// or recreated anything.
+  /// Creates a table's full-text index and triggers, or recreates those that differ. Returns true for any change.
   package func createFullTextIndex(_ table: FullTextTable, isNewTable: Bool) throws -> Bool {
     let definition = FullTextDefinition(table)
     let (sql, triggers) = (definition.createTable(), definition.triggers())

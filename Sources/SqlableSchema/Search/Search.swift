@@ -141,7 +141,6 @@ extension FullTextTable {
     return [SqlExpression(DatabaseValue.text(FullTextTable.ranking(numbers)))]
   }
 
-  /// The ranking function with these weights: `bm25(1.0, 2.5)`.
   package static func ranking(_ weights: [String]) -> String { "bm25(\(weights.joined(separator: ", ")))" }
 
   fileprivate static func mark(_ text: String) throws -> SqlExpression {

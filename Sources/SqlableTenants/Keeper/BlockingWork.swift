@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// Work that blocks, on threads of its own, of which at most a number run at once.
+/// Runs blocking work on separate threads. At most `maximum` calls run at once; further calls wait in order.
 final class BlockingWork: Sendable {
   private struct State {
     var free: Int

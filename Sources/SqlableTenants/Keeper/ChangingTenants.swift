@@ -3,7 +3,7 @@ import SqlableBackup
 import SqlableCore
 import SqlablePool
 
-// Calls that have a tenant's file to themselves: creating, deleting, renaming and copying.
+// Calls that need exclusive use of a tenant's file: creating, deleting, renaming and copying.
 
 extension SqliteTenants {
   /// Creates a tenant, empty or from a backup.
@@ -13,12 +13,12 @@ extension SqliteTenants {
   /// try await tenants.create("acme-copy", from: "/backups/acme.sqlite")
   /// ```
   ///
-  /// The file appears when it is complete: after a crash, there is the whole tenant or none. A backup is checked, and
-  /// migrated when the tenant is first used. Throws `.tenant(.exists)` if the tenant exists, and the errors of reading
-  /// the backup.
+  /// The file appears when it is complete: after a crash, either the complete tenant exists or no tenant. A backup is
+  /// checked, and migrated when the tenant is first used. Throws `.tenant(.exists)` if the tenant exists, and the
+  /// errors of reading the backup.
   public func create(_ name: String, from backup: String? = nil) async throws {
     let name = try TenantName(name)
-    // Also tested here, because a claim of a tenant that exists makes its calls wait.
+    // Check before the claim too, because claiming an existing tenant makes the tenant's calls wait.
     guard !directory.exists(name) else { throw exists(name) }
     try await changing([name]) { [self] _ in
       guard !directory.exists(name) else { throw exists(name) }
@@ -35,16 +35,17 @@ extension SqliteTenants {
 
   /// Deletes a tenant's file.
   ///
-  /// Calls that use the tenant or wait for it end, and throw `.tenant(.deleted)`; their open transactions are rolled
-  /// back. None of them creates the file again. A later call creates an empty tenant, unless ``TenantsConfiguration``
-  /// says otherwise. After a crash, there is the whole tenant or none.
+  /// Calls that use or await the tenant throw `.tenant(.deleted)`, and their open transactions are rolled back. None of
+  /// these calls creates the file again. A later call creates an empty tenant if
+  /// ``TenantsConfiguration/createsMissing`` is true. After a crash, either the complete tenant exists or no tenant.
   ///
-  /// Throws `.tenant(.missing)` without such a tenant. Throws `.busy` if a closure of a call does not end within
+  /// Throws `.tenant(.missing)` if the tenant does not exist. Throws `.busy` if a closure of a call does not end within
   /// ``TenantsConfiguration/waitTimeout``, or if another process has the file open; the tenant then stays.
   public func delete(_ name: String) async throws {
     let name = try TenantName(name)
     let path = directory.file(of: name)
-    // Before the calls are ended, because the tenant stays. One reading of the kernel's list can miss a lock.
+    // Check before ending any call: if another process has the file open, the tenant stays. The kernel's list is read
+    // three times, because one reading can miss a lock.
     if let other = (0..<3).lazy.compactMap({ _ in KernelLocks.otherProcess(withFileAt: path) }).first {
       throw SqlError(
         .busy, message: "can't delete the tenant: another process (\(other)) has the file open", label: name.text)
@@ -85,7 +86,7 @@ extension SqliteTenants {
   public func copy(_ name: String, to newName: String) async throws {
     let (source, target) = (try TenantName(name), try TenantName(newName))
     guard source != target else { throw exists(target) }
-    // As for a loop over all tenants, a missing tenant is not created.
+    // `isSweep`: a missing source tenant must not be created.
     try await SqliteTenant(name: name, tenants: self, isSweep: true).withPool { pool in
       guard !directory.exists(target) else { throw exists(target) }
       try await changing([target]) { [self] _ in
@@ -121,14 +122,15 @@ extension SqliteTenants {
   /// Removes a tenant's file in one step, by a rename, and then deletes it.
   private func remove(_ name: TenantName) throws {
     let trash = try directory.newFile()
-    // With the lock, because another process can create the tenant again as soon as the name is free. Files by this
-    // name would then be those of the new tenant.
+    // Hold the lock: as soon as the name is free, another process can create the tenant again, and files with this name
+    // would then belong to the new tenant.
     try directory.withLock(.exclusive, of: [name]) {
       guard directory.exists(name) else { throw missing(name) }
       do {
         try files(name).move(to: trash)
       } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey, .io].contains(error.kind) {
-        // A damaged file can't be opened. The database file goes first: until then, the tenant has all its files.
+        // A damaged file can't be opened, so its files are renamed one by one. The database file is renamed first:
+        // before this step, the tenant still has all its files.
         try directory.moveDamaged(name, to: trash)
       }
     }
@@ -198,7 +200,7 @@ extension SqliteTenants {
     }
   }
 
-  /// Closes a tenant's pool, and stops its calls. Waits for closures that ignore this, until `end`.
+  /// Closes a tenant's pool, and stops its calls. Waits until `end` for closures that do not stop.
   private func close(_ pool: SqlitePool, until end: ContinuousClock.Instant) async throws {
     while true {
       do {
@@ -210,7 +212,7 @@ extension SqliteTenants {
   }
 }
 
-/// The treatment of the calls that use a tenant which a call wants to have to itself.
+/// The effect of a claim on the calls that use the claimed tenant.
 enum ClaimPolicy {
   /// The claim waits for the calls.
   case waits
@@ -220,5 +222,5 @@ enum ClaimPolicy {
   case skipsOpen
 }
 
-/// The error of a claim that is not needed for an open tenant.
+/// The error of a claim with the policy `skipsOpen` if the tenant is open.
 struct TenantIsOpen: Error {}

@@ -108,7 +108,7 @@ extension SqliteTenants {
       try schema.create(db)
       return
     }
-    // Not without a limit, because the thread is one of few.
+    // Limit the wait, because it occupies one of a few shared threads.
     try migrations.apply(db, waitingAtMost: .seconds(configuration.pool.handles.busyTimeout))
     try schema.verify(db)
   }
@@ -154,7 +154,8 @@ extension SqliteTenants {
 
   private func close(_ slot: TenantSlot, _ pool: SqlitePool) {
     do { try pool.close(within: .zero) } catch {
-      // A call on a pool that was used beyond `withPool` has not ended. Until it ends, the place is taken.
+      // The pool was kept after `withPool`, and a call on the pool is still running. Until this call ends, the tenant
+      // keeps its place; try again in a second.
       return SqliteTenants.clock.asyncAfter(deadline: .now() + .seconds(1)) { [self] in
         start([.close(slot, pool)])
       }

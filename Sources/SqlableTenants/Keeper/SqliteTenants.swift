@@ -15,8 +15,8 @@ import SqlableSchema
 ///
 /// All tenants have the same schema. A tenant is opened at its first use, by one task, also if several tasks ask for it
 /// at once. At most ``TenantsConfiguration/maximumOpen`` tenants are open. A tenant that no call uses is closed when
-/// another tenant needs its place. A tenant is never closed under a call or a loop. If all open tenants are in use,
-/// calls wait in order, up to ``TenantsConfiguration/waitTimeout``.
+/// another tenant needs its place. A tenant is never closed while a call or a loop uses it. If all open tenants are in
+/// use, calls wait in order, up to ``TenantsConfiguration/waitTimeout``.
 ///
 /// The pools of all tenants share one set of threads and one watcher of files. A damaged tenant fails only its own
 /// calls. A tenant that another process locks delays only its own calls, unless other processes lock more tenants at
@@ -51,7 +51,7 @@ public final class SqliteTenants: Sendable {
     state = LockedValue(TenantsState(maximumOpen: configuration.maximumOpen))
   }
 
-  /// A tenant, as an executor. The name is checked at each call, and nothing is opened before.
+  /// A tenant, as an executor. Getting the executor opens nothing; each call checks the name.
   ///
   /// A name has 1 to 200 bytes: ASCII letters, digits and `-_.@+`, and begins with a letter, a digit or `_`. An
   /// uppercase letter counts twice, and is not the same as the lowercase letter. Calls on a tenant with another name
@@ -103,7 +103,8 @@ public final class SqliteTenants: Sendable {
     }
   }
 
-  /// Waits for the threads that open, close or change tenants. They close what they open.
+  /// Waits for the threads that open, close or change tenants. These threads also close the tenants that they have
+  /// opened.
   private func waitForSlots(until end: ContinuousClock.Instant) throws {
     while let slot = withState({ $0.slots.values.first }) {
       guard ContinuousClock.now < end else {

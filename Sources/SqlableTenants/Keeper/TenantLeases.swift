@@ -92,7 +92,7 @@ extension SqliteTenants {
   private func endLateWaits(at time: ContinuousClock.Instant) {
     let now = ContinuousClock.now
     let (late, next, open) = withState { state -> ([(waiter: TenantWaiter, slot: TenantSlot)], _, Int) in
-      // An earlier check was scheduled after this one, and schedules the next.
+      // Another check for an earlier time was scheduled later; that check schedules the next check.
       guard state.nextCheck == time else { return ([], nil as ContinuousClock.Instant?, 0) }
       let late = state.stopWaiting { waiter in waiter.end.map { $0 <= now } ?? false }
       state.nextCheck = state.waiting.values.compactMap(\.waiter.end).min()

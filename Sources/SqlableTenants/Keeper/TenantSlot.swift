@@ -11,7 +11,7 @@ final class TenantSlot: @unchecked Sendable {
     case opening
     case open(SqlitePool)
     case closing
-    /// A call has the file to itself. The file is closed.
+    /// One call has exclusive use of the file, which is closed.
     case exclusive
     /// The slot is no longer in use.
     case ended
@@ -26,7 +26,8 @@ final class TenantSlot: @unchecked Sendable {
   var isDeleted = false
   /// True if only a sweep over all tenants has used the tenant. Such a tenant is the first to be closed.
   var isSwept = false
-  /// True while a call waits for the end of all leases, to have the file to itself. Then no call gets a lease.
+  /// True while a call waits for the end of all leases to get exclusive use of the file. Meanwhile no call gets a
+  /// lease.
   var isWanted = false
 
   /// The neighbours among the idle tenants.

@@ -11,14 +11,16 @@ public struct TenantsConfiguration: Sendable, Hashable {
   /// another tenant needs its place; the tenant that was not used for the longest time is closed first.
   public var maximumOpen: Int
 
-  /// The number of threads that run the SQL of all tenants. Default: 4. While some of them wait for other processes'
-  /// locks, at most as many again run. A loop over rows has a further thread while it waits for its caller. The calls
-  /// that create, delete, rename, copy or migrate tenants run on at most as many threads of their own.
+  /// The number of threads that run the SQL of all tenants. Default: 4. While some of these threads wait for other
+  /// processes' locks, up to `threads` further threads replace them. A loop over rows uses an additional thread while
+  /// it waits for its caller. The calls that create, delete, rename, copy or migrate tenants run on up to `threads`
+  /// separate threads.
   public var threads: Int
 
   /// The maximum time that a call waits until its tenant is open, after which the call throws `.timeout`. Default: 10
   /// seconds; nil waits without limit. The deadline of ``withDeadline(_:_:)`` applies, too. Calls that create, delete
-  /// or copy tenants wait as long for other calls on the tenant, or an hour for nil, and then throw `.busy`.
+  /// or copy tenants also wait up to this time for other calls on the tenant, and then throw `.busy`; if `waitTimeout`
+  /// is nil, they wait up to an hour.
   public var waitTimeout: Duration?
 
   /// The maximum number of calls that wait until their tenant is open. A further call throws `.busy`. Default: 65,536.

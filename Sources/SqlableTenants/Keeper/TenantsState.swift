@@ -171,8 +171,8 @@ struct TenantsState {
     return (waiters, nextWork())
   }
 
-  /// Records that a tenant is missing, and may not be created by the calls that waited; returns these calls. If other
-  /// calls may create it, those that have asked meanwhile wait for a place.
+  /// Records that a tenant is missing. Returns the waiting calls that may not create the tenant. Waiting calls that may
+  /// create the tenant wait for a place.
   mutating func didFindMissing(_ slot: TenantSlot, createsForCalls: Bool) -> ([TenantWaiter], [Work]) {
     placesTaken -= 1
     let waiters = takeWaiters(of: slot) { $0.isSweep || !createsForCalls }
@@ -216,7 +216,7 @@ struct TenantsState {
 
   // MARK: Exclusive use
 
-  /// The result of an attempt to have a tenant's file for one call.
+  /// The result of an attempt to claim a tenant's file for exclusive use.
   enum Claim {
     case claimed(TenantSlot)
     /// The pool must be closed first. Its place is still taken.

@@ -11,7 +11,8 @@ import Synchronization
 /// ```
 ///
 /// A file gets its name in one step, when it is complete, and loses its name in one step. A killed process therefore
-/// leaves whole tenants, and unfinished files. A later process removes them before its own first unfinished file.
+/// leaves only complete tenants and unfinished files. A later process removes the unfinished files before it creates
+/// its own first unfinished file.
 final class TenantDirectory: Sendable {
   let path: String
   /// The directory of this process's unfinished files, and the descriptor of its lock; nil before the first use.
@@ -89,7 +90,7 @@ final class TenantDirectory: Sendable {
   enum Lock {
     /// Several processes can open files.
     case shared
-    /// One process gives a file its name, or takes it away.
+    /// One process creates, renames or deletes a file.
     case exclusive
   }
 
@@ -124,14 +125,15 @@ final class TenantDirectory: Sendable {
     try? syncDirectory(directory(name.directory))
   }
 
-  /// Deletes the files that a killed process has left beside a damaged tenant that it deleted. Call with the lock.
+  /// Deletes leftover WAL, journal, shared-memory and gate files: a process was killed while it deleted a damaged
+  /// tenant. Call with the lock.
   func removeRemains(of name: TenantName) {
     let path = file(of: name)
     guard FileIdentity.linkInfo(path) == nil else { return }
     for ending in TenantDirectory.endings { unlink(path + ending) }
   }
 
-  /// Creates the directory of this process, and removes those of killed processes. Each process locks its own.
+  /// Creates and locks the directory of this process, and removes the unlocked directories of killed processes.
   private func claim() throws -> (path: String, lock: Int32) {
     let parent = path + "/.new"
     try TenantDirectory.create(parent)
@@ -139,7 +141,8 @@ final class TenantDirectory: Sendable {
       let path = parent + "/" + name
       let lock = open(path + "/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
       guard lock >= 0 else {
-        // Without a lock, the directory is empty or about to be locked. Its owner then creates another.
+        // A directory without a lock file is abandoned, or its owner is about to create the lock file. In the second
+        // case the owner creates another directory.
         rmdir(path)
         continue
       }

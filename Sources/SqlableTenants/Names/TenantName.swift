@@ -79,6 +79,6 @@ struct TenantName: Hashable, Sendable {
     }
   }
 
-  // The text has no name, which could be a user's input.
+  // The message omits the name, because the name can be a user's input.
   private static func invalid(_ message: String) -> SqlError { SqlError(.tenant(.invalidName), message: message) }
 }

@@ -28,11 +28,12 @@ extension SqliteTenants {
   /// let report = try await tenants.migrate { print("\($0.count) tenants") }
   /// ```
   ///
-  /// The sweep is not needed: a tenant is migrated when it is opened. A sweep moves this time to the deployment. Calls
-  /// on the tenant that is being migrated wait. Each tenant records its own migrations, so a sweep that was stopped
-  /// continues with the remaining tenants when it is called again. A failure is reported, and the sweep goes on. A
-  /// limited sweep migrates one tenant after the other, and also counts the tenants that fail. At most
-  /// ``TenantsConfiguration/threads`` tenants are migrated at once. Tenants that are deleted meanwhile are not counted.
+  /// The sweep is optional, because each tenant is migrated when it is opened. With a sweep, the migrations run at the
+  /// deployment instead of delaying a tenant's first call. Calls on the tenant that is being migrated wait. Each tenant
+  /// records its own migrations, so a sweep that was stopped continues with the remaining tenants when it is called
+  /// again. A failure is reported, and the sweep goes on. A limited sweep migrates one tenant after the other, and also
+  /// counts the tenants that fail. At most ``TenantsConfiguration/threads`` tenants are migrated at once. Tenants that
+  /// are deleted meanwhile are not counted.
   ///
   /// `progress` receives the report so far, after each tenant. Throws `.misuse` without migrations, `.io` if the
   /// directory can't be read, `.closed` once the tenants are closed, and `CancellationError`.

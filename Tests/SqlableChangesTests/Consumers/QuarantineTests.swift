@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func aFailedAttemptDoesNotCountAfterAnotherCallHasConsumedTheChange() async throws {
+  @Test func aFailedAttemptAtAConsumedChangeDoesNotCount() async throws {
     try await withLog { pool in
       try await consume(pool) { [note] in try note($0, $1) }
       let isKnown = try await pool.transaction { db in

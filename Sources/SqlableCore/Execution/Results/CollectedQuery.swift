@@ -56,10 +56,6 @@ public struct CollectedQuery<Source: Runnable, Output>: Runnable {
   }
 }
 
-/// The former name of ``CollectedQuery``.
-@available(*, deprecated, renamed: "CollectedQuery")
-public typealias Collected<Source: Runnable, Output> = CollectedQuery<Source, Output>
-
 extension CollectedQuery: StatementTrees where Source: StatementTrees {
   package func statements() throws -> [TreeStatement] { try source.statements() }
 }

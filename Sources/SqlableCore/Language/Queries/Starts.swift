@@ -107,7 +107,6 @@ extension SelectStatement {
 }
 
 extension SelectQuery {
-  /// Joins a table without adding its columns to the result.
   package mutating func join(_ source: Source, _ join: Source.Join, on condition: (any SqlCondition)?) {
     refuseIfCombined("a join")
     var source = source

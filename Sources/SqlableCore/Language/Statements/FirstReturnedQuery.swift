@@ -3,10 +3,6 @@ public struct FirstReturnedQuery<Model: Sqlable, Row>: Sendable, Hashable {
   package let all: Returning<Model, Row>
 }
 
-/// The former name of ``FirstReturnedQuery``.
-@available(*, deprecated, renamed: "FirstReturnedQuery")
-public typealias FirstReturned<Model: Sqlable, Row> = FirstReturnedQuery<Model, Row>
-
 extension Returning {
   /// Returns columns and terms of only the first row; nil if no row was changed.
   ///

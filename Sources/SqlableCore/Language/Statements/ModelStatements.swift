@@ -1,5 +1,3 @@
-// The statements that start from a model or a struct.
-
 extension Sqlable {
   /// Reads all rows: `SELECT "id", "name", "color" FROM "bicycle"`.
   @inlinable
@@ -278,7 +276,6 @@ extension Sqlable {
 }
 
 extension SelectQuery {
-  /// Creates a query for the row whose primary key equals a value.
   @inlinable
   init(of reference: Unmanaged<TableInfo>, key value: some SqlValue) {
     if let integer = value as? Int, reference._withUnsafeGuaranteedRef({ $0.keyPlaces.isInteger }) {
@@ -297,7 +294,6 @@ extension SelectQuery {
 }
 
 extension ColumnType {
-  /// True if a column of this type can be compared with the value.
   @usableFromInline
   func comparesKey(with value: DatabaseValue) -> Bool {
     (try? value.checked()) != nil && compares(with: value.storageClass)
@@ -309,7 +305,6 @@ extension SqlExpression {
     SqlExpression(.binary(comparison, self, SqlExpression(value, for: column, comparison.side)))
   }
 
-  /// Makes the condition that a row's primary key equals these values.
   @usableFromInline
   init(key values: [any SqlValue], of table: TableInfo) {
     do {

@@ -11,7 +11,6 @@ public struct Returning<Model: Sqlable, Row>: Sendable, Hashable {
 }
 
 extension Returning {
-  /// The terms that the statement returns for each row.
   var terms: [SqlExpression] { if case .terms(let terms) = change.tree.returned { terms } else { [] } }
 
   private init<Output>(

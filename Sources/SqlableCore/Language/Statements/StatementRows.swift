@@ -3,7 +3,6 @@ import FoundationEssentials
 /// The stored values of a row by column name. A column that the struct left out has no entry.
 @usableFromInline
 package struct StoredRow: Sendable, Hashable {
-  /// Keyed by bytes: `==` equates the two encodings of an é, which SQLite treats as different names.
   package private(set) var values: [ByteComparedName: DatabaseValue] = [:]
 
   package init() {}
@@ -64,7 +63,6 @@ extension StatementRows {
 }
 
 extension Statement {
-  /// Returns the statement's rows as stored values. Throws if a value does not fit its column.
   package func storedRows() throws -> [StoredRow] {
     switch rows {
     case .none: return []

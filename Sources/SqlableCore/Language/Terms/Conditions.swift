@@ -24,7 +24,8 @@ extension TypedColumn where Value == Bool? {
   public static prefix func ! (column: TypedColumn) -> SqlExpression { column.isNull }
 }
 
-/// `Bool` or an optional `Bool`. A filter accepts a term of this type as a condition, like ``TypedTerm/isTrue``.
+/// `Bool` or an optional `Bool`. A term of this type can be used as a condition: a filter accepts the term itself or
+/// its ``TypedTerm/isTrue``.
 public protocol SqlBoolean: SqlValue {}
 
 extension Bool: SqlBoolean {}

@@ -34,7 +34,6 @@ public protocol OrderingTerm: Sendable {
 extension Ordering: OrderingTerm {
   public var ordering: Ordering { self }
 
-  /// Makes the list of orderings from the items of an ORDER BY.
   package static func list<each Item: OrderingTerm>(_ item: repeat each Item) -> [Ordering] {
     var orderings: [Ordering] = []
     for item in repeat each item { orderings.append(item.ordering) }

@@ -31,8 +31,6 @@ extension SqlTerm {
   ///
   /// ```swift
   /// Bicycle.id.between(1...5)         // "id" BETWEEN ? AND ?
-  /// Bicycle.id.between(1..<5)         // "id" >= ? AND "id" < ?
-  /// Bicycle.id.between(1...)          // "id" >= ?
   /// ```
   ///
   /// NULL if the value is NULL. SQLite evaluates the term twice for a range such as `1..<5`. Running the statement

@@ -30,7 +30,6 @@ public struct Selected: Sendable {
     self.value = value
   }
 
-  /// Selects all columns of a model's table.
   @usableFromInline
   package init(_ model: (some SelectableModel).Type) {
     func table(of model: (some Sqlable).Type) -> TableInfo { TableInfo.unchecked(model) }

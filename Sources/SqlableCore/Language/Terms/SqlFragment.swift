@@ -72,7 +72,6 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
     /// Binds values as a list: `?, ?, ?`. An empty sequence inserts nothing. Write the parentheses of an IN in the
     /// text.
     public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element: SqlValue {
-      // A sequence that conforms to `SqlValue` is one value, unless the type is a plain list.
       if let value = values as? any SqlValue, !(value is any JSONList) { return text.append(SqlExpression(value)) }
       text.append(list: values) { SqlExpression($0) }
     }
@@ -87,7 +86,6 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
       text.append(SqlExpression { try value.map { try JSONText.encode($0).checked() } ?? .null })
     }
 
-    /// Makes the statement throw this message when it runs.
     mutating func refuse(_ message: String) { text.append(SqlExpression(invalid: SqlError.invalidStatement(message))) }
 
     /// Inserts the quoted name of a model's table.

@@ -111,7 +111,6 @@ extension SqlExpression {
     return SqlExpression(comparison: SqlExpression.BinaryTerm(comparison, self, SqlExpression(storage)))
   }
 
-  /// Returns the error if the column can't be compared with the value.
   private func defect(ofComparing storage: DatabaseValue) -> (any Error)? {
     do { _ = try storage.checked() } catch { return error }
     guard let type = typeOfValues, !type.compares(with: storage.storageClass) else { return nil }

@@ -193,10 +193,8 @@ extension Connection {
     try body()
   }
 
-  /// Throws `.constraint(.foreignKey)` if rows in the given tables reference missing rows, or if other rows reference
-  /// missing rows in the given tables.
-  ///
-  /// - Parameter names: The given tables; nil for all tables.
+  /// Throws `.constraint(.foreignKey)` if rows in the named tables (nil: in any table) reference missing rows, or if
+  /// other rows reference missing rows in these tables.
   func checkForeignKeys(of names: Set<String>? = nil) throws {
     let referring = try schema().tables.filter { table in
       guard let names, !table.foreignKeys.isEmpty else { return !table.foreignKeys.isEmpty }
@@ -293,7 +291,6 @@ extension Connection {
 }
 
 extension SqlError {
-  /// Returns the error for rows that reference missing rows.
   package static func orphans(of child: String, ids: [Int], without parent: String) -> SqlError {
     let examples = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
     let message = "rows of \(child) reference missing rows of \(parent)\(examples)"

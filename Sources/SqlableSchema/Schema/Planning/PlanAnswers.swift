@@ -1,11 +1,9 @@
 import SqlableCore
 
 extension SchemaPlanner {
-  /// The program's answers about a plan: renames, fill values, and permission to drop.
   struct Answers {
     /// The new names of columns, keyed by their old names: `color` or `bicycle.color`.
     var renamed: [String: String] = [:]
-    /// The new names of tables, keyed by their old names.
     var renamedTables: [String: String] = [:]
     /// Columns that were not renamed, although a column of the same type is added.
     var notRenamed: Set<String> = []
@@ -13,7 +11,6 @@ extension SchemaPlanner {
     var filling: [String: any SqlValue] = [:]
     var dropping: SchemaDropping = []
 
-    /// True if `renamed` gives this name to a column of the table.
     func isNewName(_ column: String, in table: String) -> Bool {
       renamed.contains { Answers.canBe(of: table, $0.key) && $0.value.isSameName(as: column) }
     }

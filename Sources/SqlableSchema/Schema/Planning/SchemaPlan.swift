@@ -65,7 +65,6 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
 
     init(_ sql: String, _ values: [DatabaseValue] = []) { (self.sql, self.values) = (sql, values) }
 
-    /// The rows of a table that an `INSERT … SELECT` copies.
     struct Copy: Sendable, Hashable, Codable {
       let table: String
       let rowid: String

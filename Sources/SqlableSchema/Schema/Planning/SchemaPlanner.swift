@@ -7,7 +7,6 @@ struct SchemaPlanner {
   let answers: Answers
   private var steps: [SchemaPlan.Step] = []
   private var questions: [SchemaPlan.Question] = []
-  /// The schema before the plan. `changed` is the schema after the collected steps.
   private let schema: DatabaseSchema
   private(set) var changed: DatabaseSchema
   private let functions: FunctionRegistry?
@@ -76,7 +75,6 @@ struct SchemaPlanner {
     }
   }
 
-  /// Adds a step and runs its statements on the copy.
   mutating func add(_ step: SchemaPlan.Step) throws {
     // `SchemaPlan.run(_:on:)` explains this PRAGMA.
     try copy.connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
@@ -114,8 +112,7 @@ struct SchemaPlanner {
     loggedTables = loggedTables.map { $0.isSameName(as: existing.name) ? table.name : $0 }
   }
 
-  /// Returns the statements that drop the full-text index of the table's old name. `buildFullText(of:)` later builds
-  /// the index of the new name.
+  /// Returns the statements that drop the full-text index of the table's old name.
   private func fullTextDrops(of table: TableInfo, _ existing: DatabaseSchema.Table) -> [SchemaPlan.Statement] {
     guard let old = table.named(existing.name).fullText, old.isExternal, old.name != table.fullText?.name,
       changed[table: old.name] != nil
@@ -247,7 +244,8 @@ struct SchemaPlanner {
     return try log.renaming(column: column, to: new, of: table, on: copy.connection).map { .init($0) }
   }
 
-  /// Renames logged tables in the log that other programs have renamed, and ends the history of lost triggers.
+  /// If other programs have renamed logged tables, renames these tables in the log. If a logged table has lost the
+  /// log's triggers, makes all earlier positions of the log invalid.
   private mutating func repairChangeLog(of tables: [String]) throws {
     guard let log = ChangeLogHook.updates else { return }
     let renamed = try log.renames(on: copy.connection)
@@ -365,21 +363,18 @@ extension SchemaPlanner {
     }
   }
 
-  /// True if `notRenamed` contains the column.
   private func isAnswered(_ column: String, of table: String) -> Bool {
     answers.notRenamed.contains { $0.isSameName(as: column) || $0.isSameName(as: "\(table).\(column)") }
   }
 }
 
 extension SchemaPlanner {
-  /// Returns the table's old names.
   func formerNames(of table: TableInfo) -> [String] {
     answers.renamedTables.filter { $0.value.isSameName(as: table.name) }.map(\.key).sorted()
   }
 }
 
 extension DatabaseSchema.Table {
-  /// True if the table is the virtual table described by a CREATE statement.
   fileprivate func isVirtualTable(of create: String) throws -> Bool {
     var reader = SchemaReader(create)
     guard let module, let other = try reader.table().module else { return false }

@@ -1,6 +1,5 @@
 import SqlableCore
 
-/// The steps that change an existing table to match its model.
 struct TableChange {
   let table: TableInfo
   let existing: DatabaseSchema.Table
@@ -66,7 +65,6 @@ struct TableChange {
     return steps
   }
 
-  /// True if the steps rebuild the table or drop a column.
   var mightDropColumns: Bool {
     get throws {
       let changes = changes
@@ -142,7 +140,6 @@ struct TableChange {
     return value
   }
 
-  /// True if the difference is an object that no model declares and that the plan drops.
   private func drops(_ difference: SchemaDifference) -> Bool {
     guard difference.isExtra else { return false }
     return switch difference.kind {
@@ -195,12 +192,10 @@ struct TableChange {
     }
   }
 
-  /// True if a difference is an extra constraint of kept columns, which no model declares.
   private func concernsKeptColumns(_ difference: SchemaDifference) -> Bool {
     difference.isExtra && keptConstraints.contains { $0 == difference.found }
   }
 
-  /// The constraints of kept columns, which no model declares.
   var keptConstraints: [String] {
     let keptNames = Set(keptColumns.map(\.name.foldedName))
     let isKept = { (names: [SchemaText]) in names.contains { name in keptNames.contains { name.isFolded($0) } } }

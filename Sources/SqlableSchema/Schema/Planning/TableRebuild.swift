@@ -100,7 +100,6 @@ struct TableRebuild {
     return declaredIndexes + keptIndexes.map(\.sql)
   }
 
-  /// The rowid's name in the new table; NULL if the rowid has no name.
   private var newRowid: String {
     if table.isWithoutRowid { return "NULL" }
     return String.rowidName(avoiding: table.columns.map(\.name) + change.keptColumns.map(\.name)) ?? "NULL"
@@ -248,7 +247,6 @@ extension ColumnType {
 }
 
 extension DatabaseSchema.Index {
-  /// True if a term or the condition contains the column's name.
   fileprivate func mentions(_ column: String) -> Bool {
     (terms.map(\.expression) + (condition.map { [$0] } ?? [])).contains { text in
       let tokens = SQLTokenList(text.text)
@@ -258,7 +256,6 @@ extension DatabaseSchema.Index {
 }
 
 extension DatabaseSchema.Column {
-  /// The column's declaration without keys and constraints.
   fileprivate var sql: String {
     "\(name.quotedName) \(type)" + (isNotNull ? " NOT NULL" : "") + (notNullConflict.map { " ON CONFLICT \($0)" } ?? "")
       + (defaultValue.map { " DEFAULT \($0.defaultClause)" } ?? "")
@@ -271,7 +268,6 @@ extension SchemaText {
   /// True if SQLite treats the declared type as INTEGER.
   fileprivate var isInteger: Bool { text.uppercased().contains("INT") }
 
-  /// The text of a default after the word DEFAULT.
   var defaultClause: String { isLiteral ? text : "(\(text))" }
 
   /// True if the default needs no parentheses. Without parentheses, a single word is a text: `DEFAULT black`. In

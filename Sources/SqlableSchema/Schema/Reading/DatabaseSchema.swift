@@ -185,7 +185,6 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
     compared = tokens.compared(range)
   }
 
-  /// Creates the text of a name. Quotes around the name are ignored in comparisons.
   package init(name: String) {
     text = name.isPlainName ? name : name.quotedName
     compared = name.foldedName
@@ -223,10 +222,6 @@ public struct EqualityIgnored<Value: Sendable & Codable>: Sendable, Hashable, Co
   public init(from decoder: any Decoder) throws { wrappedValue = try Value(from: decoder) }
   public func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
 }
-
-/// The former name of ``EqualityIgnored``.
-@available(*, deprecated, renamed: "EqualityIgnored")
-public typealias Uncompared<Value: Sendable & Codable> = EqualityIgnored<Value>
 
 // Without these methods, the encoder would write nil as null, and the decoder would require the key.
 extension KeyedEncodingContainer {

@@ -2,7 +2,6 @@ import SqlableCore
 
 package struct FullTextArguments {
   package private(set) var columns: [String] = []
-  /// The columns that are stored but not searched.
   package private(set) var unindexed: Set<String> = []
   /// The tokenizer and its arguments; nil for the default tokenizer.
   package private(set) var tokenizer: [String]?

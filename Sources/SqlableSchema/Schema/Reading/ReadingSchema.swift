@@ -18,11 +18,8 @@ extension SqlExecutor {
 }
 
 extension AsyncSqlExecutor {
-  /// Returns the tables, views, indexes and triggers of the database, without SQLite's internal tables and the shadow
-  /// tables of virtual tables.
-  ///
-  /// Throws `.schema(.mismatch)` for text that SQLite did not write, for example in a schema table that was edited by
-  /// hand.
+  /// Returns the tables, views, indexes and triggers of the database. Throws `.schema(.mismatch)` for text that SQLite
+  /// did not write.
   public func schema(file: StaticString = #fileID, line: UInt = #line) async throws -> DatabaseSchema {
     try await run(SchemaReading(), file: file, line: line)
   }
@@ -69,7 +66,6 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// Returns the rows of the schema by the folded name of their table.
   func schemaRows() throws -> [[UInt8]: [SchemaRow]] {
     Dictionary(grouping: try rows(SchemaReading().sql).map { SchemaRow($0) }, by: \.table.foldedName)
   }
@@ -151,7 +147,6 @@ extension DatabaseSchema {
     views.sort { $0.name < $1.name }
   }
 
-  /// Returns the folded names of the tables that store the rows of virtual tables.
   private static func shadows(of rows: [SchemaRow]) -> Set<[UInt8]> {
     var shadows: Set<[UInt8]> = []
     for row in rows where row.type == "table" {

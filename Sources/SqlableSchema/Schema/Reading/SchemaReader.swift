@@ -47,7 +47,6 @@ package struct SchemaReader {
     return table
   }
 
-  /// Reads CREATE INDEX; returns the index and the name of its table.
   package mutating func index() throws -> (index: DatabaseSchema.Index, table: String) {
     try expect("create")
     let isUnique = accept("unique")
@@ -60,7 +59,6 @@ package struct SchemaReader {
     return (index, table)
   }
 
-  /// Reads CREATE VIEW; returns the column list and the query. The list is nil if the view has no column list.
   mutating func view() throws -> (columns: [SchemaText]?, query: SchemaText) {
     try expect("create")
     _ = accept("temp") || accept("temporary")
@@ -271,7 +269,6 @@ package struct SchemaReader {
     return names
   }
 
-  /// Reads an expression in parentheses; returns the text between the parentheses.
   private mutating func expression() throws -> SchemaText {
     guard isSign("(") else { throw unknown() }
     let start = at + 1

@@ -25,7 +25,6 @@ package enum TypeAffinity: Hashable {
     return affinity(left) == affinity(right)
   }
 
-  /// Returns the value that a column of this affinity stores for a constant.
   func stored(_ value: DatabaseValue) -> DatabaseValue {
     switch (self, value) {
     case (.text, .integer(let integer)): .text("\(integer)")

@@ -17,7 +17,6 @@ struct ClusterCommand: ParsableCommand {
     defaultSubcommand: ClusterMembersCommand.self)
 }
 
-/// The arguments that identify the cluster.
 struct ClusterPlace: ParsableArguments {
   @Argument(help: ArgumentHelp("A node of the cluster.", valueName: "host:port"))
   var nodes: [String]

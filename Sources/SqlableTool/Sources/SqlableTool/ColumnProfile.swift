@@ -7,7 +7,6 @@ struct ColumnProfile {
   private(set) var integers: ClosedRange<Int64>?
   private(set) var reals: ClosedRange<Double>?
   private(set) var dates = TextDates()
-  /// The storage classes of the values that are not NULL.
   private(set) var classes: Set<StorageClass> = []
   /// True if the column has an integer that no `Double` represents exactly.
   private(set) var hasInexact = false
@@ -63,7 +62,6 @@ struct ColumnProfile {
   }
 }
 
-/// A value of any storage class.
 private struct StoredContent: SqlValue {
   static var columnType: ColumnType { .blob }
 

@@ -2,7 +2,6 @@ import ArgumentParser
 
 /// A word of the command line that is not a subcommand or an option, with the most similar valid word.
 struct CommandSuggestion {
-  /// The problem, the usage of the command, and a hint to its help.
   let message: String
 
   /// Returns the first unknown subcommand in the arguments; nil if all subcommands are known.
@@ -56,7 +55,6 @@ struct CommandSuggestion {
     return (command, path, rest)
   }
 
-  /// Returns the names of a command's options, from its usage: `--rate` from `[--rate <megabytes>]`.
   private static func options(of command: any ParsableCommand.Type) -> [String] {
     command.usageString(for: command).split { " []()|".contains($0) }.filter { $0.hasPrefix("--") }.map(String.init)
   }

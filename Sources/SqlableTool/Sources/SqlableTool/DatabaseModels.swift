@@ -24,7 +24,6 @@ enum DatabaseModels {
   }
 }
 
-/// A type that represents a number.
 private protocol TypeNumber: Sendable {
   static var number: Int { get }
 }

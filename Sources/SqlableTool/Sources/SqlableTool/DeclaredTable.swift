@@ -80,7 +80,6 @@ struct DeclaredTable {
   }
 }
 
-/// Several options of a column, combined into one option.
 private struct ColumnOptionList: AppliedOption {
   private var options: [any ColumnOption] = []
 

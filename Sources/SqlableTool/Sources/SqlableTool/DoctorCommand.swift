@@ -43,7 +43,6 @@ struct DoctorCommand: ParsableCommand {
     if !report.problems.isEmpty { throw ExitCode.failure }
   }
 
-  /// Returns the names of the indexes in the query plans of the statements in these documents.
   private func indexesUsed(by paths: [String], _ db: SqliteDatabase) throws -> Set<String> {
     let tables = try DeclaredTable.all(in: db, [:])
     let rules = StatementRules(models: DatabaseModels.models(of: tables), tables: Set(tables.map(\.name)))

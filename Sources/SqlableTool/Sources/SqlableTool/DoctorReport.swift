@@ -10,7 +10,6 @@ struct DoctorReport: Encodable {
     let meaning: String
   }
 
-  /// A table or index, and its number of pages.
   struct Tree: Encodable {
     let name: String
     let pages: Int
@@ -18,7 +17,6 @@ struct DoctorReport: Encodable {
     let unusedBytes: Int
   }
 
-  /// A consumer of the change log.
   struct Consumer: Encodable {
     let name: String
     let lag: Int
@@ -40,7 +38,6 @@ struct DoctorReport: Encodable {
   private var freePages = 0
   private var settings: [Setting] = []
   private var trees: [Tree] = []
-  /// The consumers of the change log; nil without a change log.
   private var consumers: [Consumer]?
   /// Problems in the data: damage, and references to missing rows.
   private(set) var problems: [String] = []
@@ -88,7 +85,6 @@ struct DoctorReport: Encodable {
     trees = rows ?? []
   }
 
-  /// Adds the damage that SQLite reported, or the reason why a part can't be checked, such as a lock.
   private mutating func addFailure(_ error: any Error, of part: String) {
     let kind = (error as? SqlError)?.kind
     let isDamage = kind == .corrupt || kind == .notADatabase
@@ -199,7 +195,6 @@ struct DoctorReport: Encodable {
     }
   }
 
-  /// Adds a remark that explains why the WAL is large.
   mutating func explainLog() {
     guard walSize > 16 << 20 else { return }
     let readers = users.filter { $0.holds.contains("reads a snapshot in the WAL") }.map { "\($0.process)" }

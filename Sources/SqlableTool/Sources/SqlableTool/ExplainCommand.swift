@@ -81,7 +81,6 @@ struct ExplainCommand: ParsableCommand {
     }
   }
 
-  /// Calls `body`, and adds the document's path to errors.
   private func reading<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let error as SqlError { throw InvalidDocument(path: path, error: error) }
   }
@@ -125,7 +124,6 @@ struct ColumnArgument {
 }
 
 extension String {
-  /// Returns the two sides of an assignment such as `tenant=7`.
   fileprivate func assignment(of form: String) throws -> (String, String) {
     let parts = split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, !parts[0].isEmpty else { throw ValidationError("expected \(form)") }

@@ -5,7 +5,6 @@ import Sqlable
 struct FileUsers {
   struct User: Encodable {
     let process: Int
-    /// The name of the process's program; nil if the name can't be read.
     let program: String?
     /// Descriptions of the process's locks, such as `write lock`, in alphabetical order.
     var holds: [String]

@@ -13,9 +13,7 @@ extension FullTextArguments {
     }
   }
 
-  /// Returns true if a model of the table can declare the index and its triggers.
-  ///
-  /// - Parameter name: The name of the full-text table.
+  /// `name` is the name of the full-text table.
   func isIndex(named name: String, of table: DatabaseSchema.Table, _ source: ReadTable) -> Bool {
     guard let content, otherOptions.isEmpty, unindexed.isEmpty, SchemaText(content.quotedName).isName(table.name),
       source.keyIsRowid, let key = source.columns.first(where: { $0.row.key > 0 }),
@@ -26,12 +24,10 @@ extension FullTextArguments {
     } && table.triggers.count { FullTextArguments.isTrigger($0.name, of: name) } == 3
   }
 
-  /// Returns true if the trigger's name belongs to a trigger that updates the index of this name.
   static func isTrigger(_ trigger: String, of name: String) -> Bool {
     ["insert", "delete", "update"].contains { SchemaText(trigger.quotedName).isName("\(name)_\($0)") }
   }
 
-  /// The arguments that `FullTextIndex` and `.fullText` share.
   var options: [String] {
     var options = tokenizerLiteral.map { ["tokenizer: \($0)"] } ?? []
     if !prefixes.isEmpty { options.append("prefixes: [\(prefixes.map(String.init).joined(separator: ", "))]") }

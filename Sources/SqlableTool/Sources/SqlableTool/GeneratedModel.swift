@@ -1,6 +1,5 @@
 import Sqlable
 
-/// The generated model of a table or view.
 struct GeneratedModel {
   struct Property {
     /// The name, in backticks if Swift requires them.
@@ -14,14 +13,11 @@ struct GeneratedModel {
     var statesType = false
     var remarks: [String]
 
-    /// The type of the column's values.
     var valueType: String { column.type.swiftName + (isNullable ? "?" : "") }
-    /// The type of the struct's property.
     var type: String { column.type.swiftName + (isOptional ? "?" : "") }
     var isOptional: Bool { isNullable || isFilledBySQLite }
   }
 
-  /// An index in the form of a model's declaration.
   struct Index {
     /// The terms. A column in descending order is followed by `.desc`.
     let terms: [String]
@@ -38,7 +34,6 @@ struct GeneratedModel {
   var indexes: [Index] = []
   var options: [String] = []
   var fullText: String?
-  /// The comments above the struct.
   var remarks: [String] = []
   /// The parts of the table that the model can't declare, as SQL or words.
   var undeclared: [String] = []
@@ -58,10 +53,8 @@ struct GeneratedModel {
     properties = source.columns.map { Property($0, named: names.property(for: $0.name), in: source) }
   }
 
-  /// Returns the property of a column. Names are compared by SQLite's rules.
   func property(_ column: SchemaText) -> Property? { properties.first { column.isName($0.column.name) } }
 
-  /// The properties of the primary key, in the key's order.
   var key: [Property] { properties.filter { $0.column.row.key > 0 }.sorted { $0.column.row.key < $1.column.row.key } }
 }
 

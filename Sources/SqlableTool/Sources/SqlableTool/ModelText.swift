@@ -72,7 +72,6 @@ struct ModelText {
     addParts("  \(access)static let \(name) = \(start)", parts, "]")
   }
 
-  /// Adds the parts on one line, or on several lines if one line would be too long.
   private mutating func addParts(_ start: String, _ parts: [String], _ end: String) {
     let single = start + parts.joined(separator: ", ") + end
     guard single.count > 120 else { return lines.append(single) }
@@ -93,7 +92,6 @@ struct ModelText {
     }
   }
 
-  /// Adds a type for values of any storage class.
   mutating func addStoredValue() {
     lines += [
       "",

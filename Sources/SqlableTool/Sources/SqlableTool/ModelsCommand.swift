@@ -110,7 +110,6 @@ struct ModelsCommand: ParsableCommand {
 }
 
 extension DatabaseSchema {
-  /// The collations that are not built into SQLite.
   fileprivate var collations: Set<String> {
     var texts: [SchemaText?] = []
     for table in tables {

@@ -47,7 +47,6 @@ struct NodeCommand: AsyncParsableCommand {
   var allowUnencryptedNetwork = false
 
   #if ClusterNode
-  /// The maximum time that the node can take to stop.
   private static let patience = DispatchTimeInterval.seconds(30)
 
   func run() async throws {

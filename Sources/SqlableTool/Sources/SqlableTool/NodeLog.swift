@@ -3,7 +3,6 @@ import Foundation
 import Sqlable
 import SqlableCluster
 
-/// The log that `sqlable node` writes to standard error.
 struct NodeLog: Sendable {
   private let node: SqliteClusterNode
 
@@ -17,7 +16,6 @@ struct NodeLog: Sendable {
     Output.write("\(time) node \(node.id) \(text)".visible(keeping: []) + "\n", to: STDERR_FILENO)
   }
 
-  /// Logs the statements that the node refuses or aborts, until the task is cancelled.
   func writeRefusals() async {
     for await refusal in node.refusals() { write("refused a statement: \(refusal)") }
   }

@@ -45,7 +45,6 @@ func decoded<Value: Decodable>(_ type: Value.Type, from path: String, _ descript
   }
 }
 
-/// Reads a whole file, or standard input for `-`.
 func contents(of path: String) throws -> Data {
   do {
     if path == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }

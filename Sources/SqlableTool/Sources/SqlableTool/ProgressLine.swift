@@ -11,7 +11,6 @@ final class ProgressLine: Sendable {
   }
 
   private struct State {
-    /// The number of columns that the line occupies.
     var width = 0
     var written: ContinuousClock.Instant?
     var phase = ""
@@ -79,7 +78,6 @@ final class ProgressLine: Sendable {
     return "\(amount(done)) of \(amount(total))\(name), \(percent) %" + (left.map { ", \($0.text) left" } ?? "")
   }
 
-  /// Overwrites the line.
   private func write(_ text: String, _ state: inout State) {
     var size = winsize()
     let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0

@@ -23,7 +23,6 @@ struct ReadTable {
   private(set) var columns: [Column] = []
   private(set) var keyIsRowid = false
   private(set) var keyIndex = KeyIndex.none
-  /// True if the table has a column with an empty name.
   private(set) var lacksColumns = false
   /// The reason why a view or virtual table can't be read; nil if it can be read.
   private(set) var problem: String?
@@ -112,7 +111,6 @@ extension ReadTable.Column {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns true if the column is part of a foreign key.
   fileprivate func refers(_ column: String) -> Bool {
     foreignKeys.contains { $0.columns.contains { $0.isName(column) } }
   }

@@ -24,7 +24,6 @@ struct StatementReport {
     advice = requests.isEmpty ? [] : try statement.advice(db)
   }
 
-  /// True unless a policy refuses the statement.
   var isAllowed: Bool { if case .refused = verdict { false } else { true } }
 
   private var steps: [QueryPlan.Step] { plan?.steps ?? [] }

@@ -90,7 +90,6 @@ extension String {
     } + "\""
   }
 
-  /// The text on one line, for a comment.
   var commented: String { split(whereSeparator: \.isWhitespace).joined(separator: " ").visible }
 }
 

@@ -37,7 +37,6 @@ struct ColumnRow {
   }
 }
 
-/// The index of a table's primary key.
 enum KeyIndex {
   /// The key is the rowid, or there is no key.
   case none

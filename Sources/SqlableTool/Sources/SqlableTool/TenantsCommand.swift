@@ -134,7 +134,6 @@ struct TenantsCommand: ParsableCommand {
           }
         } catch {
           guard try tenants.contains(name) else {
-            // The service has deleted the tenant since its name was read.
             count -= 1
             continue
           }

@@ -9,10 +9,8 @@ struct ValueType: Equatable {
   }
 
   let base: Base
-  /// Remarks on the choice of the type.
   var remarks: [String] = []
 
-  /// The Swift type of a value that is not optional.
   var swiftName: String {
     switch base {
     case .integer: "Int"
@@ -126,12 +124,10 @@ extension ValueType {
     self = ValueType(base: base, remarks: remarks)
   }
 
-  /// Returns the type of a column whose values have several storage classes.
   static func any(_ type: ColumnType, holding classes: Set<StorageClass>) -> ValueType {
     ValueType(base: .any(type), remarks: ["holds \(classes.words)"])
   }
 
-  /// Chooses the type of an empty column.
   private init(_ declared: String, _ affinity: Affinity) {
     if declared.isTruthType {
       self = ValueType(base: .boolean)
@@ -155,7 +151,6 @@ extension Set<StorageClass> {
 }
 
 extension Affinity {
-  /// Returns the storage classes that are usual for this affinity.
   fileprivate func classes(isDate: Bool) -> Set<StorageClass> {
     switch self {
     case .integer: [.integer]
@@ -168,7 +163,6 @@ extension Affinity {
 }
 
 extension String {
-  /// True if the text is a date type: `DATE`, `DATETIME`, `TIMESTAMP`.
   fileprivate var isDateType: Bool {
     let name = uppercased()
     return name.hasPrefix("DATE") || name.hasPrefix("TIMESTAMP")

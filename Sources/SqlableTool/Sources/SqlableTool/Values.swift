@@ -1,7 +1,6 @@
 import Foundation
 import Sqlable
 
-/// A value in the form that documents use.
 struct ValueForm: Codable {
   let value: DatabaseValue
 
@@ -53,7 +52,6 @@ struct ValueForm: Codable {
 }
 
 extension DatabaseValue {
-  /// The value as an SQL literal on one line.
   var literal: String {
     switch self {
     case .null: "NULL"
@@ -69,7 +67,6 @@ extension String {
   /// The text with escapes for code points that a terminal would hide or interpret.
   var visible: String { visible(keeping: []) }
 
-  /// Returns the text like `visible`, but does not escape the exceptions.
   func visible(keeping exceptions: Set<Unicode.Scalar>) -> String {
     unicodeScalars.reduce(into: "") { text, scalar in
       switch scalar.properties.generalCategory {

@@ -7,7 +7,6 @@ import Testing
 /// Tests of the types that `sqlable models` infers from declarations and values.
 @Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
 struct ModelTypesTests {
-  /// Returns the declarations of a table's columns with their comments.
   private func columns(_ table: String, rows: String? = nil) throws -> [String] {
     let insert = rows.map { ["INSERT INTO t VALUES \($0)"] } ?? []
     let lines = try printedModels([table] + insert).components(separatedBy: "\n")

@@ -15,7 +15,6 @@ struct TenantsToolTests {
     try await body(directory, tenants)
   }
 
-  /// Returns the path of a tenant's file, which is in one of many directories.
   private func file(_ name: String, in directory: String) throws -> String {
     let files: [String] = try FileManager.default.subpathsOfDirectory(atPath: directory + "/tenants")
     let file: String = try #require(files.first { $0.hasSuffix("/" + name) })

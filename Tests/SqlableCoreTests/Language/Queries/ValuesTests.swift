@@ -22,7 +22,7 @@ import Testing
       expectInvalidStatement { _ = try values([Int]()).run(db) }
       expectInvalidStatement { _ = try values([1]).filter(Worker.id == 1).run(db) }
       let none = expectInvalidStatement { _ = try values([1]).in("archive").run(db) }
-      #expect(none?.message == "literal rows can't be read from another table")
+      #expect(none?.message == "in(_:) needs a query that reads a table, not literal rows")
       expectError(.encoding(.init(expected: "REAL", found: "NaN, which SQLite can't store"))) {
         _ = try values([Double.nan]).run(db)
       }

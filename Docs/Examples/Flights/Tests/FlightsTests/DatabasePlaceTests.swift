@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func aDatabaseThatAnotherProgramHasMarkedIsRefusedEvenWhenItIsEmpty() throws {
+  @Test func anEmptyDatabaseOfAnotherProgramIsRefused() throws {
     try withDirectory { directory in
       let path = directory + "/marked.sqlite"
       let other = try SqliteDatabase(filepath: path)

@@ -14,8 +14,8 @@ extension Scenario {
   /// Random transfers on two pools of one file, and live results of the first pool.
   static let live = Scenario(
     name: "live",
-    promise: "A live result shows only states that were committed, in the end the last one, also after commits of "
-      + "another pool.",
+    promise: "A live result shows only committed states, and finally the last committed state, even if another pool "
+      + "commits.",
     unit: "transactions", limit: 180, flaws: ["stopsFollowing", "changesAnAmount"],
     run: { round in
       let path = round.directory + "/live.sqlite"

@@ -4,7 +4,8 @@ extension Scenario {
   /// Random transactions with savepoints, triggers, foreign keys and conflicts on four handles of one file.
   static let observers = Scenario(
     name: "observers",
-    promise: "Observers are notified of exactly the difference that a commit made, by all handles that should be.",
+    promise: "Each observer is notified of exactly the rows that a commit changed, on every handle that reports the "
+      + "commit.",
     unit: "transactions", limit: 120, flaws: ["missesAnEvent", "repeatsAnEvent"],
     run: { round in
       let configuration = Configuration(busyTimeout: 60, synchronous: .off)

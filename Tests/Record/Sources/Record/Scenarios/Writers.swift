@@ -6,7 +6,8 @@ extension Scenario {
   /// Processes that write are killed with SIGKILL.
   static let writers = Scenario(
     name: "writers",
-    promise: "A killed process loses no acknowledged transaction, and stores no part of another one.",
+    promise: "A killed process loses no acknowledged transaction, and stores every other transaction completely or not "
+      + "at all.",
     unit: "kills", limit: 120, flaws: ["acknowledgesEarly", "keepsUndoneRows"],
     run: { round in
       let path = round.directory + "/writers.sqlite"
