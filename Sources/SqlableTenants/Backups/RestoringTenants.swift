@@ -36,7 +36,11 @@ extension SqliteTenants {
   }
 
   private func replace(_ name: TenantName, by new: String) throws {
-    guard directory.exists(name) else { return try move(files(at: new), to: name) }
+    guard directory.exists(name) else {
+      // The tenant must not live on two machines.
+      guard !directory.isAway(name) else { throw handedOver(name) }
+      return try move(files(at: new), to: name)
+    }
     do {
       // The old file gets the contents of its WAL, which must not be applied to the new file.
       try files(name).exclusively { try directory.replace(name, by: new) }

@@ -149,12 +149,14 @@ extension SqliteTenants {
   ) async throws -> FencedTenant {
     let name = lease.slot.name
     let last = LockedValue<[Int]>([])
-    let slot = try await claim(name, .waitsForOthers, until: Deadline.after(duration)) { [self] in
+    let end = Deadline.after(duration)
+    let slot = try await claim(name, .waitsForOthers, until: end) { [self] in
       try checkOtherProcesses(name, "hand over")
       let numbers = try pages.finish()
       last.withLock { $0 = numbers }
     }
     do {
+      try await endCopy(of: name, until: end)
       try await changes.run { [self] in
         try directory.withLock(.exclusive, of: [name]) {
           // This tenant was handed over before, and has come back.

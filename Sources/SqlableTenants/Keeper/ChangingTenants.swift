@@ -212,7 +212,7 @@ extension SqliteTenants {
   }
 
   /// Ends the copy of a claimed tenant's file for a backup.
-  private func endCopy(of name: TenantName, until end: ContinuousClock.Instant) async throws {
+  func endCopy(of name: TenantName, until end: ContinuousClock.Instant) async throws {
     while let copy = withState({ $0.copies[name] }) {
       copy.cancel()
       guard !Task.isCancelled else { throw CancellationError() }
