@@ -72,6 +72,9 @@ import Testing
       }
       try await here["other"].add("1")
       await expectAsync(.tenant(.handedOver)) { try await here.rename("other", to: "acme") }
+      let backup = here.directory.path + "-backup.sqlite"
+      try await here["other"].withPool { try await $0.backup(to: backup) }
+      await expectAsync(.tenant(.handedOver)) { try await here.restore("acme", from: backup) }
       try await restarted.close()
     }
   }

@@ -12,7 +12,10 @@ func withTenants<Value>(
   _ configuration: TenantsConfiguration = TenantsConfiguration(), migrations: Migrations? = nil,
   _ body: (SqliteTenants) async throws -> Value
 ) async throws -> Value {
-  try await withDirectoryAsync { directory in
+  var configuration = configuration
+  // Beside the other tests of the suite, a call can wait longer than the default.
+  if configuration.waitTimeout == TenantsConfiguration().waitTimeout { configuration.waitTimeout = .seconds(120) }
+  return try await withDirectoryAsync { [configuration] directory in
     let tenants = try SqliteTenants(
       directory: directory + "/tenants", models: Schema(Note.self), migrations: migrations,
       configuration: configuration)

@@ -23,8 +23,8 @@ package struct ConsumerOwnership: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - length: The milliseconds that the owner has to answer.
-  ///   - unanswered: The claim that this loop has stored, and that it has waited for. A clock that was set back does not
-  ///     prolong the wait.
+  ///   - unanswered: The claim that this loop has stored, and that it has waited for. A clock that was set back does
+  ///     not prolong the wait.
   package mutating func acquire(by loop: String, at now: Int, length: Int, unanswered: Int? = nil) -> Attempt {
     let hasEnded = claimed.map { $0 <= now || $0 == unanswered } ?? false
     guard owner != nil, owner != loop, !hasEnded else {
