@@ -30,7 +30,7 @@ package struct TenantsState {
   package private(set) var waiting: [ObjectIdentifier: (waiter: TenantWaiter, slot: TenantSlot)] = [:]
   /// The time of the next check for timeouts.
   private var nextCheck: ContinuousClock.Instant?
-  private var isClosed = false
+  private(set) var isClosed = false
   var counts = TenantCounts()
   /// The version of the schema that each tenant's file had when this process checked or migrated it.
   var checked: [TenantName: CheckedTenant] = [:]
