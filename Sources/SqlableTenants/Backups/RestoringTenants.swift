@@ -13,8 +13,8 @@ extension SqliteTenants {
   /// which is migrated at its first use. After a crash, there is the old or the restored tenant. A damaged tenant can
   /// be restored, too.
   ///
-  /// Throws the errors of reading the backup, `.busy` like `delete`, and `.tenant(.handedOver)` if the tenant was handed
-  /// over; the tenant then stays as it was.
+  /// Throws the errors of reading the backup, `.busy` like `delete`, and `.tenant(.handedOver)` if the tenant was
+  /// handed over; the tenant then stays as it was.
   public func restore(_ name: String, from backup: String) async throws {
     let name = try TenantName(name)
     try checkOtherProcesses(name, "restore")
