@@ -36,7 +36,8 @@ extension [TracedColumns] {
     return values(in: sql) { ExpandedValues(sql, expanded)?.values ?? [] }
   }
 
-  /// Returns these columns' values in a run. `bound` returns the parameters' values in order; nil if unknown.
+  /// Returns the values that a statement bound for these columns. `bound` returns the values of all parameters in
+  /// order, nil for an unknown value.
   package func values(in sql: String, _ bound: () -> [DatabaseValue?]) -> [TracedValue] {
     let parameterColumns = ParameterColumns.cache.value(of: sql).columns
     let wanted = parameterColumns.map { parameterColumn in parameterColumn.flatMap(column) }

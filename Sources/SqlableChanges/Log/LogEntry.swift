@@ -9,7 +9,7 @@ struct LogEntry: Sendable, Hashable {
   let kept: ChangeLog.Values
   /// The names of the values, in the order of the log's columns.
   let columns: [String]
-  /// True if the last value is the rowid of a table with another key, which readers of the log do not get.
+  /// True if the last value is a rowid that readers of the log do not get, because the table has another key.
   let hidesRowid: Bool
   /// The names of the columns that identify a row.
   let key: [String]

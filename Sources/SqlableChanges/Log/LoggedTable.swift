@@ -88,7 +88,8 @@ struct LoggedTable {
     if isKey, !rows.contains(where: { $0[1] == "-1" }) { (rowid, rowKey) = (nil, terms) }
   }
 
-  /// The rowid of a table with another key, which the log keeps for the ids of ``RowChange``.
+  /// The name of the rowid if the table has another key; nil otherwise. The log keeps this rowid for the ids of
+  /// ``RowChange``.
   var hiddenRowid: String? { hasKeyIndex ? rowid : nil }
 
   /// The columns whose values the log keeps. A row without a declared key is identified by its rowid.

@@ -12,7 +12,7 @@ struct LogPage<Element: Sendable>: Sendable {
   var snapshotEnd: ChangePosition
 }
 
-/// A reader of logged changes, as elements of one type.
+/// A reader that decodes logged changes to elements of one type.
 final class LogSource<Element: Sendable>: Sendable {
   /// The query of some tables' changes in the log, for one version of the schema.
   struct Query: Sendable {

@@ -77,7 +77,7 @@ final class LoggedCommits: ChangeLogReader {
     try statement.bindCopy(.integer(start.number), at: 1)
     try statement.bindCopy(.integer(end.number), at: 2)
     while try statement.step() {
-      // The changes of a table whose log was dropped, or that an earlier schema had, are unknown.
+      // The table's log was dropped, or only an earlier schema had the table: its changes are unknown.
       guard let (table, observed) = tables[Int(statement.integer(at: 0))],
         let kind = LoggedKind(rawValue: Int(statement.integer(at: 1)))
       else { return nil }

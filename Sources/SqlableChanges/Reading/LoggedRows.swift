@@ -20,7 +20,7 @@ struct LoggedRows {
     guard key.allSatisfy({ $0 != nil }) else { return nil }
     self.key = key.compactMap(\.self)
     if shape.columns.isEmpty {
-      // The rowid is the primary key, or the first value of a table without a primary key.
+      // The entry's key is the rowid: an INTEGER PRIMARY KEY, or the rowid of a table without a primary key.
       rowid = entry.key.first.flatMap(place)
     } else {
       rowid = entry.hidesRowid ? entry.columns.count - 1 : nil

@@ -165,7 +165,7 @@ extension StatementWriter {
     // SQLite would ignore the condition.
     guard !table.keyIsRowid || target != table.key else {
       throw SqlError.invalidStatement(
-        "the key of table \(table.name) has no partial index; name the condition of an update after its columns"
+        "the primary key of table \(table.name) has no partial index; write the update's condition as the last argument"
       ).at(table: table.name)
     }
     sql.append(" WHERE ")

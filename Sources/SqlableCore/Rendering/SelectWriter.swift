@@ -284,7 +284,7 @@ struct SelectWriter {
       }
       sql.append(table)
     case .named:
-      // Only a query that is being defined can be read by its name. Otherwise the name could refer to any table.
+      // A named query can refer to itself only inside its own definition. Elsewhere the name could refer to any table.
       guard sql.isKey || hidden.contains(where: (source.definedName ?? "").isSameName(as:)) else {
         throw SqlError.invalidStatement(
           "query \(source.name) refers to itself, and can only be used in its own definition")

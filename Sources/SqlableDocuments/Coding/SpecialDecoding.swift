@@ -84,7 +84,7 @@ extension DocumentDecoder {
       try required("marks", otherMembers) { document in
         let marks = try each(list(document, "the marks of matches")) { try text($0, "a mark") }
         guard marks.count == count, marks.allSatisfy({ !$0.utf8.contains(0) }) else {
-          throw failure("\(form.rawValue) takes \(count) marks without NUL bytes")
+          throw failure("the marks of \(form.rawValue) must be a list of \(count) texts without NUL bytes")
         }
         return marks.map { SqlExpression(DatabaseValue.text($0)) }
       }

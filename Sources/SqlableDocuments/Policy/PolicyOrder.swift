@@ -36,7 +36,7 @@ extension SelectQuery.Source {
     // A recursive query might end only because of its limit, so the query can't be sorted.
     case .defined(let query) where query.clauses.isRecursive: []
     case .defined, .named: table.columns.indices.map(term)
-    // The elements of a list have their own order.
+    // The rows of `json_each` and similar functions have the order of the JSON text, which no index changes.
     case .call: []
     }
   }

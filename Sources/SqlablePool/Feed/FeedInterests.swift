@@ -17,8 +17,8 @@ struct FeedInterests {
     return self.interest != before
   }
 
-  /// Removes a subscriber; returns true if the tables to record change. Recomputes these tables only after many
-  /// removals, because recording too many tables is harmless.
+  /// Removes a subscriber. Returns true if the removal changes the set of tables to record. Recomputes the set only
+  /// after many removals, because recording too many tables is harmless.
   mutating func forget(_ number: Int) -> Bool {
     bySubscriber[number] = nil
     removedCount += 1

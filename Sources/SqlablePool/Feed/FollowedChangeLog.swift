@@ -79,7 +79,7 @@ final class FollowedChangeLog: Sendable {
 
   // MARK: Commits of the pool
 
-  /// Reads the end of the log after a commit, before the commit.
+  /// Reads, inside the transaction, the end that the log will have after the commit.
   func commitBegins(on connection: Connection, _ schemaVersion: Int64?) {
     state.withLock { state in
       (state.isCommitting, state.next) = (true, nil)
@@ -126,7 +126,7 @@ final class FollowedChangeLog: Sendable {
     deliver: (CommittedChanges) -> Void
   ) -> Bool {
     state.withLock { state in
-      // Read first: a later subscriber can't rely on the interest.
+      // Read this count before the interest, because the interest can lack the tables of a later subscriber.
       let changes = ObserverRegistry.changes
       var (position, commit): (Position?, CommittedChanges?)
       do {
@@ -176,7 +176,8 @@ extension Connection {
   fileprivate func readingLog<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     guard isAutocommit else { return try body(self) }
     try run(.beginDeferred)
-    // A transaction that only reads can't fail to commit; SQLite has rolled it back after an error.
+    // The commit of a read-only transaction can't fail. After an error, SQLite might already have rolled the
+    // transaction back.
     defer { if !isAutocommit { try? run(.commit) } }
     return try body(self)
   }

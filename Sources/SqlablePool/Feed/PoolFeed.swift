@@ -344,7 +344,7 @@ package final class PoolFeed: CommitSink {
   /// True if all commits up to a position are matched.
   func isMatched(upTo position: Int) -> Bool { matchedPosition.load(ordering: .acquiring) >= position }
 
-  /// Matches all commits acknowledged so far before returning.
+  /// Matches all commits acknowledged so far with the subscribers before returning.
   func catchUp() {
     if !isMatched(upTo: position) { match() }
   }

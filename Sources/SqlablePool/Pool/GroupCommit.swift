@@ -87,7 +87,7 @@ package struct GroupCommit {
   }
 
   /// Records the rollback of the transaction. `canRunAgain` is false if the handle is lost, or if a call has changed
-  /// its settings.
+  /// the handle's settings.
   package mutating func didRollBack(canRunAgain: Bool) {
     guard let failure else {
       step = outcomes.first.map { .release($0.call, $0.outcome) } ?? .end

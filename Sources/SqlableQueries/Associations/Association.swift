@@ -21,7 +21,7 @@ public struct Association<Origin: Sqlable, Target: Sqlable, Output: Sendable>: S
   var part: AssociatedPart<Output>
 }
 
-/// An association without the models that it connects.
+/// An association without the types of the models that it connects.
 package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
   package var level: AssociationLevel
   /// Creates the row buffer of a level under a parent table. `==` ignores this closure, because the level and the types

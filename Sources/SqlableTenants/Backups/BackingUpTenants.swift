@@ -28,10 +28,11 @@ extension SqliteTenants {
   /// ```
   ///
   /// Each tenant gets a further backup beside its earlier ones. The inodes, sizes and times of its file and WAL show
-  /// whether it has changed, so an unchanged tenant is not read. A checkpoint counts as a change, and so does a change
-  /// less than three seconds before the last backup. A tenant is neither opened, created nor migrated, and its calls
-  /// continue. `delete`, `rename` and `restore` end the copy of their tenant. A backup is checked before it gets its
-  /// name. A run that was stopped continues with the remaining tenants when it is called again.
+  /// whether it has changed, so an unchanged tenant is not read. A checkpoint counts as a change. A tenant that was
+  /// changed less than three seconds before its last backup is copied again. A tenant is neither opened, created nor
+  /// migrated, and its calls continue. `delete`, `rename` and `restore` end the copy of their tenant. A backup is
+  /// checked before it gets its name. A run that was stopped continues with the remaining tenants when it is called
+  /// again.
   ///
   /// Throws `.busy` while another run uses the directory, `.misuse` for a directory inside the tenants' directory and
   /// for a rate or concurrency below 1, `.io` if a directory can't be read, `.closed` once the tenants are closed, and
@@ -39,8 +40,9 @@ extension SqliteTenants {
   ///
   /// - Parameters:
   ///   - bytesPerSecond: The maximum rate of all copies together; nil for no limit. Reads for the check don't count.
-  ///   - keep: The time to which each tenant can be restored. Backups that are not needed for this are deleted, also
-  ///     those of tenants that were deleted for so long. Nil keeps all backups.
+  /// - keep: The duration before now for which each tenant can be restored. Older backups that no such restore needs
+  ///   are deleted. The backups of a tenant that has been missing for this duration are deleted, too. Nil keeps all
+  ///   backups.
   ///   - concurrency: The maximum number of tenants that are copied at once, each on a thread of its own.
   ///   - progress: A closure that receives the report so far, after each tenant.
   public func backup(
@@ -127,7 +129,7 @@ private final class TenantBackupRun: Sendable {
     start = keep.map { Date(timeIntervalSinceNow: -($0 / .seconds(1))) }
   }
 
-  /// Waits for the copies, which a cancellation has stopped, and ends the lock.
+  /// Waits until all copies have ended, and releases the lock. Copies can still run after a cancellation or an error.
   func end() async {
     while state.withLock({ state in
       state.isEnded = true
@@ -148,7 +150,7 @@ private final class TenantBackupRun: Sendable {
     defer { state.withLock { $0.running -= 1 } }
     let isUnchanged: Bool = try await tenants.onThread { [self] _ in try self.isUnchanged(name) }
     guard !isUnchanged else { return .unchanged }
-    // Between two tenants no snapshot waits, which would make a WAL grow.
+    // Wait for the rate before the copy begins. A snapshot that waits would make the tenant's WAL grow.
     try await Task.sleep(until: rate.next, clock: .continuous)
     return try await tenants.readingFile(name) { [self] file in try copy(file, of: name) }
   }
@@ -167,7 +169,8 @@ private final class TenantBackupRun: Sendable {
     let progress = LockedValue((pages: 0, bytes: 0, time: Date()))
     let options = BackupOptions(pagesPerStep: 64) { [rate, stop = file.stop] now in
       let pages = progress.withLock { last in
-        // The snapshot has begun. Without a WAL, a commit of another connection begins another one.
+        // At the first step, the snapshot has begun. Without a WAL, a commit of another connection restarts the copy
+        // with a new snapshot.
         let isNew = now.copiedPages <= last.pages || last.bytes == 0
         if isNew { last.time = Date() }
         let pages = isNew ? now.copiedPages : now.copiedPages - last.pages

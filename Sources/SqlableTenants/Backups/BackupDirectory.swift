@@ -49,7 +49,7 @@ struct BackupDirectory: Sendable {
     try syncDirectory(directory)
   }
 
-  /// Deletes the backups that no time since `start` needs. The last backup always stays.
+  /// Deletes the backups that no restore to a time since `start` needs. The last backup always stays.
   func removeOld(_ backups: [TenantBackup], before start: Date?) throws {
     guard let start, let needed = backups.lastIndex(where: { $0.time <= start }) else { return }
     for backup in backups[..<needed] where unlink(backup.path) != 0 && errno != ENOENT {

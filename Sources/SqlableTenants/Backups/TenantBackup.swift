@@ -8,7 +8,7 @@ public struct TenantBackup: Sendable, Hashable {
   public let time: Date
   /// The path of the file, a database.
   public let path: String
-  /// The state of the tenant's file; nil if another commit could have left the state as it was.
+  /// The state of the tenant's file at the backup; nil if a later commit might not have changed this state.
   let mark: String?
 
   static let ending = ".sqlite"

@@ -10,10 +10,10 @@ extension SqliteTenants {
   /// let receipt = try await tenants.receive(part)                                  // on the new machine
   /// ```
   ///
-  /// `send` delivers a part, and returns the receipt from the other machine. If no answer arrives, `send` throws. The
-  /// tenant stays in use while its file is sent. Then the calls wait, the last changes are sent, and the other machine
-  /// becomes the owner. From then on, the calls here throw `.tenant(.handedOver)`, also after a restart and in other
-  /// processes. A call is stored here before the hand-over, or not at all.
+  /// `send` delivers a part, and returns the receipt from the other machine. If no answer arrives, `send` must throw.
+  /// The tenant stays in use while its file is sent. Then the calls wait, the last changes are sent, and the other
+  /// machine becomes the owner. From then on, the calls here throw `.tenant(.handedOver)`, also after a restart and in
+  /// other processes. The changes of a call are stored here before the hand-over, or not at all.
   ///
   /// The call waits up to `duration` for the calls and loops that use the tenant, and then throws `.busy`. It also
   /// throws `.busy` if another process has the file open, or hands the tenant over. After an error before the last
@@ -108,14 +108,15 @@ extension SqliteTenants {
     }
   }
 
-  /// A tenant without a machine that may write, and the pages that the receiver lacks.
+  /// A tenant to which neither machine may write, and the pages that the receiver lacks.
   private struct FencedTenant {
     let slot: TenantSlot
     let pages: [Int]
     let pageSize: Int
   }
 
-  /// Sends the file while the tenant is in use, and takes the right to write.
+  /// Sends the file while the tenant is in use. Then waits for its calls, and renames the file so that no call can
+  /// write to it.
   private func copy(
     _ lease: TenantLease, _ sender: inout TenantSender, within duration: Duration
   ) async throws -> FencedTenant {
@@ -132,8 +133,8 @@ extension SqliteTenants {
       try await sender.send(.bytes(data, offset: begin))
       offset += data.count
     }
-    // Each round sends what was changed during the round before, which is less and less unless the writers are faster
-    // than the connection.
+    // Each round sends the pages that changed during the previous round. Their number shrinks unless the writers are
+    // faster than the connection.
     for _ in 0..<8 {
       guard let parts = try await changes.run({ try pages.changes() }) else { continue }
       for part in parts { try await sender.send(part) }
@@ -175,7 +176,7 @@ extension SqliteTenants {
   /// Sends the last parts, and makes the receiver the owner. If that fails, the tenant stays here, unless the receiver
   /// does not answer.
   ///
-  /// - Parameter sendRest: Returns the size of the file.
+  /// - Parameter sendRest: Sends the missing part of the file, and returns the size of the file.
   private func end(
     _ name: TenantName, _ lock: HandOverLock, _ sender: inout TenantSender,
     _ sendRest: (inout TenantSender) async throws -> Int
@@ -219,7 +220,7 @@ extension SqliteTenants {
     }
   }
 
-  /// Takes the file of an unfinished hand-over for one call.
+  /// Locks an unfinished hand-over, and makes other calls on the tenant wait.
   private func takeAway(_ name: TenantName, within duration: Duration) async throws -> (HandOverLock, TenantSlot) {
     let lock = try await changes.run { [directory] in try directory.lockHandOver(of: name) }
     guard !directory.isGone(name) else {

@@ -5,8 +5,8 @@ import SqlablePool
 
 /// Reads a tenant's file while the tenant is in use: all bytes, and then the pages that commits have changed.
 ///
-/// The bytes of the file are read without a lock. A page that a checkpoint changes meanwhile is in the WAL, and is sent
-/// again: the hold prevents that the WAL is reset before its pages were read.
+/// The bytes of the file are read without a lock. If a checkpoint changes a page meanwhile, the page is in the WAL and
+/// is sent again. A `WALHold` prevents a reset of the WAL before these pages were read.
 ///
 /// Safe as `@unchecked Sendable`: one thread at a time uses the object.
 final class OutgoingPages: @unchecked Sendable {
@@ -79,7 +79,7 @@ final class OutgoingPages: @unchecked Sendable {
   /// Returns the offset in the WAL of each page that was changed since the last call, and moves the position.
   private func changedPages() throws -> [UInt32: Int] {
     var pages: [UInt32: Int] = [:]
-    // Without an end, a commit is changing the index.
+    // `logEnd` is nil while a commit changes the WAL's index.
     if let end = try hold.logEnd(), end.frames > 0 {
       try log.read(from: &position, to: end) { commit in pages.merge(commit.pages) { $1 } }
     }

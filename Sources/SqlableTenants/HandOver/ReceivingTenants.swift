@@ -11,9 +11,9 @@ extension SqliteTenants {
   /// the last part was received. Before, the first use of its name would create another tenant, and the hand-over would
   /// throw `.tenant(.exists)`. A hand-over that begins again replaces the parts that were received before.
   ///
-  /// Throws `.tenant(.exists)`, `.tenant(.missing)` for a part without a begin, such as after a restart,
-  /// `.tenant(.handedOver)` if the tenant is being handed over from here, `.misuse` for parts in another order, the
-  /// errors of a damaged file and of a full disk.
+  /// Throws `.tenant(.exists)`, `.tenant(.missing)` if this process has not received the first part, such as after a
+  /// restart, `.tenant(.handedOver)` if the tenant is being handed over from here, `.misuse` for parts in another
+  /// order, the errors of a damaged file and of a full disk.
   public func receive(_ part: TenantPart) async throws -> TenantReceipt {
     try checkFork()
     let name = try TenantName(part.tenant)
@@ -75,7 +75,8 @@ extension SqliteTenants {
     try directory.withLock(.exclusive, of: [name]) {
       try checkIsFree(name, part)
       directory.removeRemains(of: name)
-      // Before the rename. A crash in between leaves a record without a tenant, which means nothing.
+      // Written before the rename. A crash in between leaves a record without a tenant, and such a record has no
+      // effect.
       try directory.note(.ended, part.token, of: name)
       try files(at: reception.path).move(to: directory.file(of: name))
       // The tenant was here before, and comes back.

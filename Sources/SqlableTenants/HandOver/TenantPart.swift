@@ -11,7 +11,7 @@ public struct TenantPart: Codable, Sendable, Hashable {
     case bytes(Data, offset: Int)
     /// Pages that have changed since their bytes were sent.
     case pages(Data, numbers: [Int], size: Int)
-    /// The receiver writes everything to its disk, which takes time that later parts then don't take.
+    /// The receiver syncs its file, so that the sync after the last part takes less time.
     case sync
     /// The receiver becomes the owner.
     case end(size: Int)

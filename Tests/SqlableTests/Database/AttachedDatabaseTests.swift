@@ -52,7 +52,7 @@ import Testing
         let db = try open()
         for handle in [db, try db.createChild()] {
           #expect(try Bicycle.read().in(database: "archive").run(handle).map(\.name) == ["Old"])
-          let error = sqlError { try Bicycle.delete().in(database: "archive").run(handle) }
+          let error = sqlError { try Bicycle.deleteAll().in(database: "archive").run(handle) }
           #expect(error?.kind == .readOnly)
           try handle.close()
         }

@@ -27,6 +27,15 @@ import Tracing
     }
   }
 
+  @Test func tenantsReportInTotal() async throws {
+    try await withTenants { tenants in
+      let logger = Logger(label: "bikes")
+      tenants.log(to: logger)
+      tenants.reportMetrics(every: .seconds(10), slowest: 10)
+      _ = try await Bicycle.count().run(tenants["acme"])
+    }
+  }
+
   @Test func spanOfACallHasItsTasksParent() async throws {
     try await withPool { pool in
       let tracer = InMemoryTracer()

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableTenants
 import Testing
 
 struct Bicycle: Sqlable, Equatable {
@@ -74,4 +75,14 @@ final class Shared<Value: Sendable>: @unchecked Sendable {
   var value: Value { lock.withLock { stored } }
 
   func change(_ body: (inout Value) -> Void) { lock.withLock { body(&stored) } }
+}
+
+/// Calls `body` with the tenants of a new directory, and closes them afterwards.
+func withTenants(_ body: (SqliteTenants) async throws -> Void) async throws {
+  let directory = NSTemporaryDirectory() + "sqlable-integrations-\(UUID().uuidString)"
+  defer { try? FileManager.default.removeItem(atPath: directory) }
+  let tenants = try SqliteTenants(
+    directory: directory, models: Schema(Bicycle.self), configuration: TenantsConfiguration(maximumOpen: 8))
+  try await body(tenants)
+  try await tenants.close()
 }

@@ -9,15 +9,6 @@ import Testing
 @testable import SqlableIntegrations
 
 @Suite(.timeLimit(.minutes(2))) struct TenantMetricsTests {
-  private func withTenants(_ body: (SqliteTenants) async throws -> Void) async throws {
-    let directory = NSTemporaryDirectory() + "sqlable-integrations-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: directory) }
-    let tenants = try SqliteTenants(
-      directory: directory, models: Schema(Bicycle.self), configuration: TenantsConfiguration(maximumOpen: 8))
-    try await body(tenants)
-    try await tenants.close()
-  }
-
   private let tenantNames: @Sendable (TestMetrics) -> Set<String> = { metrics in
     Set(
       metrics.meters(label: "sqlable.tenants.slowest_call.duration").flatMap { meter in

@@ -2,7 +2,7 @@ extension Scenario {
   /// Pairs of statements that differ in one part.
   static let cacheKeys = Scenario(
     name: "cacheKeys",
-    promise: "A statement cache changes no result, also not between statements that differ in one part only.",
+    promise: "A statement cache changes no result, even if two statements differ in only one part.",
     unit: "pairs of statements", limit: 120, flaws: ["ignoresADifference"],
     run: { round in
       var trial = try NearStatementTrial(round.directory)

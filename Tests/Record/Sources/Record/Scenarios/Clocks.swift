@@ -8,8 +8,8 @@ extension Scenario {
   /// The wall clocks of the processes jump, independently of one another.
   static let clocks = Scenario(
     name: "clocks",
-    promise: "Jumps of the wall clock lose no write, no change for a consumer and no archived commit, and nothing "
-      + "waits for them.",
+    promise: "Jumps of the wall clock lose no write, no change for a consumer and no archived commit, and delay "
+      + "nothing.",
     unit: "jumps and kills", limit: 240, flaws: ["waitsForTheWallClock", "missesAChange", "losesACommit"],
     run: { round in
       let works: [(ClockedProcesses) throws -> Void] = [

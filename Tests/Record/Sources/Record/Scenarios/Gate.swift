@@ -9,7 +9,8 @@ extension Scenario {
   /// error and each number of failures.
   static let gate = Scenario(
     name: "gate",
-    promise: "If calls on the gate file fail or are interrupted, pools store every write and wait no longer.",
+    promise: "If calls on the gate file fail or are interrupted, pools store every write within the "
+      + "busy timeout.",
     unit: "failed calls", limit: 300, flaws: ["losesAWrite"],
     run: { round in
       let library = try FaultLibrary.compile(in: round.directory)

@@ -5,8 +5,8 @@ extension Scenario {
   /// Random queries over two tables.
   static let queries = Scenario(
     name: "queries",
-    promise: "A typed query returns the rows that SQL text written independently returns, with and without a "
-      + "statement cache, as a document, and as plain Swift computes them.",
+    promise: "A typed query returns the same rows as independently written SQL text and as plain Swift, with and "
+      + "without a statement cache, and its document decodes to an equal query.",
     unit: "queries", limit: 120, flaws: ["skipsAFilter"],
     run: { round in
       let world = round.random.chance(50) ? QueryWorld.hostile : .harmless
