@@ -146,7 +146,8 @@ final class FollowedChangeLog: Sendable {
 }
 
 extension FollowedChangeLog.State {
-  /// Forgets the position and the schema. Another file at the path can have the schema version of the file before.
+  /// Forgets the position and the schema. Another file at the path can have the same schema version as the previous
+  /// file.
   fileprivate mutating func lose() {
     position = nil
     reader.forgetSchema()
@@ -165,7 +166,7 @@ extension FollowedChangeLog.State {
     // A changed schema is delivered as an unknown commit, as for commits of the pool.
     guard let position, position.schemaVersion == end.schemaVersion else { return (end, nil) }
     let commit = try reader.changes(after: position.end, upTo: end.end, for: interest, on: connection)
-    // Another file at the path can have the schema version of the file before.
+    // Another file at the path can have the same schema version as the previous file.
     if commit == nil { reader.forgetSchema() }
     return (end, commit)
   }
