@@ -110,8 +110,7 @@ extension SqliteDatabase {
   /// Waits until the kernel reports no lock of another process on the file, or until shortly before `end`.
   package func waitForOtherProcesses(until end: ContinuousClock.Instant, unless isCancelled: () -> Bool = { false }) {
     let (path, latest) = (family.path, end - .milliseconds(500))
-    // One reading of the kernel's list can miss a lock while other locks are added and removed.
-    func isInUse() -> Bool { (0..<3).contains { _ in KernelLocks.otherProcess(withFileAt: path) != nil } }
+    func isInUse() -> Bool { KernelLocks.otherProcess(withFileAt: path) != nil }
     while !path.isEmpty, ContinuousClock.now < latest, isInUse(), !isCancelled() { usleep(20_000) }
   }
 

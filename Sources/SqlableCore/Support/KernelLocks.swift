@@ -35,7 +35,7 @@ package enum KernelLocks {
   /// process.
   static func writer(ofByte byte: Int, inFileAt path: String) -> Int? {
     guard let info = FileIdentity.info(path) else { return nil }
-    return all.first { lock in
+    return first { lock in
       lock.isWriting && lock.process > 0 && lock.inode == UInt64(info.st_ino) && lock.bytes.contains(byte)
     }?.process
   }
@@ -46,7 +46,15 @@ package enum KernelLocks {
     let inodes = [path, path + "-shm"].compactMap { FileIdentity.info($0) }.map { UInt64($0.st_ino) }
     guard !inodes.isEmpty else { return nil }
     let thisProcess = Int(getpid())
-    return all.first { lock in lock.process > 0 && lock.process != thisProcess && inodes.contains(lock.inode) }?.process
+    return first { lock in lock.process > 0 && lock.process != thisProcess && inodes.contains(lock.inode) }?.process
+  }
+
+  /// Reads the list up to three times, because one reading can miss a lock.
+  private static func first(where isSearched: (KernelLock) -> Bool) -> KernelLock? {
+    for _ in 0..<3 {
+      if let lock = all.first(where: isSearched) { return lock }
+    }
+    return nil
   }
 
   /// Returns a file's text up to about `limit` bytes; nil if unreadable. Reads in a loop, because the kernel returns

@@ -64,8 +64,7 @@ extension SqliteTenants {
   /// Throws `.busy` if the kernel's list of locks shows that another process has a tenant's file open.
   func checkOtherProcesses(_ name: TenantName, _ action: String) throws {
     let path = directory.file(of: name)
-    // One reading of the list can miss a lock.
-    guard let other = (0..<3).lazy.compactMap({ _ in KernelLocks.otherProcess(withFileAt: path) }).first else { return }
+    guard let other = KernelLocks.otherProcess(withFileAt: path) else { return }
     throw SqlError(
       .busy, message: "can't \(action) the tenant: another process (\(other)) has the file open", label: name.text)
   }
