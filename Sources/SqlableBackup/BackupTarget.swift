@@ -115,7 +115,7 @@ package struct BackupTarget {
     } catch let error as SqlError where error.kind == .wrongKey {
       throw SqlError(
         .wrongKey, message: "the target of the backup has another key than the database, or is damaged: \(path)")
-    } catch let error as SqlError where error.kind == .corrupt {
+    } catch let error as SqlError where error.kind == .corrupt || error.isFailedRead {
       // The target can be an earlier backup that has been damaged since.
     }
     guard hasWAL() else { return }

@@ -136,7 +136,9 @@ extension SqliteDatabase {
     } catch let error as SqlError where error.kind == .busy {
       let number = KernelLocks.otherProcess(withFileAt: path).map { " (\($0))" } ?? ""
       throw SqlError(.busy, message: "can't close the file: another process\(number) has the file open")
-    } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) {
+    } catch let error as SqlError
+      where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) || error.isFailedRead
+    {
       // A damaged file is closed too, so that `body` can repair its files.
     }
   }

@@ -40,23 +40,37 @@ extension Connection {
   }
 
   /// SQLITE_IOERR_CORRUPTFS: the system refused to read a part of the file.
-  private static let failedRead: Int32 = 8_458
+  fileprivate static let failedRead: Int32 = 8_458
 
-  /// True if the last failure of the database's file or WAL, and of this thread, is that the disk could not be read.
+  /// True if the last failure of a database's file or WAL, and of this thread, is that the disk could not be read.
   ///
   /// For EIO, SQLite's statements return SQLITE_CORRUPT. A file that can't be read for a while is not damaged.
   private var hasFailedRead: Bool {
-    let codes = [EIO, ENXIO, ERANGE]
-    guard codes.contains(errno) else { return false }
-    return [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER].contains { kind in
-      var file: UnsafeMutablePointer<sqlite3_file>?
-      var last: Int32 = 0
-      guard sqlite3_file_control(handle, "main", kind, &file) == SQLITE_OK, let file,
-        let control = file.pointee.pMethods?.pointee.xFileControl,
-        control(file, SQLITE_FCNTL_LAST_ERRNO, &last) == SQLITE_OK
-      else { return false }
-      return codes.contains(last)
+    let code = errno
+    guard [EIO, ENXIO, ERANGE].contains(code) else { return false }
+    // No successful read resets the numbers. Damage that is found later must not look like another failed read.
+    defer { errno = 0 }
+    return databaseNames.contains { name in
+      [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER].contains { kind in
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        var last: Int32 = 0
+        guard sqlite3_file_control(handle, name, kind, &file) == SQLITE_OK, let file,
+          let control = file.pointee.pMethods?.pointee.xFileControl,
+          control(file, SQLITE_FCNTL_LAST_ERRNO, &last) == SQLITE_OK
+        else { return false }
+        return last == code
+      }
     }
+  }
+
+  private var databaseNames: [String] {
+    var (names, statement): ([String], OpaquePointer?) = ([], nil)
+    defer { sqlite3_finalize(statement) }
+    guard sqlite3_prepare_v2(handle, "PRAGMA database_list", -1, &statement, nil) == SQLITE_OK else { return ["main"] }
+    while sqlite3_step(statement) == SQLITE_ROW {
+      if let name = sqlite3_column_text(statement, 1) { names.append(String(cString: name)) }
+    }
+    return names
   }
 
   /// True if the bytecode of a statement that failed because of damage uses the main database.
@@ -84,15 +98,7 @@ extension Connection {
     return !readsOther
   }
 
-  private var hasAttached: Bool {
-    var statement: OpaquePointer?
-    defer { sqlite3_finalize(statement) }
-    guard sqlite3_prepare_v2(handle, "PRAGMA database_list", -1, &statement, nil) == SQLITE_OK else { return false }
-    while sqlite3_step(statement) == SQLITE_ROW {
-      if sqlite3_column_int(statement, 0) > 1 { return true }
-    }
-    return false
-  }
+  private var hasAttached: Bool { databaseNames.contains { $0 != "main" && $0 != "temp" } }
 
   func compileError(_ code: Int32, _ text: UnsafeBufferPointer<UInt8>) -> SqlError {
     var error = error(code, sql: String(decoding: text, as: UTF8.self))
@@ -200,4 +206,9 @@ extension SqlError {
     message:
       "the file has the journal of an interrupted write, which a read-only handle can't roll back; open the file once "
       + "with a writable handle", code: 8, extendedCode: 776)
+}
+
+extension SqlError {
+  /// True if the disk could not be read. Such a file is closed and replaced like a damaged file.
+  package var isFailedRead: Bool { code == Int(SQLITE_IOERR) && extendedCode == Int(Connection.failedRead) }
 }

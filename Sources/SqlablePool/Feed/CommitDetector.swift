@@ -5,10 +5,10 @@ import SqlableCore
 ///
 /// 1. A commit is written to the WAL before it becomes visible, and the kernel reports only the write. One event can
 ///    stand for the writes of several commits. So even after a check, another commit might be about to appear. After
-/// each event, checks follow after pauses that double, until a pause reaches the polling interval. If no polls follow,
-/// each further pause is a quarter longer than the last. A slow disk or a suspended process can delay the moment at
-/// which a commit becomes visible; the detection then adds at most a quarter of this delay. 2. The polling connection's
-/// `data_version` also changes with the pool's own commits. If the pool has committed
+///    each event, checks follow after pauses that double, until a pause reaches the polling interval. If no polls
+///    follow, each further pause is a quarter longer than the last. A slow disk or a suspended process can delay the
+///    moment at which a commit becomes visible; the detection then adds at most a quarter of this delay.
+/// 2. The polling connection's `data_version` also changes with the pool's own commits. If the pool has committed
 ///    between two checks, a change is ambiguous until the writer checks. The writer's `data_version` changes only with
 ///    commits of other connections.
 /// 3. An ambiguity lasts until a later check of the writer begins, or until the loops are notified. A newly opened

@@ -31,7 +31,7 @@ final class FileWatch: Sendable {
   ///
   /// - Parameters:
   ///   - companions: Files whose replacement is reported, too. A write to such a file is not reported.
-  /// - directory: A directory whose deletion or move is reported.
+  ///   - directory: A directory whose deletion or move is reported.
   ///   - queue: The queue on which `body` is called, and on which `suspend` and `resume` must be called.
   ///   - shared: An inotify instance for several watches; nil for an instance of this watch.
   init?(

@@ -39,10 +39,11 @@ extension SqliteTenants {
   /// `CancellationError`.
   ///
   /// - Parameters:
+  ///   - directory: The directory of the backups, which is created if it is missing.
   ///   - bytesPerSecond: The maximum rate of all copies together; nil for no limit. Reads for the check don't count.
-  /// - keep: The duration before now for which each tenant can be restored. Older backups that no such restore needs
-  ///   are deleted. The backups of a tenant that has been missing for this duration are deleted, too. Nil keeps all
-  ///   backups.
+  ///   - keep: The duration before now for which each tenant can be restored. Older backups that no such restore needs
+  ///     are deleted. The backups of a tenant that has been missing for this duration are deleted, too. Nil keeps all
+  ///     backups.
   ///   - concurrency: The maximum number of tenants that are copied at once, each on a thread of its own.
   ///   - progress: A closure that receives the report so far, after each tenant.
   public func backup(

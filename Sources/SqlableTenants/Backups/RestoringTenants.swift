@@ -45,7 +45,9 @@ extension SqliteTenants {
     do {
       // The old file gets the contents of its WAL, which must not be applied to the new file.
       try files(name).exclusively { try directory.replace(name, by: new) }
-    } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) {
+    } catch let error as SqlError
+      where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) || error.isFailedRead
+    {
       directory.removeLogs(of: name)
       try directory.replace(name, by: new)
     }

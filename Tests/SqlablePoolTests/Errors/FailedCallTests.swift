@@ -101,29 +101,32 @@ struct FailedReadProcess {
         let db = try SqliteDatabase(filepath: path, configuration: configuration)
         try db.createTable(Member.self)
         try Member.insert((1...2_000).map { Member(id: $0, name: "name \($0)") }).run(db)
-        func check(_ name: String, _ body: () throws -> Void) {
+        func check(_ name: String, _ db: SqliteDatabase, _ body: () throws -> Void) {
           arm(reads, 1, .max / 2, EIO, 0)
           let error = sqlError(body)
           arm(0, 1, 0, 0, 0)
           if error?.kind != .io { FaultProcess.say("VIOLATION \(name): \(error.map { "\($0)" } ?? "no error")") }
           if db.transactionLevel > 0 { try? db.rollbackTransaction(1) }
         }
-        check("a statement") { _ = try Member.count().run(db) }
-        check("a write") { _ = try Member.deleteAll().run(db) }
-        check("a transaction") { try db.transaction { db in _ = try Member.deleteAll().run(db) } }
+        check("a statement", db) { _ = try Member.count().run(db) }
+        check("a write", db) { _ = try Member.deleteAll().run(db) }
+        check("a transaction", db) { try db.transaction { db in _ = try Member.deleteAll().run(db) } }
         let other = try SqliteDatabase(filepath: path, configuration: configuration)
-        check("a new handle's transaction") { try other.transaction { db in _ = try Member.deleteAll().run(db) } }
+        check("a new handle's transaction", other) {
+          try other.transaction { db in _ = try Member.deleteAll().run(db) }
+        }
         // The files are intact, and writes are not stopped.
         try Member(id: 0, name: "later").insert().run(db)
         if try Member.count().run(db) != 2_001 { FaultProcess.say("VIOLATION other rows") }
         try other.close()
         try db.close()
-        // A page that is overwritten is damage, also after a read that failed.
+        // A page that is overwritten is damage, also after a read that failed on this handle and thread.
+        let damaged = try SqliteDatabase(filepath: path, configuration: configuration)
+        check("a read", damaged) { _ = try Member.read().run(damaged) }
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try file.seek(toOffset: 4_096)
         try file.write(contentsOf: Data(repeating: 7, count: 4_096))
         try file.close()
-        let damaged = try SqliteDatabase(filepath: path, configuration: configuration)
         let error = sqlError { _ = try Member.read().run(damaged) }
         if error?.kind != .corrupt { FaultProcess.say("VIOLATION damage: \(error.map { "\($0)" } ?? "no error")") }
         try damaged.close()
