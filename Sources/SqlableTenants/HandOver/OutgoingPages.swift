@@ -64,7 +64,8 @@ final class OutgoingPages: @unchecked Sendable {
     _ = try? root.checkpoint(.passive)
   }
 
-  /// Returns the numbers of the pages that were changed since the last call, and ends the hold.
+  /// Returns the numbers of the pages that were changed since the last call, and ends the hold. Call this method once
+  /// no other connection can commit.
   func finish() throws -> [Int] {
     defer { hold.close() }
     // Closing the database changes the header, which is in the first page.
