@@ -56,6 +56,36 @@ import Testing
     }
   }
 
+  @Test func commitsOfOtherProgramsArriveOrAreRefused() async throws {
+    try await withTenants { here in
+      try await withTenants { there in
+        try await here["acme"].add("0")
+        let path = try here.filepath(of: "acme")
+        let (accepted, isOver) = (Mutex(["0"]), Mutex(false))
+        let writer = Thread {
+          for number in 1..<100_000 where !isOver.withLock({ $0 }) {
+            // Connections of this process are not in the kernel's list of other processes.
+            let db = try? SqliteDatabase.openOther(at: path, Configuration(busyTimeout: 0), nil, creates: false)
+            if let db, (try? Note("\(number)").insert().run(db)) != nil { accepted.withLock { $0.append("\(number)") } }
+            try? db?.close()
+            usleep(UInt32.random(in: 0..<30_000))
+          }
+          isOver.withLock { $0 = true }
+        }
+        writer.start()
+        for _ in 0..<200 where try here.contains("acme") {
+          do { try await here.handOver("acme") { try await there.receive($0) } } catch let error as SqlError
+            where error.kind == .busy
+          {}
+        }
+        isOver.withLock { $0 = true }
+        try await until { writer.isFinished }
+        #expect(try !here.contains("acme"))
+        #expect(try await there["acme"].texts() == accepted.withLock { $0 })
+      }
+    }
+  }
+
   /// Hands acme from `here` to `there`, whose last answer is lost.
   private func loseTheAnswer(_ here: SqliteTenants, _ there: SqliteTenants) async throws {
     try await here["acme"].add("1")

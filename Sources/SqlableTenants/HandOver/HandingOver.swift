@@ -159,13 +159,7 @@ extension SqliteTenants {
       numbers = try await changes.run { [self] in
         try directory.withLock(.exclusive, of: [name]) {
           try checkOtherProcesses(name, "hand over")
-          // This process has closed the tenant, and another one can't open it without the lock. A commit after this
-          // line would be lost.
-          let numbers = try pages.finish()
-          try directory.prepareLeaving(name)
-          try files(name).move(to: directory.awayFile(of: name))
-          try syncDirectory(directory.directory(of: name))
-          return numbers
+          return try takeAway(name, pages)
         }
       }
     } catch {
@@ -174,6 +168,27 @@ extension SqliteTenants {
     }
     withState { $0.checked[name] = nil }
     return FencedTenant(slot: slot, pages: numbers, pageSize: pages.pageSize)
+  }
+
+  /// Gives a closed tenant's file another name; returns the numbers of the last changed pages. Call with the lock.
+  ///
+  /// Other keepers need the lock to open the file. A commit by another program reaches the receiver, or `.busy` is
+  /// thrown.
+  private func takeAway(_ name: TenantName, _ pages: OutgoingPages) throws -> [Int] {
+    let (path, away) = (directory.file(of: name), directory.awayFile(of: name))
+    var configuration = handleConfiguration(name)
+    (configuration.attached, configuration.attachedReadOnly, configuration.attachedKeys) = ([:], [], [:])
+    configuration.busyTimeout = 0
+    let last = try SqliteDatabase.openOther(at: path, configuration, nil, creates: false)
+    let (numbers, firstPage) = try pages.finish(last, path)
+    try directory.prepareLeaving(name)
+    try files(name).move(to: away)
+    guard try pages.firstPage(away) == firstPage else {
+      try files(at: away).move(to: path)
+      throw OutgoingPages.changedMeanwhile.labelled(name.text)
+    }
+    try syncDirectory(directory.directory(of: name))
+    return numbers
   }
 
   /// Sends the last parts, and makes the receiver the owner. If that fails, the tenant stays here, unless the receiver
