@@ -12,10 +12,15 @@ extension SqlitePool {
   ///
   /// - Parameter duration: The time that calls have to end without being stopped.
   public func close(within duration: Duration = .seconds(10)) throws {
+    try close(within: duration, leavesLog: false)
+  }
+
+  /// - Parameter leavesLog: True if another connection reads the WAL afterwards. The pool then writes nothing.
+  package func close(within duration: Duration, leavesLog: Bool) throws {
     try checkFork()
     try refuseInClosure("close the pool")
     try withState { try $0.checkIsNotBlockedHere(configuration.handles.label) }
-    guard !drained(by: duration) else { return try finish() }
+    guard !drained(by: duration) else { return try finish(leavesLog: leavesLog) }
     for call in withState({ $0.unended }) { stop(call, .closing) }
     guard drained(by: max(duration, .seconds(1))) else {
       let callSite = withState { $0.unended.first?.callSite ?? $0.closeBarrier?.callSite }
@@ -24,7 +29,7 @@ extension SqlitePool {
         message: "can't close the pool: the call at \(callSite.map { "\($0)" } ?? "?") has not ended",
         label: configuration.handles.label)
     }
-    try finish()
+    try finish(leavesLog: leavesLog)
   }
 
   /// Closes the pool, waiting on a separate thread.
@@ -39,7 +44,7 @@ extension SqlitePool {
       || SharedThreads.whileBlockedByCaller { done.wait(timeout: .now() + duration.dispatched) == .success }
   }
 
-  private func finish() throws {
+  private func finish(leavesLog: Bool) throws {
     let handles = withState { $0.finishClosing() }
     guard !handles.isEmpty else { return }
     endWatching()
@@ -50,7 +55,7 @@ extension SqlitePool {
     defer { gate.giveBack() }
     // When the last connection closes, SQLite checkpoints only if no other process has the file open. If this pool does
     // not get its turn, another pool keeps writing and checkpoints while it writes.
-    if isInTurn, memory == nil {
+    if isInTurn, memory == nil, !leavesLog {
       try? root.execute("PRAGMA optimize")
       _ = try? root.checkpoint(.truncate, waitingAtMost: .seconds(configuration.handles.busyTimeout))
     }

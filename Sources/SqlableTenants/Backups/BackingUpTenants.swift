@@ -72,8 +72,9 @@ extension SqliteTenants {
         report.copied += 1
         report.bytes += bytes
       case .success(.unchanged): report.unchanged += 1
-      // The tenant was deleted after its name was read.
-      case .failure(let error as SqlError) where error.kind == .tenant(.missing): continue
+      // The tenant was deleted or handed over after its name was read.
+      case .failure(let error as SqlError) where error.kind == .tenant(.missing) || error.kind == .tenant(.handedOver):
+        continue
       case .failure(let error as SqlError) where error.kind == .closed: throw error
       case .failure(let error): report.failures.append((name, error))
       }
@@ -197,6 +198,8 @@ private final class TenantBackupRun: Sendable {
     guard let start else { return }
     for index in 0..<TenantName.directories {
       for name in try backups.tenants(inDirectory: index) where !tenants.directory.exists(name) {
+        // While a hand-over is unfinished, the tenant might stay here.
+        guard !tenants.directory.isAway(name) || tenants.directory.isGone(name) else { continue }
         try backups.noteDeleted(name, before: start)
       }
     }

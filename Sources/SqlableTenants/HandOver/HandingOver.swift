@@ -149,20 +149,17 @@ extension SqliteTenants {
     _ lease: TenantLease, _ pages: OutgoingPages, within duration: Duration
   ) async throws -> FencedTenant {
     let name = lease.slot.name
-    let last = LockedValue<[Int]>([])
     let end = Deadline.after(duration)
-    let slot = try await claim(name, .waitsForOthers, until: end) { [self] in
-      try checkOtherProcesses(name, "hand over")
-      let numbers = try pages.finish()
-      last.withLock { $0 = numbers }
-    }
+    // Before the tenant is closed, because it stays.
+    try checkOtherProcesses(name, "hand over")
+    let slot = try await claim(name, .waitsForOthers, of: lease.slot, until: end, leavesLog: true)
+    let numbers: [Int]
     do {
       try await endCopy(of: name, until: end)
-      try await changes.run { [self] in
+      numbers = try await changes.run { [self] in
         try directory.withLock(.exclusive, of: [name]) {
-          // This tenant was handed over before, and has come back.
-          if directory.exists(name), directory.isGone(name) { directory.removeAwayFile(of: name) }
-          try files(name).move(to: directory.awayFile(of: name))
+          try checkOtherProcesses(name, "hand over")
+          return try takeAway(name, pages)
         }
       }
     } catch {
@@ -170,19 +167,41 @@ extension SqliteTenants {
       throw error
     }
     withState { $0.checked[name] = nil }
-    return FencedTenant(slot: slot, pages: last.withLock { $0 }, pageSize: pages.pageSize)
+    return FencedTenant(slot: slot, pages: numbers, pageSize: pages.pageSize)
+  }
+
+  /// Gives a closed tenant's file another name; returns the numbers of the last changed pages. Call with the lock.
+  ///
+  /// Other keepers need the lock to open the file. A commit by another program reaches the receiver, or `.busy` is
+  /// thrown.
+  private func takeAway(_ name: TenantName, _ pages: OutgoingPages) throws -> [Int] {
+    let (path, away) = (directory.file(of: name), directory.awayFile(of: name))
+    var configuration = handleConfiguration(name)
+    (configuration.attached, configuration.attachedReadOnly, configuration.attachedKeys) = ([:], [], [:])
+    configuration.busyTimeout = 0
+    let last = try SqliteDatabase.openOther(at: path, configuration, nil, creates: false)
+    let (numbers, firstPage) = try pages.finish(last, path)
+    try directory.prepareLeaving(name)
+    try files(name).move(to: away)
+    guard try pages.firstPage(away) == firstPage else {
+      try files(at: away).move(to: path)
+      throw OutgoingPages.changedMeanwhile.labelled(name.text)
+    }
+    try syncDirectory(directory.directory(of: name))
+    return numbers
   }
 
   /// Sends the last parts, and makes the receiver the owner. If that fails, the tenant stays here, unless the receiver
   /// does not answer.
   ///
-  /// - Parameter sendRest: Sends the missing part of the file, and returns the size of the file.
+  /// - Parameter sendRest: Sends the missing part of the file, and returns the size of the file; nil if the receiver
+  ///   is the owner already.
   private func end(
     _ name: TenantName, _ lock: HandOverLock, _ sender: inout TenantSender,
-    _ sendRest: (inout TenantSender) async throws -> Int
+    _ sendRest: (inout TenantSender) async throws -> Int?
   ) async throws {
     do {
-      let size = try await sendRest(&sender)
+      guard let size = try await sendRest(&sender) else { return try await confirm(name, lock) }
       guard try await sender.send(.end(size: size)) else {
         throw SqlError.misuse("the receiver has not become the owner").labelled(name.text)
       }
@@ -240,9 +259,10 @@ extension SqliteTenants {
     }
     let slot = try await claim(name, .waits, until: Deadline.after(duration))
     defer { start(withState { $0.endClaim(slot) }) }
-    var sender = TenantSender(name, try lock.token(), send)
-    guard try await !sender.send(.begin) else { return try await confirm(name, lock) }
+    // The token is that of the first attempt. With other numbers, a delayed part of that attempt is refused.
+    var sender = TenantSender(name, try lock.token(), send, number: .random(in: 1 << 32..<1 << 48))
     try await end(name, lock, &sender) { [self] sender in
+      guard try await !sender.send(.begin) else { return nil }
       var offset = 0
       while true {
         let (begin, data) = (

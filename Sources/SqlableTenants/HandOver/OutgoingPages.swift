@@ -64,14 +64,44 @@ final class OutgoingPages: @unchecked Sendable {
     _ = try? root.checkpoint(.passive)
   }
 
-  /// Returns the numbers of the pages that were changed since the last call, and ends the hold.
-  func finish() throws -> [Int] {
+  /// Returns the numbers of the pages that were changed since the last call, and ends the hold. Copies the WAL into the
+  /// file and deletes it. Throws `.busy` if another connection has the file open or commits meanwhile.
+  ///
+  /// - Parameter last: A connection to the file, which is closed afterwards. As long as it is open, the WAL is kept.
+  /// - Returns: Also the first page. A later commit changes it, because the file is no longer in WAL mode.
+  func finish(_ last: SqliteDatabase, _ path: String) throws -> (numbers: [Int], firstPage: [UInt8]) {
+    defer { try? last.close() }
+    let (numbers, end) = try lastPages()
+    // No lock is released from here on, so that the end of the WAL is also its end when it is deleted.
+    try last.execute("PRAGMA locking_mode = EXCLUSIVE")
+    try last.beginTransaction(.immediate)
+    let isSame = try last.locked { try last.openConnection().logEnd.map { $0 == end } ?? false }
+    try last.rollbackTransaction()
+    guard isSame else { throw OutgoingPages.changedMeanwhile }
+    guard try last.query("PRAGMA journal_mode = DELETE", as: String.self) == ["delete"] else {
+      throw OutgoingPages.changedMeanwhile
+    }
+    return (numbers, try firstPage(path))
+  }
+
+  func firstPage(_ path: String) throws -> [UInt8] { try RawFile(path: path).bytes(at: 0, count: pageSize) }
+
+  static var changedMeanwhile: SqlError {
+    SqlError(.busy, message: "another connection has written to the tenant's file while it was handed over")
+  }
+
+  private func lastPages() throws -> (numbers: [Int], end: (frames: Int, salts: UInt64)) {
     defer { hold.close() }
+    let start = try hold.logEnd()
     // Closing the database changes the header, which is in the first page.
     let pages = Set(try changedPages().keys.map(Int.init)).union([1]).sorted()
-    guard let end = try hold.logEnd(), end.frames == 0 || (end.salts, end.frames) == (position.salts, position.frames)
-    else { throw SqlError(.io, message: "can't read the WAL") }
-    return pages
+    guard let end = try hold.logEnd() else { throw OutgoingPages.changedMeanwhile }
+    guard end.frames == 0 || (end.salts, end.frames) == (position.salts, position.frames) else {
+      // The WAL is damaged if no commit has changed it since it was read.
+      guard let start, start == end else { throw OutgoingPages.changedMeanwhile }
+      throw SqlError(.io, message: "can't read the WAL")
+    }
+    return (pages, end)
   }
 
   func close() { hold.close() }

@@ -27,9 +27,15 @@ extension SqliteTenants {
     return TenantReceipt(token: part.token, number: part.number, isOwner: isOwner)
   }
 
-  /// Returns true if the tenant was received by this hand-over before.
+  /// Returns true if the tenant was received by this hand-over before. It need not be here any more.
   private func hasReceived(_ name: TenantName, _ part: TenantPart) throws -> Bool {
-    try directory.exists(name) && directory.reception(part.token, of: name) == .ended
+    // In this order, because the record changes before the file leaves.
+    let exists = directory.exists(name)
+    let reception = try directory.reception(part.token, of: name)
+    guard reception == .owned || reception == .ended && exists else { return false }
+    // The sender deletes its file after this answer.
+    try syncDirectory(directory.directory(of: name))
+    return true
   }
 
   private func add(_ part: TenantPart, to name: TenantName) throws -> Bool {
@@ -37,7 +43,7 @@ extension SqliteTenants {
     case .begin:
       if try hasReceived(name, part) { return true }
       try checkIsFree(name, part)
-      let reception = try TenantReception(part.token, at: directory.newFile())
+      let reception = try TenantReception(part.token, at: directory.newFile(), begin: part.number)
       receptions.withLock { $0[name] = reception }
     case .cancel:
       try directory.prepareDirectory(of: name)
@@ -74,13 +80,14 @@ extension SqliteTenants {
     try directory.prepareDirectory(of: name)
     try directory.withLock(.exclusive, of: [name]) {
       try checkIsFree(name, part)
-      directory.removeRemains(of: name)
+      try directory.removeRemains(of: name)
       // Written before the rename. A crash in between leaves a record without a tenant, and such a record has no
       // effect.
       try directory.note(.ended, part.token, of: name)
       try files(at: reception.path).move(to: directory.file(of: name))
       // The tenant was here before, and comes back.
       directory.removeAwayFile(of: name)
+      try syncDirectory(directory.directory(of: name))
     }
     withState { $0.checked[name] = nil }
     receptions.withLock { $0[name] = nil }

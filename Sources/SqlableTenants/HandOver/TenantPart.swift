@@ -45,10 +45,11 @@ struct TenantSender {
   let name: TenantName
   let token: String
   private let send: Send
-  private var number = 0
+  private var number: Int
 
-  init(_ name: TenantName, _ token: String, _ send: @escaping Send) {
-    (self.name, self.token, self.send) = (name, token, send)
+  /// - Parameter number: The number of the first part.
+  init(_ name: TenantName, _ token: String, _ send: @escaping Send, number: Int = 0) {
+    (self.name, self.token, self.send, self.number) = (name, token, send, number)
   }
 
   /// Returns true if the receiver is the owner.

@@ -81,7 +81,10 @@ extension SqliteTenants {
     try await changing([name, newName], within: duration) { [self] slots in
       try check(name, isFree: newName)
       try directory.prepareDirectory(of: newName)
-      try directory.withLock(.exclusive, of: [name, newName]) { try move(files(name), to: newName) }
+      try directory.withLock(.exclusive, of: [name, newName]) {
+        try directory.prepareLeaving(name)
+        try move(files(name), to: newName)
+      }
       forget(slots[0])
     }
   }
@@ -122,7 +125,7 @@ extension SqliteTenants {
   /// Gives files the name of a tenant. Call with the directory's lock.
   func move(_ files: DatabaseFiles, to name: TenantName) throws {
     guard !directory.isAway(name) else { throw handedOver(name) }
-    directory.removeRemains(of: name)
+    try directory.removeRemains(of: name)
     do { try files.move(to: directory.file(of: name)) } catch  where directory.exists(name) {
       // Another process has created the tenant.
       throw exists(name)
@@ -136,6 +139,7 @@ extension SqliteTenants {
     // would then belong to the new tenant.
     try directory.withLock(.exclusive, of: [name]) {
       guard directory.exists(name) else { throw missing(name) }
+      try directory.prepareLeaving(name)
       do {
         try files(name).move(to: trash)
       } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey, .io].contains(error.kind) {
@@ -168,25 +172,38 @@ extension SqliteTenants {
     for name in names.sorted(by: { $0.text < $1.text }) {
       claimed.append(try await claim(name, policy, until: end))
     }
-    if policy != .skipsOpen { for slot in claimed { try await endCopy(of: slot.name, until: end) } }
+    if policy != .skipsOpen {
+      do {
+        for slot in claimed { try await endCopy(of: slot.name, until: end) }
+      } catch {
+        for slot in claimed { withState { $0.didFailToDelete(slot) } }
+        throw error
+      }
+    }
     let slots = names.compactMap { name in claimed.first { $0.name == name } }
     return try await changes.run { try body(slots) }
   }
 
-  /// Waits until no other call uses a tenant's file, and closes the tenant. Calls `prepare` before an open tenant is
-  /// closed.
+  /// Waits until no other call uses a tenant's file, and closes the tenant.
+  ///
+  /// - Parameters:
+  ///   - own: The slot of the claimer's own lease. Throws `.tenant(.deleted)` once the tenant has another slot.
+  ///   - leavesLog: True if the WAL is not copied into the file when the tenant is closed.
   func claim(
-    _ name: TenantName, _ policy: ClaimPolicy, until end: ContinuousClock.Instant,
-    _ prepare: @escaping @Sendable () throws -> Void = {}
+    _ name: TenantName, _ policy: ClaimPolicy, of own: TenantSlot? = nil, until end: ContinuousClock.Instant,
+    leavesLog: Bool = false
   ) async throws -> TenantSlot {
     var pause = Duration.milliseconds(1)
     while true {
-      switch try withState({ try $0.claim(name, policy) }) {
+      let claim = try withState { state in
+        guard own == nil || state.slots[name] === own else { throw SqliteTenants.deleted(name.text) }
+        return try state.claim(name, policy)
+      }
+      switch claim {
       case .claimed(let slot): return slot
       case .closes(let slot, let pool):
         do {
-          try await changes.run(prepare)
-          try await close(pool, until: end)
+          try await close(pool, until: end, leavesLog: leavesLog)
         } catch {
           start(withState { $0.didFailToCloseForClaim(slot, pool) })
           throw error
@@ -223,10 +240,10 @@ extension SqliteTenants {
   }
 
   /// Closes a tenant's pool, and stops its calls. Waits for closures that ignore this, until `end`.
-  private func close(_ pool: SqlitePool, until end: ContinuousClock.Instant) async throws {
+  private func close(_ pool: SqlitePool, until end: ContinuousClock.Instant, leavesLog: Bool) async throws {
     while true {
       do {
-        return try await changes.run { try pool.close(within: .zero) }
+        return try await changes.run { try pool.close(within: .zero, leavesLog: leavesLog) }
       } catch let error as SqlError where error.kind == .busy {
         guard ContinuousClock.now < end, !Task.isCancelled else { throw error }
       }

@@ -93,6 +93,8 @@ public final class SqliteTenants: Sendable {
         return state.beginClosing()
       }
       for waiter in waiters { waiter.resume(.failure(SqlError(.closed, message: "the tenants were closed"))) }
+      // Deletes what was received so far.
+      receptions.withLock { $0 = [:] }
       var failure: (any Error)?
       for (slot, pool) in withState({ $0.openPools }) {
         do {

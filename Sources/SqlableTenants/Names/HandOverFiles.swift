@@ -52,19 +52,51 @@ extension TenantDirectory {
 
   /// The receiver's record of a hand-over.
   enum Reception: String {
-    case ended, cancelled
+    /// This machine has become the owner if the tenant's file exists.
+    case ended
+    /// This machine was the owner. The file has left it, or is about to leave.
+    case owned
+    /// This machine must never become the owner.
+    case cancelled
   }
 
   func note(_ reception: Reception, _ token: String, of name: TenantName) throws {
-    // A cancelled hand-over of a tenant that exists must not replace the record of its own.
-    let lines = try receptions(of: name)
-    let kept = lines.filter { $0.hasPrefix(Reception.ended.rawValue) } + lines.suffix(TenantDirectory.maximumReceptions)
-    try replace(
-      file(of: name) + TenantDirectory.receivedEnding,
-      with: (Set(kept) + ["\(reception.rawValue) \(token)"]).joined(separator: "\n"))
+    let lines = try receptions(of: name).filter { !$0.hasSuffix(" " + token) }
+    // The records of hand-overs that have ended stay for good, because their senders can ask at any time.
+    let ended = lines.filter { !$0.hasPrefix(Reception.cancelled.rawValue) }
+    let cancelled = lines.filter { $0.hasPrefix(Reception.cancelled.rawValue) }
+    try writeReceptions(
+      ended + cancelled.suffix(TenantDirectory.maximumCancelled) + ["\(reception.rawValue) \(token)"], of: name)
   }
 
-  private static let maximumReceptions = 16
+  private static let maximumCancelled = 16
+
+  private func writeReceptions(_ receptions: [String], of name: TenantName) throws {
+    try replace(
+      file(of: name) + TenantDirectory.receivedEnding, with: receptions.joined(separator: "\n"))
+  }
+
+  /// Prepares the deletion of a tenant's file and its rename to another name. Call with the lock.
+  ///
+  /// The senders of this tenant must find that this machine was the owner. No mark of an earlier hand-over from here
+  /// must be left.
+  func prepareLeaving(_ name: TenantName) throws {
+    guard exists(name) else { return }
+    if isGone(name) { removeAwayFile(of: name) }
+    let lines = try receptions(of: name)
+    let ended = Reception.ended.rawValue + " "
+    guard lines.contains(where: { $0.hasPrefix(ended) }) else { return }
+    let owned = Reception.owned.rawValue + " "
+    try writeReceptions(lines.map { $0.hasPrefix(ended) ? owned + $0.dropFirst(ended.utf8.count) : $0 }, of: name)
+  }
+
+  /// Removes the records of hand-overs that were interrupted before the file got its name. Call with the lock, without
+  /// the tenant's file.
+  func removeUnfinishedReceptions(of name: TenantName) throws {
+    let lines = try receptions(of: name)
+    let kept = lines.filter { !$0.hasPrefix(Reception.ended.rawValue) }
+    if kept.count < lines.count { try writeReceptions(kept, of: name) }
+  }
 
   /// Returns the record of a hand-over; nil without a record.
   func reception(_ token: String, of name: TenantName) throws -> Reception? {

@@ -152,10 +152,11 @@ final class TenantDirectory: Sendable {
   }
 
   /// Deletes the files that a killed process has left beside a damaged tenant that it deleted. Call with the lock.
-  func removeRemains(of name: TenantName) {
+  func removeRemains(of name: TenantName) throws {
     let path = file(of: name)
     guard FileIdentity.linkInfo(path) == nil else { return }
-    for ending in TenantDirectory.endings + [TenantDirectory.receivedEnding] { unlink(path + ending) }
+    for ending in TenantDirectory.endings { unlink(path + ending) }
+    try removeUnfinishedReceptions(of: name)
   }
 
   /// Creates and locks the directory of this process, and removes the unlocked directories of killed processes.

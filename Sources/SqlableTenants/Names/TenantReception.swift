@@ -12,9 +12,11 @@ final class TenantReception: Sendable {
   let path: String
   private let descriptor: Int32
   /// The number of the next part.
-  private let next = LockedValue(1)
+  private let next: LockedValue<Int>
 
-  init(_ token: String, at path: String) throws {
+  init(_ token: String, at path: String, begin number: Int) throws {
+    guard (0..<1 << 60).contains(number) else { throw TenantReception.invalid }
+    next = LockedValue(number + 1)
     descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
     (self.token, self.path) = (token, path)
@@ -47,14 +49,14 @@ final class TenantReception: Sendable {
 
   /// Writes the parts of the file. The numbers come from another machine.
   func write(_ data: Data, at offset: Int) throws {
-    guard (0..<1 << 50).contains(offset) else { throw invalid }
+    guard (0..<1 << 50).contains(offset) else { throw TenantReception.invalid }
     try data.withUnsafeBytes { try writeAll($0, to: descriptor, at: offset, path) }
   }
 
   func write(_ data: Data, pages numbers: [Int], size: Int) throws {
     guard size.isPageSize, numbers.allSatisfy({ (1...Int(UInt32.max)).contains($0) }),
       data.count == numbers.count * size
-    else { throw invalid }
+    else { throw TenantReception.invalid }
     for (index, number) in numbers.enumerated() {
       let start = data.startIndex + index * size
       try write(data[start..<start + size], at: (number - 1) * size)
@@ -67,10 +69,10 @@ final class TenantReception: Sendable {
 
   /// Gives the file its size. Also called again after an error.
   func finish(size: Int) throws {
-    guard (1..<1 << 50).contains(size) else { throw invalid }
+    guard (1..<1 << 50).contains(size) else { throw TenantReception.invalid }
     guard ftruncate(descriptor, off_t(size)) == 0 else { throw SqlError.system("write to", path, errno) }
     try sync()
   }
 
-  private var invalid: SqlError { SqlError.misuse("the part of the tenant has invalid numbers") }
+  private static var invalid: SqlError { SqlError.misuse("the part of the tenant has invalid numbers") }
 }
