@@ -1,4 +1,5 @@
 import SqlableCore
+import SqlablePool
 
 /// The tables of the change log, in the database of the logged tables.
 ///
@@ -34,9 +35,8 @@ enum ChangeTables {
   /// The prefix of the triggers' names.
   static let triggerPrefix = "sqlable_changes_"
 
-  /// The time of a change in milliseconds since 1970, as SQL. The time is the same for all rows of a statement. Without
-  /// an argument, SQLite need not parse the text 'now' for each row.
-  static let time = "CAST((julianday() - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
+  /// The time of a change in milliseconds since 1970, as SQL.
+  static let time = LoggedBlob.time
 
   static let definitions: [SQL] = [
     """

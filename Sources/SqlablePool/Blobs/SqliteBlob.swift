@@ -74,7 +74,9 @@ extension SqliteDatabase {
   ///
   /// The closure runs in a transaction, or in a savepoint of an open transaction: if the closure throws, no byte is
   /// changed. Observers are notified of one update of the row, after the commit. A write of a part fires no trigger,
-  /// and SQLite checks no CHECK constraint.
+  /// and SQLite checks no CHECK constraint. A change log of the table records an update after the closure. A log of
+  /// rows then has two copies of the whole blob, before and after the write. If the log is not up to date with the
+  /// table's columns, throws `.schema(.mismatch)`.
   ///
   /// `size` is the size of a new blob of zeros, which replaces the present value before the closure runs. Nil keeps the
   /// present blob and its size.
@@ -93,19 +95,23 @@ extension SqliteDatabase {
   }
 
   private func open<Value>(_ place: BlobPlace, _ body: (IncrementalBlob) throws -> Value) throws -> Value {
-    let id = try self.id(of: place)
+    let rowid = try rowidName(of: place)
+    let id = try self.id(of: place, rowid)
+    let log = try running { try place.log(rowid, id, on: $0) }
+    try log?.keepOldValue(in: self)
     let blob = try running { connection in
       try IncrementalBlob(
         database: place.database, table: place.table.name, column: place.column.name, id: id,
         isWritable: place.isWritten, on: connection)
     }
     defer { lockedAnyway { blob.close() } }
-    return try body(blob)
+    let value = try body(blob)
+    try log?.logUpdate(in: self)
+    return value
   }
 
   /// Returns the rowid of the row. If a new blob replaces the value, first stores a blob of zeros.
-  private func id(of place: BlobPlace) throws -> Int64 {
-    let rowid = try rowidName(of: place)
+  private func id(of place: BlobPlace, _ rowid: String) throws -> Int64 {
     let query = place.query(ofRowid: rowid)
     let reading = try beginReading(query, as: query.clauses.columns)
     let row: (id: DatabaseValue, type: DatabaseValue)?
@@ -175,6 +181,12 @@ private struct BlobPlace {
     database = table.database ?? "main"
     if table.database == nil { query.clauses.read(fromDatabase: database) }
     selection = query
+  }
+
+  /// Returns the record of the write in the change log; nil if the table is not logged.
+  func log(_ rowid: String, _ id: Int64, on connection: Connection) throws -> LoggedBlob? {
+    guard isWritten, database.isSameName(as: "main") else { return nil }
+    return try LoggedBlob(column.name, of: table.name, size: size, rowid: rowid, id: id, on: connection)
   }
 
   /// Returns the query for the row's rowid and the type of the value.

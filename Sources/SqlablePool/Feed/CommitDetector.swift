@@ -64,6 +64,11 @@ package struct CommitDetector: Hashable, Sendable {
     return .otherCommit
   }
 
+  /// True if the last check has seen a version, and no earlier commit is undetected or ambiguous.
+  package func isCurrent(_ version: Int64) -> Bool {
+    self.version == version && checksBeforeUncertainty == nil && !isBlind
+  }
+
   /// Records that a check failed, or that the connection was closed. The next check opens another connection, whose
   /// version says nothing about earlier commits.
   package mutating func loseSight() { isBlind = true }

@@ -73,7 +73,13 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   /// Remembers the end of the change log before returning.
   func findChangeLog() {
-    queue.sync { if !isEnded, usesWAL, let handle { feed.findChangeLog(with: handle) } }
+    queue.sync { if !isEnded, usesWAL, let handle { findChangeLog(with: handle) } }
+  }
+
+  /// Remembers the end of the change log, unless the log can have commits that no check has seen. Their rows would
+  /// never be delivered.
+  private func findChangeLog(with handle: SqliteDatabase) {
+    feed.findChangeLog(with: handle, ifCurrent: detector.isCurrent)
   }
 
   // MARK: Schedule
@@ -123,9 +129,14 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   /// Looks for other processes' commits; returns false if the monitor can't see commits.
   private func look(isPoll: Bool) -> Bool {
     do {
+      let isNew = self.handle == nil
       let handle = try self.handle ?? open()
       self.handle = handle
-      if detector.regainSight() { deliverUnseen() }
+      if detector.regainSight() {
+        deliverUnseen()
+      } else if isNew, usesWAL {
+        findChangeLog(with: handle)
+      }
       if isPoll, let current = watch, current !== suspended, current.isOutdated {
         current.cancel()
         watch = nil
@@ -161,7 +172,6 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     let commits = feed.ownCommits
     detector.begin(commits: commits, version: try handle.dataVersion())
     usesWAL = try handle.usesWAL()
-    if usesWAL { feed.findChangeLog(with: handle) }
     return handle
   }
 

@@ -241,11 +241,18 @@ package final class PoolFeed: CommitSink {
   }
 
   /// Remembers the end of the change log, if the end is unknown and the pool is not committing.
-  func findChangeLog(with handle: SqliteDatabase) {
+  ///
+  /// - Parameter isCurrent: Returns true if all commits of other connections up to a `data_version` are delivered.
+  func findChangeLog(with handle: SqliteDatabase, ifCurrent isCurrent: (Int64) -> Bool) {
     guard let changeLog, changeLog.isLost else { return }
     let commits = ownCommits
     try? handle.locked {
-      changeLog.find(on: try handle.openConnection()) { [self] in commits == ownCommits && commits % 2 == 0 }
+      let connection = try handle.openConnection()
+      changeLog.find(on: connection) { [self] in
+        // Read the version after the log: a commit that the log already had also has changed the version.
+        guard let version = try? connection.dataVersion(), isCurrent(version) else { return false }
+        return commits == ownCommits && commits % 2 == 0
+      }
     }
   }
 
