@@ -61,8 +61,9 @@ final class ConsumerLease: Sendable {
         if !isHeld.exchange(true, ordering: .relaxed) { keep() }
         return record
       case .wait(let time, let claim):
-        guard try await pause(time, signal, isolation: actor) else { return nil }
-        unanswered = claim
+        guard let hasWaited = try await pause(time, signal, isolation: actor) else { return nil }
+        // After a shorter pause, another loop can have stored a claim with the same time.
+        unanswered = hasWaited ? claim : nil
       }
     }
   }
@@ -83,9 +84,10 @@ final class ConsumerLease: Sendable {
     }
   }
 
-  /// Waits for the time, or until the consumer has no owner; returns false if the pool was closed.
+  /// Waits for the time, or until the consumer has no owner. Returns true after the whole time; nil if the pool was
+  /// closed.
   private func pause(_ time: Duration, _ signal: CommitSignal, isolation actor: isolated (any Actor)?) async throws
-    -> Bool
+    -> Bool?
   {
     let alarm = Task {
       try? await Task.sleep(for: time)
@@ -96,10 +98,10 @@ final class ConsumerLease: Sendable {
     while ContinuousClock.now < end {
       guard await signal.wait(isolation: actor) else {
         try Task.checkCancellation()
-        return false
+        return nil
       }
       let owner = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.ownership.owner }
-      if owner == nil { break }
+      if owner == nil { return false }
     }
     return true
   }

@@ -13,7 +13,7 @@ final class LeaseDecisions {
     var isDone = false
     /// True while the loop pauses before its next attempt.
     var isWaiting = false
-    /// The claim that the loop stored before its pause.
+    /// The claim that the loop stored before its pause; nil if the pause was ended early.
     var unanswered: Int?
     /// The number of the current pause, so that the alarm of an earlier one does nothing.
     var pause = 0
@@ -107,6 +107,7 @@ final class LeaseDecisions {
   private func isNotified(_ index: Int) {
     loops[index].isNotified = false
     guard loops[index].isWaiting, row.owner == nil else { return }
+    loops[index].unanswered = nil
     endWait(index)
   }
 
