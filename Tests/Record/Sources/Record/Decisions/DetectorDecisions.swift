@@ -301,6 +301,8 @@ final class DetectorDecisions {
     look(isPoll: isPoll) { [self] isSeeing in
       let isComplete = isSeeing && isWatched && isWatchAlive
       if detector.setPolling(!isComplete) {
+        // The history must not end before the first polls.
+        lastActivity = simulation.now
         schedulePolls()
         if isComplete { queue.async { self.logWasWritten($1) } }
       }
