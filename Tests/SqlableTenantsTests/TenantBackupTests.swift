@@ -17,7 +17,7 @@ import Testing
   ) async throws {
     try await withDirectoryAsync { parent in
       let tenants = try SqliteTenants(
-        directory: parent + "/tenants", models: Schema(Note.self), configuration: configuration)
+        directory: parent + "/tenants", models: Schema(Note.self), configuration: configuration.patient)
       try await body(tenants, parent + "/backups")
       try await tenants.close()
     }

@@ -12,16 +12,22 @@ func withTenants<Value>(
   _ configuration: TenantsConfiguration = TenantsConfiguration(), migrations: Migrations? = nil,
   _ body: (SqliteTenants) async throws -> Value
 ) async throws -> Value {
-  var configuration = configuration
-  // Beside the other tests of the suite, a call can wait longer than the default.
-  if configuration.waitTimeout == TenantsConfiguration().waitTimeout { configuration.waitTimeout = .seconds(120) }
-  return try await withDirectoryAsync { [configuration] directory in
+  try await withDirectoryAsync { directory in
     let tenants = try SqliteTenants(
       directory: directory + "/tenants", models: Schema(Note.self), migrations: migrations,
-      configuration: configuration)
+      configuration: configuration.patient)
     let value = try await body(tenants)
     try await tenants.close()
     return value
+  }
+}
+
+extension TenantsConfiguration {
+  /// With a longer wait in place of the default: beside the other tests of the suite, calls wait long.
+  var patient: TenantsConfiguration {
+    var configuration = self
+    if waitTimeout == TenantsConfiguration().waitTimeout { configuration.waitTimeout = .seconds(120) }
+    return configuration
   }
 }
 
