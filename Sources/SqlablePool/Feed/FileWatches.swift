@@ -27,9 +27,15 @@ final class FileWatches: @unchecked Sendable {
     var count = 0
   }
 
-  /// The shared instance for watches that can't get their own instance; nil if the kernel had no instance left when the
-  /// first watch started.
-  static let spare = FileWatches(on: DispatchQueue(label: "sqlable.watches"))
+  /// The shared instance for watches that can't get their own instance. Nil while the kernel has no instance left; each
+  /// use tries again.
+  static var spare: FileWatches? {
+    knownSpare.withLock { spare in
+      if spare == nil { spare = FileWatches(on: DispatchQueue(label: "sqlable.watches")) }
+      return spare
+    }
+  }
+  private static let knownSpare = LockedValue<FileWatches?>(nil)
 
   let descriptor: Int32
   private let source: any DispatchSourceRead

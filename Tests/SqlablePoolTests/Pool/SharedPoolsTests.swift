@@ -57,8 +57,8 @@ import Testing
       }
       try await until { pools.allSatisfy { $0.statistics.loops == 1 } }
       // If other tests hold all instances of the kernel, these pools use the spare one.
-      if let descriptor = resources.watches?.descriptor {
-        let info = try String(contentsOfFile: "/proc/self/fdinfo/\(descriptor)", encoding: .utf8)
+      if let watches = resources.watches, watches !== FileWatches.spare {
+        let info = try String(contentsOfFile: "/proc/self/fdinfo/\(watches.descriptor)", encoding: .utf8)
         // The WAL and the file of each pool, and their directory.
         #expect(info.components(separatedBy: "inotify wd:").count - 1 == 2 * pools.count + 1)
       }
