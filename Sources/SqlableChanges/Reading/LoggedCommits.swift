@@ -112,7 +112,7 @@ final class LoggedCommits: ChangeLogReader {
 private struct ObservedLoggedTable {
   /// The name under which loops observe changed rows; nil without such a loop.
   let name: String?
-  /// What live results read of the table; nil without such a result.
+  /// The columns and rows of the table that live results read; nil if no live result reads the table.
   let reading: ObservedTables.TableInterest?
   /// True if loops request the values of changed rows.
   let withValues: Bool
