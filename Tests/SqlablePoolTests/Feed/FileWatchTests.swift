@@ -9,24 +9,25 @@ import Testing
 @testable import SqlableTestSupport
 
 struct FileWatchTests {
-  /// Waits until the kernel has an inotify instance left: the pools of other tests can hold all of them.
-  private func start<Watch>(_ body: () -> Watch?) throws -> Watch {
+  /// Waits until the kernel has an inotify instance left: the pools of other tests can hold all of them. Leaves its
+  /// thread to these tests meanwhile, or they would never end.
+  private func start<Watch: Sendable>(_ body: () -> Watch?) async throws -> Watch {
     let end = ContinuousClock.now + .seconds(300)
     while ContinuousClock.now < end {
       if let watch = body() { return watch }
-      usleep(20_000)
+      try await Task.sleep(for: .milliseconds(20))
     }
     return try #require(body())
   }
 
-  @Test func replacedFileMakesTheWatchOutdated() throws {
-    try withDirectory { directory in
+  @Test func replacedFileMakesTheWatchOutdated() async throws {
+    try await withDirectoryAsync { directory in
       let path = directory + "/log"
       let queue = DispatchQueue(label: "watch")
       #expect(FileWatch(path, on: queue) { _ in } == nil)
       try Data("a".utf8).write(to: URL(fileURLWithPath: path))
       let heard = DispatchSemaphore(value: 0)
-      let watch = try start { FileWatch(path, on: queue) { if $0 == .written { heard.signal() } } }
+      let watch = try await start { FileWatch(path, on: queue) { if $0 == .written { heard.signal() } } }
       let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
       try file.write(contentsOf: Data("b".utf8))
       #expect(heard.wait(timeout: .now() + 60) == .success)
@@ -40,15 +41,15 @@ struct FileWatchTests {
     }
   }
 
-  @Test func watchReportsThatACompanionIsReplaced() throws {
-    try withDirectory { directory in
+  @Test func watchReportsThatACompanionIsReplaced() async throws {
+    try await withDirectoryAsync { directory in
       let (path, companion, queue) = (directory + "/log", directory + "/data", DispatchQueue(label: "watch"))
       for path in [path, companion] { try Data("a".utf8).write(to: URL(fileURLWithPath: path)) }
-      let partial = try start { FileWatch(path, companions: [directory + "/none"], on: queue) { _ in } }
+      let partial = try await start { FileWatch(path, companions: [directory + "/none"], on: queue) { _ in } }
       #expect(!partial.isComplete)
       partial.cancel()
       let (written, replaced) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      let watch = try start {
+      let watch = try await start {
         FileWatch(path, companions: [companion], directory: directory, on: queue) { event in
           (event == .written ? written : replaced).signal()
         }
@@ -71,11 +72,11 @@ struct FileWatchTests {
     }
   }
 
-  @Test func theWatchOfADeletedFileIsDead() throws {
-    try withDirectory { directory in
+  @Test func theWatchOfADeletedFileIsDead() async throws {
+    try await withDirectoryAsync { directory in
       let (path, queue) = (directory + "/log", DispatchQueue(label: "watch"))
       try Data("a".utf8).write(to: URL(fileURLWithPath: path))
-      let (watches, heard) = (try start { FileWatches(on: queue) }, DispatchSemaphore(value: 0))
+      let (watches, heard) = (try await start { FileWatches(on: queue) }, DispatchSemaphore(value: 0))
       let file = FileWatches.File(path: path, events: UInt32(IN_MODIFY) | UInt32(IN_DELETE_SELF))
       let token = try #require(watches.add(file, []) { if $0 == .replaced { heard.signal() } })
       #expect(watches.isAlive(token))
@@ -88,11 +89,11 @@ struct FileWatchTests {
     }
   }
 
-  @Test(.disabled(if: isSanitized)) func aForkedChildEndsNoWatchOfItsParent() throws {
-    try withDirectory { directory in
+  @Test(.disabled(if: isSanitized)) func aForkedChildEndsNoWatchOfItsParent() async throws {
+    try await withDirectoryAsync { directory in
       let (path, queue) = (directory + "/log", DispatchQueue(label: "watch"))
       try Data("a".utf8).write(to: URL(fileURLWithPath: path))
-      let (watches, heard) = (try start { FileWatches(on: queue) }, DispatchSemaphore(value: 0))
+      let (watches, heard) = (try await start { FileWatches(on: queue) }, DispatchSemaphore(value: 0))
       let file = FileWatches.File(path: path, events: UInt32(IN_MODIFY))
       let token = try #require(watches.add(file, []) { _ in heard.signal() })
       let child = Fork.begin()
