@@ -133,7 +133,8 @@ package final class BackupSource: @unchecked Sendable {
 
   func pageSize() throws -> Int { try db.locked { try db.openConnection().pageSize(ofDatabase: name) } }
 
-  /// Begins the snapshot of a database in WAL mode. With `anyMode`, also begins a snapshot that blocks writers.
+  /// Begins the snapshot of a database in WAL mode. In any other mode, a snapshot blocks writers, and begins only if
+  /// `anyMode` is true.
   func beginSnapshot(anyMode: Bool = false) throws {
     guard !hasSnapshot else { return }
     try db.locked {

@@ -186,7 +186,8 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Returns the member with this id; nil if no member has the id. Throws if another member has the id or the address.
+  /// Returns the member with this id and this address; nil if no member has the id or the address. Throws if a member
+  /// has only one of the two.
   static func member(_ id: UInt64, _ address: NodeAddress, of members: [ClusterMember]) throws -> ClusterMember? {
     if let other = members.first(where: { $0.address == "\(address)" && $0.id != id }) {
       throw SqlError.misuse(

@@ -7,9 +7,9 @@ import Sqlable
 /// undone until a commit of the leader's own term is stored. So each new leader commits its term to a separate
 /// database.
 ///
-/// Second, a node that finds such a commit undone stops voting and storing for good, but still answers clients. So a
-/// node is restarted if it has no leader while other nodes have a leader. After the restart, the node reads its log
-/// from disk and receives the correct commits.
+/// Second, a node that detects such an undone commit no longer votes or stores commits, but still answers clients. So a
+/// voter without a leader is restarted after a while. The wait is shorter if another voter is the leader. After the
+/// restart, the node reads its log from disk and receives the correct commits.
 final class LeaderWatch: Sendable {
   private let task = LockedValue<Task<Void, Never>?>(nil)
   private let node: UInt64

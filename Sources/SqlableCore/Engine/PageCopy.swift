@@ -52,8 +52,8 @@ extension Connection {
   package static func closeWAL(ofFileAt path: String, label: String?, _ cipher: Cipher?) throws {
     let connection = try Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
-    // Sets PERSIST first, because SQLite deletes the journal when it leaves PERSIST mode, but otherwise keeps an
-    // existing journal.
+    // Sets PERSIST first, because SQLite deletes the journal on a change from PERSIST to DELETE. If the mode is already
+    // DELETE, SQLite keeps an existing journal.
     try connection.pragma("PRAGMA journal_mode = PERSIST")
     guard try connection.pragma("PRAGMA journal_mode = DELETE") == "delete" else {
       throw SqlError(.busy, message: "another connection has the file open", label: label)

@@ -60,7 +60,7 @@ package final class SqlBuffer {
     case query = 3
   }
 
-  /// Marks the statement as having no key. Then a cache lookup uses the text.
+  /// Marks the statement as one without a cache key. The cache is then searched by the SQL text.
   func refuseKey() { state.hasKey = false }
 
   func truncate(to count: Int) {

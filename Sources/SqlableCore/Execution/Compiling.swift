@@ -122,8 +122,8 @@ extension Connection {
   }
 
   /// Returns the compiled statement that `write` writes, with its values bound. The cache is searched by the
-  /// statement's key or, if `write` refuses a key, by the SQL. `write` is called for the key and, if needed, again for
-  /// the SQL.
+  /// statement's cache key or, if `write` refuses a cache key, by the SQL. `write` is called for the cache key and, if
+  /// needed, again for the SQL.
   @inline(__always)
   func prepared(
     _ kind: SqlBuffer.KeyKind, write: () throws -> Void
@@ -237,7 +237,7 @@ extension StatementTree {
 }
 
 extension ShortKey {
-  /// The key of a read of the first row with a key.
+  /// The cache key of a read by primary key.
   @inline(__always)
   fileprivate init(_ kind: SqlBuffer.KeyKind, of table: Unmanaged<TableInfo>) {
     self.init(UInt64(kind.rawValue) << 8, of: table)

@@ -10,8 +10,8 @@ extension Statement where Output == [Model] {
   /// }
   /// ```
   ///
-  /// `body` can run other statements on the handle, and this statement too. Changes made meanwhile might or might not
-  /// appear in later rows. Other threads that use this handle wait.
+  /// `body` can run other statements on the handle, and this statement too. Changes that these statements make might or
+  /// might not appear in later rows. Other threads that use this handle wait.
   // Disfavored: otherwise a closure of several statements without a return would match both overloads.
   @_disfavoredOverload
   @inlinable

@@ -86,8 +86,8 @@ final class ChangeBuffer: ChangeSink {
     return Summarized(tables: state.tables, latest: latest, earlier: state.earlier)
   }
 
-  /// Removes the changes since a snapshot. If the tables were looked up again in between, the rows before the snapshot
-  /// become unknown.
+  /// Removes the changes since a snapshot. If the tables were looked up again after the snapshot, the rows before the
+  /// snapshot become unknown.
   func goBack(to summarized: Summarized) {
     let (indices, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
     state.earlier = summarized.earlier

@@ -204,7 +204,8 @@ package final class ObserverRegistry: Sendable {
   ///
   /// Call at the commit, because observers that are registered later do not receive earlier changes.
   package func recipients(for rows: [RowChange]) -> Recipients? {
-    // The version is read first: if an observer is removed in between, `deliver()` does not call that observer.
+    // Reads the version before the observers. In the other order, `deliver()` would call an observer that was removed
+    // between the two reads.
     let version = version
     let (observers, didUpdate, token) = state.withLock { ($0.observers, $0.didUpdate, $0.didUpdateToken) }
     guard didUpdate != nil || !observers.isEmpty else { return nil }

@@ -169,7 +169,7 @@ extension StatementWriter {
       ).at(table: table.name)
     }
     sql.append(" WHERE ")
-    // A key can't contain the literals.
+    // A cache key can't contain the literals.
     guard !sql.isKey else { return sql.refuseKey() }
     sql.append(text: try condition.declaredSQL(for: table) { $0.literal })
   }

@@ -40,7 +40,7 @@ extension SqlBuffer {
   func append(keyOfPlain query: SelectQuery, _ parameters: ParameterBuffer) -> Bool {
     guard query.isPlain else { return false }
     let (limit, start, values) = (query.limit, count, parameters.count)
-    // A negative limit has no key, because its error is thrown while the SQL is written.
+    // A query with a negative limit has no cache key. Writing the SQL throws the error.
     if let limit, limit < 0 { return false }
     let form: UInt64 =
       switch query.form {

@@ -53,9 +53,9 @@ extension SelectWriter {
     visible.filter { !sources.contains(where: $0.isNamedLike) } + sources
   }
 
-  /// Returns the names of the queries defined in this query and the enclosing queries, for a key. A query can hide
-  /// another query of the same name only if both queries are equal, including their values. A key does not contain
-  /// values, so such a query has no key.
+  /// Returns the names of the queries that this query and the enclosing queries define. Only the writing of a cache key
+  /// calls this method. If this query defines a name of an enclosing query again, the statement has no cache key. Both
+  /// definitions must be equal, including their values, but a cache key contains no values.
   func definedNames(_ query: SelectQuery.Clauses) -> [String] {
     let names = query.definedSources.compactMap(\.definedName)
     if names.contains(where: { defined.contains(where: $0.isSameName(as:)) }) { sql.refuseKey() }

@@ -287,7 +287,7 @@ struct SelectWriter {
       // A named query can refer to itself only inside its own definition. Elsewhere the name could refer to any table.
       guard sql.isKey || hidden.contains(where: (source.definedName ?? "").isSameName(as:)) else {
         throw SqlError.invalidStatement(
-          "query \(source.name) refers to itself, and can only be used in its own definition")
+          "a reference to the recursive query \(source.name) must be inside the query's own definition")
       }
       if sql.isKey { sql.append(address: table) }
     case .defined: if sql.isKey { sql.append(address: table) }
@@ -313,7 +313,7 @@ struct SelectWriter {
     }
     if source.isSearched, table.fullText?.isExternal == true {
       guard source.join == .inner || source.join == .cross else {
-        throw SqlError.invalidStatement("a full-text search allows its table only inner and cross joins").at(
+        throw SqlError.invalidStatement("the table of a full-text search needs an inner or cross join").at(
           table: table.name)
       }
       // The table's join condition follows the index's join: a separate condition would need parentheses.

@@ -349,7 +349,7 @@ extension SqlExpression {
     count <= maximumChain * maximumChain ? maximumChain : maximumChain * maximumChain
   }
 
-  /// The maximum number of levels of parts in a chain.
+  /// The maximum number of levels into which a chain is split: small parts of terms, and large parts of small parts.
   static let chainLevels = 2
 }
 

@@ -74,7 +74,8 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     let value: Value
     let contents: LiveQueryContents?
     let pageEnd: PageBoundary?
-    /// True if the columns or the rule became known after the rows were read. Commits in between may be unnoticed.
+    /// True if the columns or the rule became known after the rows were read. Commits after the read might be
+    /// unnoticed.
     var isExpectedLate = false
   }
 

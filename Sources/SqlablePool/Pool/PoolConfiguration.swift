@@ -38,8 +38,8 @@ public struct PoolConfiguration: Sendable, Hashable {
 
   /// The duration after which a read is reported to `didFail`, once per read. Until the read ends, SQLite can't reset
   /// the WAL, and the WAL grows. While it has a call, the pool looks for long reads twice a second, and more often for
-  /// a limit below two seconds. A report is therefore up to about a second late, and a read that ends meanwhile is not
-  /// reported. Default: 60 seconds; nil reports no read.
+  /// a limit below two seconds. A report is therefore up to about a second late, and a read that ends before its report
+  /// is not reported. Default: 60 seconds; nil reports no read.
   public var longRead: Duration?
 
   /// The duration after which the pool ends a read, so that the WAL stays small. The pool interrupts the read's

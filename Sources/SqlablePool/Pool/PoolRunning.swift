@@ -164,7 +164,7 @@ extension SqlitePool {
         call.alarm?.signal()
         return
       }
-      // A call that was stopped meanwhile has passed the handle on.
+      // If the call was stopped before it began, the handle has already been passed on.
       guard withState({ $0.begin(call) }) else { return }
       if call.deadline != nil { inspect(call) }
       let outcome: Result<Void, any Error>

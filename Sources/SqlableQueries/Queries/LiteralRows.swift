@@ -1,4 +1,4 @@
-// Queries of literal rows, and reads of models that replace a column with a term.
+// Queries of literal rows, and reads that return a term in place of a model's column.
 
 import SqlableCore
 

@@ -255,8 +255,8 @@ final class ArchiveRun: @unchecked Sendable {
     try removeOld()
   }
 
-  /// Moves the position to the WAL's end before the write lock is taken. While writers wait for that lock, only the
-  /// commits made meanwhile must still be read.
+  /// Moves the position to the WAL's end before the write lock is taken. So while writers wait for that lock, only the
+  /// commits after this position must still be read.
   private func readWAL() throws {
     hold.end()
     output = nil

@@ -62,10 +62,9 @@ public struct DatabaseArchive: Sendable, Hashable {
   /// The file gets its final name when the file is complete, synced and checked. Throws `.corrupt` for damage, and
   /// `.schema(.mismatch)` if tables differ from the models of `schema`. With the check `.foreignKeys`, throws
   /// `.constraint(.foreignKey)` for rows that reference missing rows. Throws `.misuse` if the path already has a file,
-  /// and for a time that is not a number. Throws `.misuse` for a commit or time before the first commit or in a gap
-  /// between two ranges, and for a commit after the last commit. Throws `.corrupt` with the numbers of missing or
-  /// damaged commits; earlier commits can still be restored. Blocks the thread. In `async` code, use the overload with
-  /// `await`.
+  /// and for a time that is NaN. Throws `.misuse` for a commit or time before the first commit or in a gap between two
+  /// ranges, and for a commit after the last commit. Throws `.corrupt` with the numbers of missing or damaged commits;
+  /// earlier commits can still be restored. Blocks the thread. In `async` code, use the overload with `await`.
   @discardableResult
   public func restore(
     to filepath: String, at moment: RestorePoint = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil
@@ -111,7 +110,7 @@ public struct DatabaseArchive: Sendable, Hashable {
   private func generation(for moment: RestorePoint) throws -> Int {
     if case .time(let time) = moment, time.timeIntervalSince1970.isNaN {
       throw SqlError.misuse(
-        "the time to restore is not a number; use another time or a commit")
+        "the time of the restore point is NaN; use another time or a commit")
     }
     let all = try files.generations()
     let match =

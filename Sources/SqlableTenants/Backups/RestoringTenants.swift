@@ -9,9 +9,9 @@ extension SqliteTenants {
   /// ```
   ///
   /// The backup is first copied and checked, while the tenant is in use. Then the calls that use the tenant end, as
-  /// with ``delete(_:)``, and throw `.tenant(.deleted)`. Calls that arrive meanwhile wait, and use the restored tenant,
-  /// which is migrated at its first use. After a crash, there is the old or the restored tenant. A damaged tenant can
-  /// be restored, too.
+  /// with ``delete(_:)``, and throw `.tenant(.deleted)`. Later calls wait, and use the restored tenant, which is
+  /// migrated at its first use. After a crash, there is the old or the restored tenant. A damaged tenant can be
+  /// restored, too.
   ///
   /// Throws the errors of reading the backup, `.busy` like `delete`, and `.tenant(.handedOver)` if the tenant was
   /// handed over; the tenant then stays as it was.

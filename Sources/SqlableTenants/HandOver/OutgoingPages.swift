@@ -56,7 +56,7 @@ final class OutgoingPages: @unchecked Sendable {
 
   /// Copies the WAL into the file, so that closing the tenant has little to copy while its calls wait.
   func checkpoint() throws {
-    // The new hold begins before the old one ends: the WAL can't be reset in between.
+    // The new hold begins before the old one ends, so that one of them always prevents a reset of the WAL.
     let next = try WALHold(root)
     try next.begin()
     hold.close()

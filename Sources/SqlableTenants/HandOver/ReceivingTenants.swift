@@ -81,7 +81,7 @@ extension SqliteTenants {
     try directory.withLock(.exclusive, of: [name]) {
       try checkIsFree(name, part)
       try directory.removeRemains(of: name)
-      // Written before the rename. A crash in between leaves a record without a tenant, and such a record has no
+      // Writes the record before the rename. A crash before the rename leaves a record without a tenant, which has no
       // effect.
       try directory.note(.ended, part.token, of: name)
       try files(at: reception.path).move(to: directory.file(of: name))

@@ -72,7 +72,7 @@ extension SqliteTenants {
   /// Renames a tenant.
   ///
   /// Waits for the calls and loops that use the tenant, for at most `duration`; then throws `.busy`. Calls that arrive
-  /// meanwhile throw `.tenant(.deleted)` once the tenant has its new name. Throws `.tenant(.missing)`, and
+  /// during the rename throw `.tenant(.deleted)` once the tenant has its new name. Throws `.tenant(.missing)`, and
   /// `.tenant(.exists)` if the new name is taken. After a crash, the tenant has the old or the new name.
   public func rename(_ name: String, to newName: String, within duration: Duration = .seconds(10)) async throws {
     let (name, newName) = (try TenantName(name), try TenantName(newName))

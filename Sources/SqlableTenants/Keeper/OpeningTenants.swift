@@ -97,8 +97,8 @@ extension SqliteTenants {
 
   /// True if the tables have the schema of the models and all migrations have run.
   ///
-  /// - Parameter isChecked: True if the tables were checked before. A migration that only changes rows leaves the
-  ///   schema's version as it is, so the migrations are always read.
+  /// - Parameter isChecked: True if the tables were checked before. Even then, this method reads which migrations have
+  ///   run. A migration that only changes rows does not change SQLite's `schema_version`.
   private func isCurrent(_ db: SqliteDatabase, isChecked: Bool) throws -> Bool {
     guard let migrations else { return try isChecked || schema.differences(db).isEmpty }
     guard case .current = try migrations.status(db) else { return false }
@@ -159,7 +159,8 @@ extension SqliteTenants {
 
   private func close(_ slot: TenantSlot, _ pool: SqlitePool) {
     do { try pool.close(within: .zero) } catch {
-      // A call on a pool that was used beyond `withPool` has not ended. Until it ends, the place is taken.
+      // The program has kept the pool after `withPool`, and a call still uses it. Until the call ends, the tenant stays
+      // open and counts towards `maximumOpen`.
       start(withState { $0.didFailToClose(slot) })
       return SqliteTenants.clock.asyncAfter(deadline: .now() + .seconds(1)) { [self] in
         start([.close(slot, pool)])

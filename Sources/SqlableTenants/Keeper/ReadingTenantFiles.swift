@@ -58,7 +58,7 @@ extension SqliteTenants {
       defer { try? db.close() }
       return try body(ReadTenantFile(db: db, state: state, stop: stop, path: path, isImmutable: isImmutable))
     } catch {
-      // A write meanwhile makes a read without locks fail.
+      // A read without locks can fail if another connection writes to the file during the read.
       guard isImmutable, TenantFileState(path) != state else { throw error }
       throw ChangedMeanwhile()
     }

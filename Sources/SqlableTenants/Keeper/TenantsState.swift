@@ -225,8 +225,8 @@ package struct TenantsState {
     return (waiters, nextWork())
   }
 
-  /// Records that a tenant is missing, and may not be created by the calls that waited; returns these calls. If other
-  /// calls may create it, those that have asked meanwhile wait for a place.
+  /// Records that a tenant is missing, and may not be created by the calls that waited; returns these calls. If the
+  /// other waiting calls may create the tenant, they wait for a place.
   package mutating func didFindMissing(_ slot: TenantSlot, createsForCalls: Bool) -> ([TenantWaiter], [Work]) {
     placesTaken -= 1
     let waiters = takeWaiters(of: slot) { $0.isSweep || !createsForCalls }
@@ -243,7 +243,7 @@ package struct TenantsState {
     return nextWork()
   }
 
-  /// Records that a tenant was closed. Calls that have asked for it meanwhile wait for a place.
+  /// Records that a tenant was closed. Calls that asked for the tenant while it was closing now wait for a place.
   package mutating func didClose(_ slot: TenantSlot) -> [Work] {
     if slot.makesRoom { closings -= 1 }
     placesTaken -= 1

@@ -39,7 +39,7 @@ extension SqliteTenants {
   }
 
   /// Attaches the observers to a pool; returns their tokens. Called before and after other threads see the new pool, so
-  /// that it has exactly the observers that were not removed meanwhile.
+  /// that the pool gets added observers and loses removed ones.
   @discardableResult
   func attachObservers(_ pool: SqlitePool, _ name: TenantName, instead before: [TraceToken] = []) -> [TraceToken] {
     let observers = withState { $0.poolObservers }

@@ -34,7 +34,7 @@ extension SqliteTenants {
   /// records its own migrations, so a sweep that was stopped continues with the remaining tenants when it is called
   /// again. A failure is reported, and the sweep goes on. A limited sweep migrates one tenant after the other, and also
   /// counts the tenants that fail. At most ``TenantsConfiguration/threads`` tenants are migrated at once. Tenants that
-  /// are deleted meanwhile are not counted.
+  /// are deleted during the sweep are not counted.
   ///
   /// With `dryRun`, no tenant is changed: the migrations run on a copy of each pending tenant, beside its calls. The
   /// report then has the tenants whose migrations succeed as pending, and the failures that a deployment would have.

@@ -93,7 +93,7 @@ import Testing
       #expect(rows.map { $0.values } == [[.integer(Int64(count))]])
       let left = body.replacingOccurrences(of: "inner", with: "left")
       #expect(
-        sqlError { _ = try statement(left) }?.message.contains("allows its table only inner and cross joins") == true)
+        sqlError { _ = try statement(left) }?.message.contains("needs an inner or cross join") == true)
     }
   }
 }

@@ -283,7 +283,7 @@ private enum New: TableDeclaration {
         ])
       #expect(
         sqlError { _ = try schema.plan(db, filling: ["nothing": 1]) }?.message
-          == "filling has a value for column nothing, but no model has the column")
+          == "the argument filling names column nothing, but no model has the column")
     }
   }
 

@@ -117,7 +117,8 @@ final class PreparedCore {
     }
   }
 
-  /// A parameter that occurs once, and the values that are bound unchanged.
+  /// The index of a parameter. The flags are true if an `Int` or a `Bool` can be bound there directly. If the parameter
+  /// occurs several times, both flags are false.
   struct SingleTarget {
     let index: Int32
     let takesIntegers: Bool
@@ -289,7 +290,8 @@ final class PreparedCore {
       return try reading.integer()
     }
     return try db.running(of: table) { connection in
-      // Refreshed before compiling, because a handwritten DELETE can have values and no filter.
+      // Refreshes before compiling, because the refresh can install the hook. A handwritten DELETE can have values but
+      // no filter. Such a DELETE does not call a hook that is installed after it was compiled.
       db.observation?.refresh()
       // Values are bound before the write starts: a value's own code can write and observe too, and those writes do not
       // belong to this statement. A statement without values is compiled inside the write, because a statement that was

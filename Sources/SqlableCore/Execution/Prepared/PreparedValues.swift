@@ -60,7 +60,8 @@ struct PreparedBinder {
 
   @usableFromInline
   func bindAny<Value: SqlValue>(_ value: Value, toPosition number: Int) throws {
-    // Without this check, a variable that holds a dictionary of values by name would be bound as JSON.
+    // A dictionary literal gives values by name, but a dictionary in a variable is one value, which binds as JSON.
+    // Throws if a key of such a dictionary is the name of a parameter.
     if case .text(let start, let count) = try bind(value, toParameter: number), count > 0,
       start.pointee == UInt8(ascii: "{"), let named = value as? [String: Any],
       core.names.contains(where: named.keys.contains)

@@ -4,7 +4,8 @@ extension Connection {
   /// Returns the SHA-256 of the type, name, table and SQL of every object in the main schema, and of the entries of the
   /// change log, whose ids are in a plan's statements.
   ///
-  /// A program that applies a stored plan might not link the module of the change log.
+  /// The entries are read from their table, because a program that applies a stored plan might not link the module of
+  /// the change log.
   func schemaFingerprint() throws -> String {
     var bytes: [UInt8] = []
     func add(_ rows: [[String]]) { for field in rows.joined() { bytes += Array(field.utf8) + [0] } }
