@@ -11,7 +11,7 @@ final class DamagedFile {
   let fileCount: UInt32
   /// The original number of pages in the database. The number is larger than `fileCount` if the file was truncated.
   let fullCount: UInt32
-  private(set) var problems: [String] = []
+  let problems: [String]
   private let file: RawFile
   private let log: WALOverlay?
 
@@ -28,8 +28,9 @@ final class DamagedFile {
     let file = file
     let stored = DatabaseHeader(file.bytes(at: 0, count: 100))
     let guess = PageGeometry.best(for: file, header: stored?.isSound == true ? stored : nil)
+    var problems: [String] = []
     let writeAhead = try RawFile.ifExists(path + "-wal").flatMap { log in
-      WALOverlay(wal: log) { guess?.pageSize }
+      WALOverlay(wal: log, problems: &problems) { guess?.pageSize }
     }
     let journal = try writeAhead == nil ? RawFile.ifExists(path + "-journal").flatMap { WALOverlay(journal: $0) } : nil
     log = writeAhead ?? journal
@@ -66,6 +67,7 @@ final class DamagedFile {
       problems.append("the file ends \(known - count) pages before the end of the database")
     }
     if log?.isJournal == true { problems.append("an unfinished transaction was rolled back") }
+    self.problems = problems
   }
 
   /// Returns a page's bytes, fewer if the file ends within the page; nil if the page is missing or unreadable.

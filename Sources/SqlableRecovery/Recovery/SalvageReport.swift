@@ -75,7 +75,8 @@ public struct SalvageReport: Sendable, Hashable, Codable {
     tables.allSatisfy(\.isComplete) && rowsOfUnknownTables == 0 && estimatedRowsOfLostTables == 0 && problems.isEmpty
   }
 
-  /// The fraction of rows that are in their tables, from 0 to 1: recovered / (recovered + lost + set aside).
+  /// The fraction of rows that are in their tables, from 0 to 1: recovered / (recovered + lost + set aside). Commits
+  /// after the first damaged frame of the WAL are not included; ``problems`` has their number.
   public var share: Double {
     let recovered = tables.reduce(0) { $0 + $1.rowsFromPages + $1.rowsFromBackup }
     let lost = tables.reduce(estimatedRowsOfLostTables) { $0 + $1.estimatedRowsLost }

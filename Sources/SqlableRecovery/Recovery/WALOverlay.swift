@@ -15,12 +15,12 @@ struct WALOverlay {
   // MARK: Write-ahead log
 
   /// Reads the frames up to the last commit, and verifies the checksum of each frame. Nil if there are no committed
-  /// frames.
+  /// frames. Describes the damage in `problems` if it hides commits.
   ///
   /// - Parameter likelyPageSize: The page size to use if the WAL's header is damaged. In this case, the first frame
   ///   can't be verified alone. The first frame is used if the second frame's checksum continues the first frame's
   ///   checksum.
-  init?(wal file: RawFile, likelyPageSize: () -> Int?) {
+  init?(wal file: RawFile, problems: inout [String], likelyPageSize: () -> Int?) {
     (self.file, isJournal) = (file, false)
     let header = file.bytes(at: 0, count: WALFormat.headerSize)
     guard header.count == WALFormat.headerSize, let magic = header.word(0), let size = header.word(8) else {
@@ -32,24 +32,32 @@ struct WALOverlay {
     let sizes = isSound ? Int(size) : likelyPageSize()
     guard let sizes, PageGeometry.sizes.contains(sizes) else { return nil }
     pageSize = sizes
+    var lostCommits = 0
     if isSound {
-      read(from: 0, start, salts: (header.word(16), header.word(20)))
+      lostCommits = read(from: 0, start, salts: (header.word(16), header.word(20)))
     } else {
       for isBigEndian in [true, false] where offsets.isEmpty {
         let frame = file.bytes(at: WALFormat.headerSize, count: WALFormat.frameHeaderSize)
         guard let first = frame.word(16), let second = frame.word(20) else { return nil }
         let sum = WALChecksum(isBigEndian: isBigEndian, first: first, second: second)
-        read(from: 1, sum, salts: (frame.word(8), frame.word(12)))
+        lostCommits = read(from: 1, sum, salts: (frame.word(8), frame.word(12)))
         // The first frame was verified by the second. Use its page unless a later frame contains the same page.
         if !offsets.isEmpty, let number = frame.word(0), offsets[number] == nil {
           offsets[number] = WALFormat.headerSize + WALFormat.frameHeaderSize
         }
       }
     }
+    if lostCommits > 0 {
+      problems.append("the WAL is damaged; its last \(lostCommits) commits were not recovered")
+    } else if !isSound, offsets.isEmpty {
+      problems.append("the header of the WAL is damaged; no commit was recovered from it")
+    }
     if offsets.isEmpty { return nil }
   }
 
-  private mutating func read(from first: Int, _ start: WALChecksum, salts: (UInt32?, UInt32?)) {
+  /// Reads the frames up to the last commit before the first damaged frame. Returns the number of commits after the
+  /// damaged frame.
+  private mutating func read(from first: Int, _ start: WALChecksum, salts: (UInt32?, UInt32?)) -> Int {
     var sum = start
     var pending: [UInt32: Int] = [:]
     let frameSize = WALFormat.frameHeaderSize + pageSize
@@ -58,9 +66,9 @@ struct WALOverlay {
       let frame = file.bytes(at: offset, count: frameSize)
       guard frame.count == frameSize, let number = frame.word(0), let size = frame.word(4), number > 0,
         frame.word(8) == salts.0, frame.word(12) == salts.1
-      else { return }
+      else { break }
       sum = sum.adding(frame[..<8]).adding(frame[WALFormat.frameHeaderSize...])
-      guard frame.word(16) == sum.first, frame.word(20) == sum.second else { return }
+      guard frame.word(16) == sum.first, frame.word(20) == sum.second else { break }
       pending[number] = offset + WALFormat.frameHeaderSize
       if size > 0 {
         offsets.merge(pending) { $1 }
@@ -68,6 +76,13 @@ struct WALOverlay {
         pageCount = size
       }
       offset += frameSize
+    }
+    // The first unused frame can be the rest of a killed process's transaction. A commit behind it shows damage: only
+    // frames from before the last reset of the WAL have other salts.
+    return stride(from: offset + frameSize, through: file.size - frameSize, by: frameSize).count { offset in
+      let header = file.bytes(at: offset, count: WALFormat.frameHeaderSize)
+      guard let number = header.word(0), let size = header.word(4), number > 0, size > 0 else { return false }
+      return header.word(8) == salts.0 && header.word(12) == salts.1
     }
   }
 

@@ -124,11 +124,44 @@ struct SalvageFormTests {
       try log.write(contentsOf: Data([1, 2, 3, 4]))
       let cut = try Salvage(damaged: directory + "/copy.sqlite").recover(into: directory + "/c.sqlite")
       #expect(cut[table: "t"]?.rowsFromPages == 49)
+      // A process that was killed during a commit leaves the same.
+      #expect(cut.isComplete)
       // The WAL's header is damaged, but the checksums of the frames still form a chain.
       try log.seek(toOffset: 0)
       try log.write(contentsOf: Data(repeating: 0, count: 32))
       let headless = try Salvage(damaged: directory + "/copy.sqlite").recover(into: directory + "/d.sqlite")
       #expect(headless[table: "t"]?.rowsFromPages == 49)
+    }
+  }
+
+  @Test func commitsAfterADamagedFrameOfTheWALAreReported() throws {
+    try withDirectory { directory in
+      let path = directory + "/a.sqlite"
+      let db = try SqliteDatabase(filepath: path, configuration: Configuration(walAutocheckpoint: 0))
+      try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT)")
+      for id in 1...50 { try db.execute("INSERT INTO t VALUES (\(id), \(String(repeating: "x", count: 500)))") }
+      for suffix in ["", "-wal"] {
+        try FileManager.default.copyItem(atPath: path + suffix, toPath: directory + "/copy.sqlite" + suffix)
+      }
+      let log = try FileHandle(forUpdating: URL(fileURLWithPath: directory + "/copy.sqlite-wal"))
+      let frame: UInt64 = 32 + 20 * (24 + 4096)
+      // The size of the database, which only the last frame of a commit has.
+      try log.seek(toOffset: frame + 4)
+      let isCommit = try log.read(upToCount: 4) != Data(count: 4)
+      try log.seek(toOffset: frame + 1_000)
+      try log.write(contentsOf: Data([1, 2, 3, 4]))
+      let report = try Salvage(damaged: directory + "/copy.sqlite").recover(into: directory + "/b.sqlite")
+      let rows = try #require(report[table: "t"]?.rowsFromPages)
+      #expect(rows > 0)
+      #expect(
+        report.problems == ["the WAL is damaged; its last \(50 - rows - (isCommit ? 1 : 0)) commits were not recovered"]
+      )
+      #expect(!report.isComplete)
+      // Without its header and its first checksums, nothing of the WAL can be read.
+      try log.seek(toOffset: 0)
+      try log.write(contentsOf: Data(repeating: 0xFF, count: 10_000))
+      let lost = try Salvage(damaged: directory + "/copy.sqlite").recover(into: directory + "/c.sqlite")
+      #expect(!lost.isComplete)
     }
   }
 
