@@ -247,7 +247,7 @@ import Testing
   }
 
   @Test func lockedTenantsDelayNoOther() async throws {
-    let pool = PoolConfiguration(handles: Configuration(busyTimeout: 60), readers: 1)
+    let pool = PoolConfiguration(handles: Configuration(busyTimeout: 900), readers: 1)
     try await withTenants(TenantsConfiguration(threads: 1, waitTimeout: .seconds(300), pool: pool)) { tenants in
       try await tenants.create("locked")
       let path = try tenants.directory.file(of: TenantName("locked"))
