@@ -19,6 +19,9 @@ let package = Package(
   products: [
     .library(name: "Sqlable", targets: ["Sqlable"]),
     .library(name: "SqlableCore", targets: ["SqlableCore"]),
+    .library(name: "SqlablePolicies", targets: ["SqlablePolicies"]),
+    .library(name: "SqlableAdvice", targets: ["SqlableAdvice"]),
+    .library(name: "SqlableBackup", targets: ["SqlableBackup"]),
     .library(name: "SqlableChanges", targets: ["SqlableChanges"]),
     .library(name: "SqlableTenants", targets: ["SqlableTenants"]),
     .library(name: "SqlableRecovery", targets: ["SqlableRecovery"]),
@@ -73,8 +76,10 @@ let package = Package(
     .target(name: "SqlableCodable", dependencies: ["SqlableCore"]),
     .target(name: "SqlableQueries", dependencies: ["SqlableCore"]),
     .target(name: "SqlableSchema", dependencies: ["SqlableCore"]),
+    .target(name: "SqlableDocuments", dependencies: ["SqlableCore", "SqlableQueries", "SqlableSchema"]),
+    .target(name: "SqlablePolicies", dependencies: ["SqlableCore", "SqlableQueries", "SqlableDocuments"]),
     .target(
-      name: "SqlableDocuments", dependencies: ["SqlableCore", "SqlableTracing", "SqlableQueries", "SqlableSchema"]),
+      name: "SqlableAdvice", dependencies: ["SqlableCore", "SqlableTracing", "SqlableQueries", "SqlableSchema"]),
     .target(
       name: "SqlablePool",
       dependencies: ["SqlableCore", "SqlableTracing", "SqlableCodable", "SqlableQueries", "SqlableSchema"]),
@@ -84,7 +89,7 @@ let package = Package(
       name: "Sqlable",
       dependencies: [
         "SqlableCore", "SqlableTracing", "SqlableCodable", "SqlableQueries", "SqlableSchema", "SqlableDocuments",
-        "SqlablePool", "SqlableBackup",
+        "SqlablePool",
         .target(name: "SqlableMacros", condition: .when(traits: ["Macros"])),
       ]
     ),
@@ -101,7 +106,7 @@ let package = Package(
     .target(
       name: "SqlableCluster",
       dependencies: [
-        "Sqlable",
+        "Sqlable", "SqlableBackup",
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Cluster"])),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Cluster"])),
         .target(name: "CSqlableDqlite", condition: .when(traits: ["ClusterNode"])),
@@ -129,6 +134,9 @@ let package = Package(
     .testTarget(name: "SqlableDocumentsTestSupport", dependencies: ["SqlableTestSupport", "SqlableDocuments"]),
     .testTarget(
       name: "SqlableDocumentsTests", dependencies: ["SqlableDocumentsTestSupport"], exclude: ["Coding/Golden"]),
+    .testTarget(name: "SqlablePoliciesTestSupport", dependencies: ["SqlableTestSupport", "SqlablePolicies"]),
+    .testTarget(name: "SqlablePoliciesTests", dependencies: ["SqlablePoliciesTestSupport"]),
+    .testTarget(name: "SqlableAdviceTests", dependencies: ["SqlableTestSupport", "SqlableAdvice"]),
     .testTarget(name: "SqlablePoolTestSupport", dependencies: ["SqlableTestSupport", "SqlablePool"]),
     .testTarget(name: "SqlablePoolTests", dependencies: ["SqlablePoolTestSupport"]),
     .testTarget(name: "SqlableBackupTests", dependencies: ["SqlablePoolTestSupport", "SqlableBackup"]),
@@ -140,7 +148,8 @@ let package = Package(
     .testTarget(
       name: "SqlableTests",
       dependencies: [
-        "SqlableDocumentsTestSupport", "SqlablePoolTestSupport", "Sqlable", "SqlableRecovery", "SqlableCluster",
+        "SqlableDocumentsTestSupport", "SqlablePoliciesTestSupport", "SqlablePoolTestSupport", "Sqlable",
+        "SqlablePolicies", "SqlableAdvice", "SqlableBackup", "SqlableRecovery", "SqlableCluster",
       ]
     ),
   ],

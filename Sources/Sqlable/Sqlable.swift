@@ -1,6 +1,5 @@
 // A single import for the modules that nearly every service uses.
 
-@_exported import SqlableBackup
 @_exported import SqlableCodable
 @_exported import SqlableCore
 @_exported import SqlableDocuments

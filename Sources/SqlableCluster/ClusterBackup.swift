@@ -1,5 +1,6 @@
 #if Cluster
 import Sqlable
+import SqlableBackup
 import Foundation
 import Glibc
 import NIOCore

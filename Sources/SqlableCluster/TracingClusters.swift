@@ -48,9 +48,7 @@ extension SqliteCluster {
     guard let request else { return nil }
     let isExplained = event.kind == .read && event.error == nil && receivers.contains { $0.options.explains }
     let plan = isExplained ? await plan(of: request) : []
-    return RemoteDetails(request: request, steps: plan) { [weak self] in
-      await self?.advice(for: request.sql) ?? []
-    }
+    return RequestDetails(request: request, steps: plan) { [weak self] in await self?.schemaCopy() }
   }
 
   /// Returns the steps of the query plan, indented by their depth; empty if no node answers within a second.
@@ -64,8 +62,8 @@ extension SqliteCluster {
     return QueryPlan(sql: request.sql, rows: answer?.rows ?? []).description.split(separator: "\n").map(String.init)
   }
 
-  /// Returns index advice for a statement, tested on a copy of the schema; empty if no node answers within a second.
-  private func advice(for sql: String) async -> [String] {
+  /// Returns an in-memory database with the schema, for index advice; nil if no node answers within a second.
+  private func schemaCopy() async -> SqliteDatabase? {
     let schema = SqlRequest(
       sql: "SELECT sql FROM main.sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'table' DESC", values: [],
       isReadOnly: true)
@@ -73,18 +71,19 @@ extension SqliteCluster {
     let answer = try? await sessions.attempt(before: deadline) { session in
       try await session.answer(to: schema, before: deadline)
     }
-    guard let answer, let copy = try? SqliteDatabase.inMemory() else { return [] }
-    defer { try? copy.close() }
+    guard let answer, let copy = try? SqliteDatabase.inMemory() else { return nil }
     for case .text(let text)? in answer.rows.map(\.first) { try? copy.execute(text) }
-    return (try? copy.advice(forText: sql)) ?? []
+    return copy
   }
 }
 
-/// The details of a request that a client sent: its plan, its values and a search for index advice.
-private struct RemoteDetails: FindingAdvice {
+/// The details of a request that a client sent: its plan, its values and a copy of the schema for index advice.
+private struct RequestDetails: RemoteTraceDetails {
   let request: SqlRequest
   let steps: [String]
-  let findAdvice: @Sendable () async -> [String]
+  let schemaCopy: @Sendable () async -> SqliteDatabase?
+
+  var sql: String { request.sql }
 
   func plan() -> [String] { steps }
 

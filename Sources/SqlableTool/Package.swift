@@ -29,7 +29,8 @@ let package = Package(
     .executableTarget(
       name: "SqlableTool",
       dependencies: [
-        .product(name: "Sqlable", package: "Sqlable"),
+        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlablePolicies", package: "Sqlable"),
+        .product(name: "SqlableAdvice", package: "Sqlable"), .product(name: "SqlableBackup", package: "Sqlable"),
         .product(name: "SqlableChanges", package: "Sqlable"), .product(name: "SqlableTenants", package: "Sqlable"),
         .product(name: "SqlableCluster", package: "Sqlable"), .product(name: "SqlableRecovery", package: "Sqlable"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -40,6 +41,7 @@ let package = Package(
       name: "SqlableToolTests",
       dependencies: [
         "SqlableTool", .product(name: "Sqlable", package: "Sqlable"),
+        .product(name: "SqlablePolicies", package: "Sqlable"), .product(name: "SqlableBackup", package: "Sqlable"),
         .product(name: "SqlableChanges", package: "Sqlable"), .product(name: "SqlableTenants", package: "Sqlable"),
         .product(name: "SqlableRecovery", package: "Sqlable"),
       ]),

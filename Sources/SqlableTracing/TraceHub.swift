@@ -118,6 +118,15 @@ package protocol TraceDetails {
   func values(of columns: [TracedColumns]) -> [TracedValue]
 }
 
+/// Details of a statement that another program ran. Index advice for the statement is tested on a copy of the schema.
+package protocol RemoteTraceDetails: TraceDetails {
+  /// The statement's SQL, with `?` for each value.
+  var sql: String { get }
+
+  /// Returns a new in-memory database with the schema; nil if the schema can't be read. The caller closes the database.
+  var schemaCopy: @Sendable () async -> SqliteDatabase? { get }
+}
+
 package protocol AdvisingEvents: Sendable {
   /// Calls `body` with the event and its advice, on another thread if the computation takes long.
   func advise(

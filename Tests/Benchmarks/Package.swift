@@ -27,6 +27,7 @@ let package = Package(
       name: "Benchmarks",
       dependencies: [
         "CBaseline", "CSQLite3", .product(name: "Sqlable", package: "Sqlable"),
+        .product(name: "SqlablePolicies", package: "Sqlable"),
         .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
       ]
     ),
@@ -51,10 +52,19 @@ let package = Package(
     .executableTarget(
       name: "TenantCost",
       dependencies: [
-        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableTenants", package: "Sqlable"),
+        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableBackup", package: "Sqlable"),
+        .product(name: "SqlableTenants", package: "Sqlable"),
       ]),
-    .executableTarget(name: "EncryptionCost", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
-    .executableTarget(name: "Growth", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
+    .executableTarget(
+      name: "EncryptionCost",
+      dependencies: [
+        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableBackup", package: "Sqlable"),
+      ]),
+    .executableTarget(
+      name: "Growth",
+      dependencies: [
+        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlablePolicies", package: "Sqlable"),
+      ]),
     .executableTarget(name: "SchemaScale", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
   ],
   swiftLanguageModes: [.v6]

@@ -30,6 +30,7 @@ let package = Package(
       name: "ClusterTests",
       dependencies: [
         "ClusterNodeProcess", .product(name: "Sqlable", package: "Sqlable"),
+        .product(name: "SqlableAdvice", package: "Sqlable"), .product(name: "SqlableBackup", package: "Sqlable"),
         .product(name: "SqlableCluster", package: "Sqlable"), .product(name: "SqlableIntegrations", package: "Sqlable"),
         .product(name: "sqlable", package: "SqlableTool"),
         .product(name: "Logging", package: "swift-log"),

@@ -7,7 +7,11 @@ let package = Package(
   dependencies: [.package(name: "Sqlable", path: "../..")],
   targets: [
     .target(name: "CFuzzer"),
-    .executableTarget(name: "Fuzzing", dependencies: ["CFuzzer", .product(name: "Sqlable", package: "Sqlable")]),
+    .executableTarget(
+      name: "Fuzzing",
+      dependencies: [
+        "CFuzzer", .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlablePolicies", package: "Sqlable"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

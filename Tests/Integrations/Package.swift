@@ -17,6 +17,7 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         .product(name: "Sqlable", package: "Sqlable"),
+        .product(name: "SqlablePolicies", package: "Sqlable"),
         .product(name: "SqlableTenants", package: "Sqlable"),
         .product(name: "SqlableIntegrations", package: "Sqlable"),
         .product(name: "SqlableSealing", package: "Sqlable"),

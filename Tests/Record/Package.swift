@@ -13,7 +13,8 @@ let package = Package(
     .executableTarget(
       name: "Record",
       dependencies: [
-        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableChanges", package: "Sqlable"),
+        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlablePolicies", package: "Sqlable"),
+        .product(name: "SqlableBackup", package: "Sqlable"), .product(name: "SqlableChanges", package: "Sqlable"),
         .product(name: "SqlableRecovery", package: "Sqlable"), .product(name: "SqlableTenants", package: "Sqlable"),
       ],
       // In the root's .build, the modules of the tests can be imported, but the files are part of this target.

@@ -1,4 +1,5 @@
 import Foundation
+import SqlableBackup
 import SqlableCore
 import SqlablePool
 import SqlableSchema

@@ -2,6 +2,7 @@
 
 import Foundation
 import Sqlable
+import SqlablePolicies
 
 extension Person {
   static let cars = toMany(Car.self, by: Car.ownerId)

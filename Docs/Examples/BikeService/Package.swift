@@ -24,8 +24,8 @@ let package = Package(
     .target(
       name: "BikeService",
       dependencies: [
-        "Sqlable", .product(name: "SqlableChanges", package: "Sqlable"),
-        .product(name: "SqlableTenants", package: "Sqlable"),
+        "Sqlable", .product(name: "SqlablePolicies", package: "Sqlable"),
+        .product(name: "SqlableChanges", package: "Sqlable"), .product(name: "SqlableTenants", package: "Sqlable"),
         .product(name: "SqlableCluster", package: "Sqlable"), .product(name: "SqlableIntegrations", package: "Sqlable"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -9,9 +9,9 @@ package struct CallSite: Sendable, CustomStringConvertible {
   @usableFromInline package var description: String { "\(file):\(line)" }
 
   static let modules: Set = [
-    "Sqlable", "SqlableBackup", "SqlableChanges", "SqlableCluster", "SqlableCodable", "SqlableCore",
-    "SqlableDocuments", "SqlableIntegrations", "SqlablePool", "SqlableQueries", "SqlableRecovery", "SqlableSchema",
-    "SqlableSealing", "SqlableTenants", "SqlableTracing",
+    "Sqlable", "SqlableAdvice", "SqlableBackup", "SqlableChanges", "SqlableCluster", "SqlableCodable", "SqlableCore",
+    "SqlableDocuments", "SqlableIntegrations", "SqlablePolicies", "SqlablePool", "SqlableQueries", "SqlableRecovery",
+    "SqlableSchema", "SqlableSealing", "SqlableTenants", "SqlableTracing",
   ]
 
   /// True if the call site is inside the library. Such a call site is useless for the application's developer.

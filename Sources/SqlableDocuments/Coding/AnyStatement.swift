@@ -58,7 +58,7 @@ public struct AnyStatement: Sendable {
     }
   }
 
-  init(_ decoded: DecodedStatement, _ decoder: DocumentDecoder) throws {
+  package init(_ decoded: DecodedStatement, _ decoder: DocumentDecoder) throws {
     guard decoder.rules.kinds.contains(decoded.kind) else {
       throw decoder.failure("the decoder does not allow statements of kind \(decoded.kind)")
     }
@@ -105,7 +105,7 @@ public struct AnyStatement: Sendable {
   /// The statement as JSON; see ``Statement/json()``.
   public func json() throws -> Data { Data(try document.json) }
 
-  var document: Document {
+  package var document: Document {
     get throws { try DocumentEncoder().statement(decoded.tree, decoded.operation, rows: decoded.rows) }
   }
 }

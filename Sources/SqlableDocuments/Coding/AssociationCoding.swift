@@ -60,28 +60,28 @@ extension AssociatedQuery {
     }
   }
 
-  init(_ decoded: DecodedIncluding, like known: AssociatedQuery, _ decoder: DocumentDecoder) throws {
+  package init(_ decoded: DecodedIncluding, like known: AssociatedQuery, _ decoder: DocumentDecoder) throws {
     var levels = decoded.levels[...]
     let root = try Statement<Root, [Root]>(decoded.read, decoder)
     self.init(root: root, parts: (repeat (each known.parts).taking(&levels)))
     for query in try queries() { _ = try query.withValues() }
   }
 
-  var levels: [AssociationLevel] {
+  package var levels: [AssociationLevel] {
     var levels: [AssociationLevel] = []
     for part in repeat each parts { levels.append(part.level) }
     return levels
   }
 }
 
-struct DecodedIncluding {
-  let read: DecodedStatement
-  let levels: [AssociationLevel]
+package struct DecodedIncluding {
+  package let read: DecodedStatement
+  package let levels: [AssociationLevel]
 
-  init(read: DecodedStatement, levels: [AssociationLevel]) { (self.read, self.levels) = (read, levels) }
+  package init(read: DecodedStatement, levels: [AssociationLevel]) { (self.read, self.levels) = (read, levels) }
 
   /// Decodes a document. Throws if its associations do not match `known`, the associations of `table`.
-  init(
+  package init(
     _ document: Document, like known: [AssociationLevel], under table: TableInfo, by decoder: DocumentDecoder
   ) throws {
     let key = DocumentOperation.read.rawValue

@@ -3,25 +3,29 @@ import SqlableCore
 /// The names that an untrusted document can use, and its size limits.
 ///
 /// A name that is not allowed causes the same error as a name that does not exist.
-struct DocumentAccess: Sendable {
-  struct Table: Sendable {
+package struct DocumentAccess: Sendable {
+  package struct Table: Sendable {
     let info: TableInfo
-    var columns: [ByteComparedName: Column] = [:]
+    package var columns: [ByteComparedName: Column] = [:]
+
+    package init(info: TableInfo) { self.info = info }
   }
 
-  var tables: [ByteComparedName: Table] = [:]
+  package var tables: [ByteComparedName: Table] = [:]
   /// The allowed SQLite functions, by their names in the statement format.
-  var functions: Set<String> = []
+  package var functions: Set<String> = []
   /// True if a document can call aggregates, window functions and JSON functions, respectively.
-  var (allowsAggregates, allowsWindows, allowsJSON) = (false, false, false)
-  var allowsNamedQueries = false
+  package var (allowsAggregates, allowsWindows, allowsJSON) = (false, false, false)
+  package var allowsNamedQueries = false
   /// The allowed functions and collations that the program registered.
-  var registered: Set<String> = []
-  var maximumNodes = 0
-  var maximumDepth = 0
-  var maximumList = 0
+  package var registered: Set<String> = []
+  package var maximumNodes = 0
+  package var maximumDepth = 0
+  package var maximumList = 0
 
-  func allows(function name: String) -> Bool {
+  package init() {}
+
+  package func allows(function name: String) -> Bool {
     if functions.contains(name) { return true }
     if name == "countRows" { return allowsAggregates }
     guard let facts = SqlExpression.Call.BuiltIn(rawValue: name)?.facts else { return false }
@@ -32,5 +36,5 @@ struct DocumentAccess: Sendable {
       && (allowsWindows || !isWindowFunction) && (allowsJSON || !isJSONFunction)
   }
 
-  static let refusal = SqlError.invalidStatement("the policy does not allow this")
+  package static let refusal = SqlError.invalidStatement("the policy does not allow this")
 }

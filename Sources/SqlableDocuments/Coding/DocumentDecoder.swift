@@ -2,15 +2,15 @@ import FoundationEssentials
 import SqlableCore
 
 /// A decoder of statements. Looks up every name, checks values against columns, and adds the path to errors.
-final class DocumentDecoder {
+package final class DocumentDecoder {
   /// The models whose tables a document can use.
   let models: [TableInfo]
   let rules: StatementRules
   /// The names and size limits for an untrusted document; nil for no restriction.
   let access: DocumentAccess?
   /// The values of the parameters; nil if parameters are not replaced by values.
-  var arguments: [ByteComparedName: DatabaseValue]?
-  var parameters: Set<ByteComparedName> = []
+  package var arguments: [ByteComparedName: DatabaseValue]?
+  package var parameters: Set<ByteComparedName> = []
   /// The names of the queries whose definitions enclose the current path.
   @exclusivity(unchecked) var defining: [String] = []
   /// The number of terms and queries decoded so far, and the number of terms and queries that enclose the current path.
@@ -26,7 +26,7 @@ final class DocumentDecoder {
     case index(Int)
   }
 
-  init(_ models: [TableInfo], _ rules: StatementRules, _ access: DocumentAccess? = nil) {
+  package init(_ models: [TableInfo], _ rules: StatementRules, _ access: DocumentAccess? = nil) {
     self.models = models
     self.rules = rules
     self.access = access
@@ -77,11 +77,11 @@ final class DocumentDecoder {
   // MARK: Places
 
   @inline(never)
-  func enter(_ key: String) { path.append(.key(key)) }
+  package func enter(_ key: String) { path.append(.key(key)) }
   @inline(never)
   func enter(_ index: Int) { path.append(.index(index)) }
   @inline(never)
-  func leave() { path.removeLast() }
+  package func leave() { path.removeLast() }
 
   var documentPath: String {
     path.reduce(into: "") { text, step in
@@ -93,9 +93,9 @@ final class DocumentDecoder {
   }
 
   @inline(never)
-  func failure(_ message: String) -> SqlError { .invalidStatement(message) }
+  package func failure(_ message: String) -> SqlError { .invalidStatement(message) }
 
-  func locatingErrors<Result>(_ body: () throws -> Result) throws -> Result {
+  package func locatingErrors<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch var error as SqlError {
       let documentPath = documentPath
       guard !documentPath.isEmpty, error.documentPath == nil else { throw error }
@@ -126,13 +126,13 @@ final class DocumentDecoder {
   }
 
   @inline(never)
-  func list(_ document: Document, _ what: String) throws -> [Document] {
+  package func list(_ document: Document, _ what: String) throws -> [Document] {
     guard case .list(let values) = document else { throw failure("\(what) must be a list") }
     return values
   }
 
   @inline(never)
-  func text(_ document: Document, _ what: String) throws -> String {
+  package func text(_ document: Document, _ what: String) throws -> String {
     guard case .text(let text) = document else { throw failure("\(what) must be text") }
     return text
   }
@@ -152,7 +152,7 @@ final class DocumentDecoder {
     return integer
   }
 
-  func count(_ document: Document, _ what: String) throws -> Int {
+  package func count(_ document: Document, _ what: String) throws -> Int {
     let count = try integer(document, what)
     guard count >= 0 else { throw failure("\(what) can't be negative") }
     return count
@@ -171,7 +171,7 @@ final class DocumentDecoder {
     return true
   }
 
-  func each<Part>(_ documents: [Document], _ read: (Document) throws -> Part) throws -> [Part] {
+  package func each<Part>(_ documents: [Document], _ read: (Document) throws -> Part) throws -> [Part] {
     var parts: [Part] = []
     parts.reserveCapacity(documents.count)
     for (index, document) in documents.enumerated() {
@@ -184,7 +184,7 @@ final class DocumentDecoder {
 
   // MARK: Tables
 
-  func model(_ name: String) throws -> TableInfo {
+  package func model(_ name: String) throws -> TableInfo {
     if let access {
       guard let table = access.tables[ByteComparedName(wrappedValue: name)] else { throw DocumentAccess.refusal }
       return table.info
@@ -250,7 +250,7 @@ final class DocumentDecoder {
   }
 
   @inline(never)
-  func value(required document: Document) throws -> DatabaseValue {
+  package func value(required document: Document) throws -> DatabaseValue {
     guard let value = try value(document) else { throw failure("expected a value, found a term") }
     return value
   }

@@ -42,7 +42,7 @@ extension Select {
     self.init(tuples: query)
   }
 
-  func document() throws -> Document {
+  package func document() throws -> Document {
     _ = try query.withValues()
     return try DocumentEncoder().statement(.select(query), .read, rows: [])
   }
@@ -60,7 +60,7 @@ extension Select {
 }
 
 extension DocumentDecoder {
-  func query(_ decoded: DecodedStatement, _ description: ResultDescription) throws -> SelectQuery {
+  package func query(_ decoded: DecodedStatement, _ description: ResultDescription) throws -> SelectQuery {
     guard case .select(let query) = decoded.tree, decoded.operation == .read, rules.kinds.contains(.read) else {
       throw failure("the document's statement is not a query, or the decoder does not allow queries")
     }

@@ -276,7 +276,7 @@ extension DocumentEncoder {
 }
 
 /// The operation of a document, named by the key of the statement's body.
-enum DocumentOperation: String, CaseIterable {
+package enum DocumentOperation: String, CaseIterable {
   case read, first, count, exists, insert, save, update, delete
 
   init(_ kind: StatementKind) {
@@ -295,7 +295,7 @@ enum DocumentOperation: String, CaseIterable {
 }
 
 extension Document {
-  static let version: Int64 = 1
+  package static let version: Int64 = 1
 }
 
 extension SelectQuery.Source {

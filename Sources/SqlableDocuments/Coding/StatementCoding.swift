@@ -4,11 +4,15 @@ import FoundationEssentials
 import SqlableCore
 
 package struct DecodedStatement {
-  let operation: DocumentOperation
+  package let operation: DocumentOperation
   package let tree: StatementTree
-  let rows: [StoredRow]
+  package let rows: [StoredRow]
 
-  init(_ document: Document, by decoder: DocumentDecoder) throws {
+  package init(_ operation: DocumentOperation, _ tree: StatementTree, _ rows: [StoredRow]) {
+    (self.operation, self.tree, self.rows) = (operation, tree, rows)
+  }
+
+  package init(_ document: Document, by decoder: DocumentDecoder) throws {
     guard case .object(let members) = document else { throw decoder.failure("a statement must be an object") }
     guard case .integer(let version)? = members.first(where: { $0.key == "sqlable" })?.value, version > 0 else {
       throw decoder.failure(#"a statement needs its version: "sqlable": 1"#)
@@ -77,7 +81,7 @@ extension Statement {
 
   /// Returns the statement as a document. `returning` must be true for a change that returns rows, and false for any
   /// other statement; otherwise throws.
-  func document(returning: Bool) throws -> Document {
+  package func document(returning: Bool) throws -> Document {
     guard tree.returnsRows == returning else {
       throw SqlError.invalidStatement(
         returning
@@ -110,7 +114,7 @@ extension Statement {
     }
   }
 
-  init(_ decoded: DecodedStatement, _ decoder: DocumentDecoder) throws {
+  package init(_ decoded: DecodedStatement, _ decoder: DocumentDecoder) throws {
     let modelTable = try TableInfo.of(Model.self)
     guard decoded.tree.tableInfo.hasSameModel(as: modelTable) else {
       throw decoder.failure("the statement is not for table \(modelTable.name)").at(table: modelTable.name)

@@ -75,7 +75,7 @@ public struct StatementRules: Sendable {
     self.tables = tables
   }
 
-  func modelTables() throws -> [TableInfo] { try models.map { try TableInfo.of($0) } }
+  package func modelTables() throws -> [TableInfo] { try models.map { try TableInfo.of($0) } }
 }
 
 extension StatementRules: Hashable {
@@ -119,5 +119,5 @@ extension StatementRules {
 }
 
 extension DecodedStatement {
-  var kind: StatementKind { tree.kind(isFirst: operation == .first) }
+  package var kind: StatementKind { tree.kind(isFirst: operation == .first) }
 }

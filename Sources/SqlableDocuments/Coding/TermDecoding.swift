@@ -2,7 +2,7 @@ import SqlableCore
 import SqlableQueries
 
 extension DocumentDecoder {
-  func term(_ document: Document, _ scope: Scope) throws -> SqlExpression {
+  package func term(_ document: Document, _ scope: Scope) throws -> SqlExpression {
     let levels = document.levels
     try begin(levels)
     defer { end(levels) }
@@ -178,7 +178,7 @@ extension DocumentDecoder {
     return SqlExpression(leaf: .qualified(alias: alias, ColumnReference(column)))
   }
 
-  func column(_ name: String, of table: TableInfo) throws -> Column {
+  package func column(_ name: String, of table: TableInfo) throws -> Column {
     // The policy has no entries for the columns of named queries and JSON elements.
     if let access, let known = access.tables[ByteComparedName(wrappedValue: table.name)], known.info === table {
       guard let column = known.columns[ByteComparedName(wrappedValue: name)] else { throw DocumentAccess.refusal }

@@ -4,12 +4,14 @@ import FoundationEssentials
 import SqlableCore
 import SqlableQueries
 
-struct DocumentEncoder {
+package struct DocumentEncoder {
   /// The largest integer that every JSON implementation decodes exactly.
   static let maximumInteger: UInt64 = 9_007_199_254_740_991
 
+  package init() {}
+
   @inline(never)
-  func value(_ value: DatabaseValue) -> Document {
+  package func value(_ value: DatabaseValue) -> Document {
     switch value {
     case .null: ["null": .bool(true)]
     case .integer(let integer) where integer.magnitude <= DocumentEncoder.maximumInteger: .integer(integer)
@@ -24,7 +26,7 @@ struct DocumentEncoder {
   }
 
   @inline(never)
-  func term(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+  package func term(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     switch term.node {
     case .column, .qualified, .value, .parameter, .invalid: try leaf(term, scope)
     case .all, .any: try chain(term, scope)

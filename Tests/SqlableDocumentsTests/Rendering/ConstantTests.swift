@@ -139,10 +139,7 @@ import Testing
       #expect(try Stay.read().filter(condition("blue")).explain(db).scans == ["stay"])
       let rows = Stay.read().filter(condition("red"))
       #expect(try rows.explain(db).scans.isEmpty)
-      #expect(try rows.advice(db).isEmpty)
       #expect(try rows.run(db).count == 1)
-      #expect(try Stay.read().filter(condition("red")).advice(db).isEmpty)
-      #expect(try !Stay.read().filter(condition("blue")).advice(db).isEmpty)
       // A long list is one bound value; a parameter has no value yet.
       #expect(try Stay.read().filter(Stay.id.in(Array(1...100))).explain(db).scans.isEmpty)
       #expect(try Stay.read().filter(Stay.id == Parameter<Int>("id")).explain(db).scans.isEmpty)

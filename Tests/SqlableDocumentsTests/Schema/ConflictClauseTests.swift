@@ -82,21 +82,6 @@ import Testing
     }
   }
 
-  /// A replacement would let a client delete a row that it can't see.
-  @Test func aPolicyLetsNoConstraintReplaceRows() throws {
-    try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Entry<Policies>.self)
-      try Entry<Policies>(1, "a", "red", 7).insert().run(db)
-      let table = TablePolicy(Entry<Policies>.self).setting(Policies.id, Policies.code, Policies.color, Policies.size)
-      let policy = StatementPolicy(table, kinds: [.insert, .update])
-      let inserted = try policy.statement(
-        Statement<Entry<Policies>, Int>.self, json: Entry<Policies>(1, "b", "blue", 8).insert().json())
-      expectError(.constraint(.primaryKey)) { _ = try inserted.run(db) }
-      #expect(inserted.sql.hasPrefix("INSERT OR ABORT INTO"))
-      #expect(try Entry<Policies>.read().run(db) == [Entry<Policies>(1, "a", "red", 7)])
-    }
-  }
-
   @Test func updateWithConflictClauseIsNotRepeatable() throws {
     let update = Entry<Policies>.update(Policies.code.set(to: "b")).filter(Policies.size > 1)
     let error = expectInvalidStatement { try AnyStatement(update).checkIsRepeatable() }

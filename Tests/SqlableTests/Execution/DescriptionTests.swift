@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlablePolicies
 import Testing
 
 @testable import SqlableTestSupport

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlablePolicies
 import Testing
 
 @testable import SqlableTestSupport
@@ -42,7 +43,7 @@ extension AuditEntry {
 struct AuditedDatabase: SqlExecutor {
   let db: SqliteDatabase
   var functions: Set<String> = []
-  /// The policy of the client whose statements it runs; nil for the program's own.
+  /// The policy of the client whose statements it runs, by `import SqlablePolicies`; nil for the program's own.
   var policy: StatementPolicy?
   var now: @Sendable () -> Date = { Date() }
   private var first: Int?

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableBackup
 import Testing
 
 @testable import SqlableTestSupport

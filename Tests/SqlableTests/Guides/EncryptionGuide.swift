@@ -1,6 +1,7 @@
 #if SQLCipher
 import Foundation
 import Sqlable
+import SqlableBackup
 import Testing
 
 @testable import SqlableTestSupport

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableAdvice
 import Testing
 
 @testable import SqlableTestSupport

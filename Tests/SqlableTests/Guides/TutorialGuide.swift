@@ -1,5 +1,7 @@
 import Foundation
 import Sqlable
+import SqlableAdvice
+import SqlableBackup
 import Testing
 
 @testable import SqlableTestSupport

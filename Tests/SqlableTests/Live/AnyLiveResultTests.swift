@@ -1,8 +1,9 @@
 import Foundation
 import Sqlable
+import SqlablePolicies
 import Testing
 
-@testable import SqlableDocumentsTestSupport
+@testable import SqlablePoliciesTestSupport
 @testable import SqlablePoolTestSupport
 @testable import SqlableTestSupport
 

@@ -1,8 +1,9 @@
 import Foundation
 import Sqlable
+import SqlablePolicies
 import Testing
 
-@testable import SqlableDocumentsTestSupport
+@testable import SqlablePoliciesTestSupport
 @testable import SqlableTestSupport
 
 /// Limits of time, steps, values and scans on statements that run under a policy.

@@ -1,5 +1,7 @@
 import Foundation
 import Sqlable
+import SqlableBackup
+import SqlablePolicies
 import SqlableRecovery
 import Testing
 

@@ -1,7 +1,8 @@
 import Sqlable
+import SqlablePolicies
 import Testing
 
-@testable import SqlableDocumentsTestSupport
+@testable import SqlablePoliciesTestSupport
 @testable import SqlableTestSupport
 
 /// Limits and offsets that are parameters or other terms.

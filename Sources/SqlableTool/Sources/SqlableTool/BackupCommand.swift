@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Sqlable
+import SqlableBackup
 
 struct BackupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Sqlable
+import SqlablePolicies
 
 struct ExplainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Sqlable
+import SqlableBackup
 
 struct RestoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

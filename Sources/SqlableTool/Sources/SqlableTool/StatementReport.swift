@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableAdvice
 
 /// A report on a statement and a database: SQL, values, query plan, missing indexes and the policy's verdict.
 struct StatementReport {

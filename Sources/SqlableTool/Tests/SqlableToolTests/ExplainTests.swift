@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sqlable
+import SqlablePolicies
 import Testing
 
 /// Tests of `sqlable explain` as a separate process, on real files.

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableBackup
 
 struct Item: SqlCodable {
   var id: Int?

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlablePolicies
 
 extension StatementPolicy {
   /// The policy with limits that no document of this program exceeds.

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlablePolicies
 
 extension Subject {
   // MARK: Wide models

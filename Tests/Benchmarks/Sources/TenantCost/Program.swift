@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableBackup
 import SqlableTenants
 
 /// The costs of a database for each tenant:

@@ -310,30 +310,4 @@ import Testing
       #expect(try days.run(db).count == 1)
     }
   }
-
-  @Test func aPolicyMustAllowDates() throws {
-    try withStays(Stay(id: 1, at: Stay.moment, flags: 1)) { db in
-      let table = TablePolicy(Stay.self).reading(Stay.id, Stay.real, Stay.flags)
-        .filtering(Stay.real, Stay.flags, by: .equality, .comparison)
-      for read in [
-        Stay.select(Stay.id).filter(Stay.real.start(of: .month) < Stay.moment),
-        Stay.select(Stay.id).filter(Stay.real.adding(1, .month) > Stay.moment),
-        Stay.select(Stay.id).filter(Stay.real.adding(Stay.flags, .month) > Stay.moment),
-        Stay.select(Stay.id).filter(Stay.real.days(since: Stay.moment) == 0),
-      ] {
-        let json = try read.json()
-        #expect(try Select<DynamicRow>(json: json, rules: StatementRules(models: [Stay.self])).sql == read.sql)
-        #expect(throws: SqlError.self) { _ = try StatementPolicy(table).statement(json: json) }
-        let policy = StatementPolicy(table, features: [.dates, .arithmetic])
-        guard case .rows(let rows) = try policy.statement(json: json).limited(by: policy).run(db) else {
-          Issue.record("it reads no rows")
-          continue
-        }
-        #expect(rows.map(\.values) == [[.integer(1)]], "\(read.sql)")
-        // The policy checks the columns of a date function like others.
-        let other = StatementPolicy(TablePolicy(Stay.self).reading(Stay.id), features: [.dates, .arithmetic])
-        #expect(throws: SqlError.self) { _ = try other.statement(json: json) }
-      }
-    }
-  }
 }

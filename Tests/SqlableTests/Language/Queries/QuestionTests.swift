@@ -1,8 +1,9 @@
 import Foundation
 import Sqlable
+import SqlablePolicies
 import Testing
 
-@testable import SqlableDocumentsTestSupport
+@testable import SqlablePoliciesTestSupport
 @testable import SqlableTestSupport
 
 /// Counts and existence checks as queries of one value.

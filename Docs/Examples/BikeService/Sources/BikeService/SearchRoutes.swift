@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import Sqlable
+import SqlablePolicies
 
 /// Reads that clients write themselves, as statements of Docs/StatementFormat.md: what an owner may ask of the own
 /// bicycles.

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlablePolicies
 
 extension Suite {
   /// Statements as data: a read of twenty terms and queries, from JSON and to JSON. Without C; the ratio is to

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableBackup
 import SqlableCluster
 import Testing
 

@@ -1,1 +1,1 @@
-../../../../SqlableDocumentsTests/Coding/Fuzzing/DocumentDamage.swift
+../../../../SqlablePoliciesTests/Fuzzing/DocumentDamage.swift

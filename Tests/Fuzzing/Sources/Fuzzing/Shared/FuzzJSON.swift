@@ -1,1 +1,1 @@
-../../../../SqlableDocumentsTests/Coding/Fuzzing/FuzzJSON.swift
+../../../../SqlablePoliciesTests/Fuzzing/FuzzJSON.swift

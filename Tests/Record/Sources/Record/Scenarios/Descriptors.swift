@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sqlable
+import SqlableBackup
 
 extension Scenario {
   /// Open files reach the process's limit, which changes all the time.

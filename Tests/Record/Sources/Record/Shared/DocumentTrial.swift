@@ -1,1 +1,1 @@
-../../../../SqlableDocumentsTests/Coding/Fuzzing/DocumentTrial.swift
+../../../../SqlablePoliciesTests/Fuzzing/DocumentTrial.swift

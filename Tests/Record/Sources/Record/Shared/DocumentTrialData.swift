@@ -1,1 +1,1 @@
-../../../../SqlableDocumentsTests/Coding/Fuzzing/DocumentTrialData.swift
+../../../../SqlablePoliciesTests/Fuzzing/DocumentTrialData.swift

@@ -1,1 +1,1 @@
-../../../../SqlableDocumentsTests/Coding/Fuzzing/FuzzCorpus.swift
+../../../../SqlablePoliciesTests/Fuzzing/FuzzCorpus.swift

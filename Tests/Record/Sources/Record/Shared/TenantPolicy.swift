@@ -1,1 +1,1 @@
-../../../../SqlableDocumentsTestSupport/TenantPolicy.swift
+../../../../SqlablePoliciesTestSupport/TenantPolicy.swift

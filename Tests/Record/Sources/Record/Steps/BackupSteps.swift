@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sqlable
+import SqlableBackup
 
 /// A backup over an older one. The target is always the old backup or the new one.
 struct BackupSteps: SteppedWork {

@@ -1,0 +1,263 @@
+// A policy's restrictions: conditions on tables, a limit, and an order that does not depend on hidden data.
+
+import SqlableCore
+import SqlableDocuments
+
+extension DecodedStatement {
+  func restricted(by policy: StatementPolicy) throws -> DecodedStatement {
+    let check = PolicyCheck(policy)
+    switch tree {
+    case .select(let query):
+      do { try check.check(query, query.form == .rows ? .used(.result) : .existence) } catch var error as SqlError {
+        error.documentPath = [operation.rawValue, error.documentPath].compactMap { $0 }.joined(separator: ".")
+        throw error
+      }
+      var restricted = try query.restricted(by: policy)
+      if query.form == .rows {
+        restricted.restrictLimit(to: policy.limits.rows)
+        restricted.orderFully()
+      }
+      return DecodedStatement(operation, .select(restricted), rows)
+    case .insert(let query): return DecodedStatement(operation, .insert(try checked(query, check)), rows)
+    case .update(var query):
+      // Values from other tables could be stored, and then reveal data that the document is not allowed to see.
+      guard query.rest.value.sources.isEmpty, query.rest.value.indexHint == nil else { throw DocumentAccess.refusal }
+      let rules = try check.policy.rules(of: query.table)
+      try check.check(setting: query.rest.value.assignments.map(\.column), of: rules)
+      try check.check(setting: written(query.rest.value.columns, of: rules), of: rules)
+      for assignment in query.rest.value.assignments { try check.check(assignment.value, .result) }
+      try check.check(query.rest.value.returned, of: rules)
+      guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal }
+      // A constraint with ON CONFLICT REPLACE could replace rows that the document is not allowed to see.
+      if query.table.ignoresOrReplaces { query.conflict = .abort }
+      try query.selection.restrict(by: rules, check, query.extent)
+      query.rest.value.assignments = try query.rest.value.assignments.map {
+        Assignment(column: $0.column, value: try $0.value.restricted(by: policy))
+      }
+      if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
+      return DecodedStatement(operation, .update(query), rows)
+    case .delete(var query):
+      guard query.rest.value.indexHint == nil else { throw DocumentAccess.refusal }
+      let rules = try check.policy.rules(of: query.table)
+      try check.check(query.rest.value.returned, of: rules)
+      try query.selection.restrict(by: rules, check, query.extent)
+      if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
+      return DecodedStatement(operation, .delete(query), rows)
+    }
+  }
+
+  /// Returns the columns that an insert or update assigns, without the key that identifies the row of an update.
+  private func written(_ columns: [ColumnReference]?, of rules: TablePolicy) -> [ColumnReference] {
+    if let columns { return columns }
+    let names = Set(rows.flatMap { $0.values.keys.compactMap(\.wrappedValue) })
+    let isUpdate = if case .update = tree { true } else { false }
+    return names.compactMap { name in
+      let isKey = rules.table.position(named: name).map(rules.table.key.contains) == true
+      return isUpdate && isKey ? nil : .named(name)
+    }
+  }
+
+  private func checked(_ query: InsertQuery, _ check: PolicyCheck) throws -> InsertQuery {
+    var query = query
+    let rules = try check.policy.rules(of: query.table)
+    let rest = query.rest.value
+    // A document could store or replace rows that it is not allowed to see.
+    guard rules.condition == nil, query.form != .query, query.form != .save, rest.upserts.isEmpty,
+      query.conflict == nil || query.conflict == .abort
+    else { throw DocumentAccess.refusal }
+    if query.table.ignoresOrReplaces { query.conflict = .abort }
+    // Check all columns of the document's rows, even those that the insert does not write.
+    try check.check(setting: written(nil, of: rules) + (rest.columns ?? []), of: rules)
+    try check.check(rest.returned, of: rules)
+    if let returned = rest.returned { query.rest.value.returned = try returned.restricted(by: check.policy) }
+    return query
+  }
+}
+
+extension Returned {
+  fileprivate func restricted(by policy: StatementPolicy) throws -> Returned {
+    guard case .terms(let terms) = self else { return self }
+    return .terms(try terms.map { try $0.restricted(by: policy) })
+  }
+}
+
+extension RowSelection {
+  fileprivate mutating func restrict(by rules: TablePolicy, _ check: PolicyCheck, _ extent: ChangeExtent) throws {
+    if let filter { try check.check(condition: filter) }
+    for term in rest.value.order { try check.check(term.expression, .order) }
+    if !rest.isDefault {
+      try rest.value.restrictNumbers(check)
+      rest.value.order = try rest.value.order.map {
+        OrderTerm(expression: try $0.expression.restricted(by: check.policy), direction: $0.direction)
+      }
+      if isLimited { rest.value.order.complete(with: rules.table.key.map { rules.table.columns[$0].expression }) }
+    }
+    guard let condition = rules.condition else {
+      filter = try filter?.restricted(by: check.policy)
+      return
+    }
+    // A change of all rows can't have a condition.
+    guard extent != .all else { throw DocumentAccess.refusal }
+    // A change without its own condition is refused. Don't add the policy's condition, which would make the change
+    // valid.
+    guard let restrictedFilter = try filter?.restricted(by: check.policy) else {
+      if extent == .row || isLimited { filter = condition }
+      return
+    }
+    filter =
+      restrictedFilter.mayThrow
+      ? restrictedFilter.withoutConstants.guarded(by: condition.withoutConstants) : condition.and(restrictedFilter)
+  }
+}
+
+extension SelectQuery {
+  fileprivate func restrictedPart(by policy: StatementPolicy, isFirstRow: Bool = false) throws -> SelectQuery {
+    var query = try restricted(by: policy)
+    if isFirstRow || query.isLimited { query.orderFully() }
+    return query
+  }
+
+  func restricted(by policy: StatementPolicy) throws -> SelectQuery {
+    var query = self
+    try query.clauses.restrict(by: policy)
+    return query.withFences
+  }
+}
+
+extension SelectQuery.Clauses {
+  fileprivate mutating func restrict(by policy: StatementPolicy) throws {
+    if policy.allowsQueriesInQueries {
+      try mapTerms({ try $0.restricted(by: policy) }, { try $0.restrictedPart(by: policy) })
+    }
+    try addConditions(of: policy)
+  }
+
+  /// Adds the tables' conditions to the filter, or to the ON of a left join, which keeps rows without a match.
+  private mutating func addConditions(of policy: StatementPolicy) throws {
+    // A right or full join would keep rows that its ON condition hides, as rows without a match.
+    if sources.contains(where: \.join.keepsJoined) {
+      for index in sources.indices where try condition(ofSource: index, policy) != nil { throw DocumentAccess.refusal }
+      return
+    }
+    var tableConditions = try sources.indices.map { try condition(ofSource: $0, policy) }
+    guard tableConditions.contains(where: { $0 != nil }) else { return }
+    if hasThrowingConditions {
+      tableConditions = tableConditions.map { $0?.withoutConstants }
+      for index in sources.indices { sources[index].condition = sources[index].condition?.withoutConstants }
+      filter = filter?.withoutConstants
+    }
+    // `all` combines the conditions on all rows. `visible` is true if no table so far contributes a hidden row.
+    var (all, visible): (SqlExpression?, SqlExpression?)
+    for index in sources.indices {
+      let isOptional = index > 0 && sources[index].join == .left
+      let visibleBefore = visible
+      if let condition = tableConditions[index] {
+        if !isOptional { all.and(condition) }
+        visible.and(try isOptional ? condition.or(isMissing(index, policy)) : condition)
+      }
+      guard index > 0 else { continue }
+      var conditions = isOptional ? visibleBefore : visible
+      if isOptional, let condition = tableConditions[index] { conditions.and(condition) }
+      guard let conditions else { continue }
+      if let joined = sources[index].condition {
+        if isOptional || joined.mayThrow { sources[index].condition = joined.guarded(by: conditions) }
+      } else if isOptional {
+        sources[index].condition = conditions
+      }
+    }
+    filter = filter.map { $0.guarded(by: all, checking: visible) } ?? all
+    // SQLite moves conditions on groups from HAVING to WHERE.
+    if movesThrowingConditions { having = having?.guarded(by: nil, checking: visible) }
+  }
+
+  /// True if SQLite might evaluate some condition before the policy's conditions, and that condition can throw.
+  private var hasThrowingConditions: Bool {
+    filter?.mayThrow == true || movesThrowingConditions || sources.contains { $0.condition?.mayThrow == true }
+  }
+
+  /// True if SQLite might move a throwing condition without an aggregate from HAVING to WHERE.
+  private var movesThrowingConditions: Bool {
+    !groups.isEmpty && having?.conditions.contains { $0.mayThrow && !$0.hasAggregate } == true
+  }
+
+  /// Returns a condition that is true if a left join found no row of a table: the key is NULL. For a table without a
+  /// key, all used columns are tested.
+  private func isMissing(_ index: Int, _ policy: StatementPolicy) throws -> SqlExpression {
+    let rules = try policy.rules(of: sources[index].table)
+    let key = rules.table.key
+    let positions = key.isEmpty ? rules.table.columns.indices.filter(rules.isUsed) : key
+    return .all(positions.map { SqlExpression(.isNull(sources[index].term($0))) })
+  }
+
+  private func condition(ofSource index: Int, _ policy: StatementPolicy) throws -> SqlExpression? {
+    let source = sources[index]
+    guard case .table = source.kind else { return nil }
+    let rules = try policy.rules(of: source.table)
+    return rules.condition(alias: source.alias)
+  }
+}
+
+extension TablePolicy {
+  /// Returns the condition on the rows of the table, with the table's name in a query; nil if there is no condition.
+  fileprivate func condition(alias: String?) -> SqlExpression? {
+    guard let alias else { return condition }
+    return condition?.replacing(table) { SqlExpression(.qualified(alias: alias, ColumnReference(table.columns[$0]))) }
+  }
+
+  /// True if a statement can read a column, because a document can use the column or the policy's condition reads it.
+  fileprivate func isUsed(_ position: Int) -> Bool {
+    var isUsed = knows(position)
+    condition?.visit(
+      { if case .column(let column) = $0.node, table.position(of: column) == position { isUsed = true } }, { _ in })
+    return isUsed
+  }
+}
+
+extension SqlExpression {
+  func restricted(by policy: StatementPolicy) throws -> SqlExpression {
+    guard hasQuery else { return self }
+    if case .special(let special) = node, case .fullText(let term) = special.form, case .matches(let alias) = term.form
+    {
+      guard let rules = policy.tables.first(where: { $0.table.hasSameModel(as: term.table) }) else {
+        throw DocumentAccess.refusal
+      }
+      return matching(alias, rules)
+    }
+    var isScalar = false
+    if case .query(let query) = node { isScalar = query.kind == .scalar }
+    return try mapped(
+      { try $0.restricted(by: policy) }, { try $0.restrictedPart(by: policy, isFirstRow: isScalar) })
+  }
+
+  /// Returns the condition `matches` for visible rows, and NULL for other rows. For a missing row after a left join,
+  /// `matches` is `NULL IN (SELECT …)`, which would reveal whether any row matches.
+  private func matching(_ alias: String?, _ rules: TablePolicy) -> SqlExpression {
+    guard let condition = rules.condition(alias: alias) else { return self }
+    return .special(.choice, condition.withoutConstants, self)
+  }
+
+  private var hasQuery: Bool {
+    switch node {
+    case .query: return true
+    case .special(let special):
+      if case .fullText(let term) = special.form, case .matches = term.form { return true }
+    default: break
+    }
+    return node.hasTerm(where: \.hasQuery)
+  }
+}
+
+extension RowSelection.Clauses {
+  /// Checks the limit and the offset. If the limit is a term, the policy's limit caps the value of the term.
+  fileprivate mutating func restrictNumbers(_ check: PolicyCheck) throws {
+    let limits = check.policy.limits
+    guard limit?.number ?? 0 <= limits.rows, offset?.number ?? 0 <= limits.offset else {
+      throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
+    }
+    guard offset?.term == nil else { throw DocumentAccess.refusal }
+    guard let term = limit?.term else { return }
+    try check.check(term, .result)
+    let restricted = try term.restricted(by: check.policy)
+    limit = .term(.call(.scalarMin, [restricted, SqlExpression(limits.rows)]))
+  }
+}
