@@ -10,7 +10,7 @@ import Testing
 
 /// The files of a database: size, moving, copying, deleting, and the check that a file can be opened.
 @Suite struct DatabaseFilesTests {
-  private func withFile(_ body: (_ path: String, _ directory: String) throws -> Void) throws {
+  func withFile(_ body: (_ path: String, _ directory: String) throws -> Void) throws {
     try withDirectory { directory in
       let path = directory + "/bikes.sqlite"
       let db = try SqliteDatabase(filepath: path)
@@ -258,82 +258,6 @@ import Testing
       #expect(data.allSatisfy { $0 == 0 })
       try DatabaseFiles(of: path).remove(overwriting: true)
       expectMisuse { try DatabaseFiles(of: directory).remove() }
-    }
-  }
-
-  @Test func canOpenChecksAPathWithoutCreatingFiles() throws {
-    try withFile { path, directory in
-      func canOpen(_ name: String, _ configuration: Configuration = .init()) -> Bool {
-        SqliteDatabase.canOpen(at: directory + "/" + name, configuration: configuration)
-      }
-      #expect(canOpen("bikes.sqlite"))
-      #expect(canOpen("bikes.sqlite", Configuration(isReadOnly: true)))
-      let db = try SqliteDatabase(filepath: path)
-      try db.transaction { _ in #expect(canOpen("bikes.sqlite")) }
-      try db.close()
-      #expect(canOpen("new.sqlite"))
-      #expect(canOpen("a/b/c.sqlite"))
-      #expect(!canOpen("a/b/c.sqlite", Configuration(createsDirectories: false)))
-      #expect(!canOpen("new.sqlite", Configuration(isReadOnly: true)))
-      #expect(!canOpen("bikes.sqlite/x"))
-      #expect(!SqliteDatabase.canOpen(at: directory))
-      #expect(!SqliteDatabase.canOpen(at: ""))
-      #expect(!canOpen("new.sqlite", Configuration(busyTimeout: -1)))
-      try Data("This is no database, but it is longer than a header would be.".utf8)
-        .write(to: URL(filePath: directory + "/text"))
-      try Data().write(to: URL(filePath: directory + "/empty"))
-      #expect(!canOpen("text"))
-      #expect(canOpen("empty"))
-      #expect(files(in: directory) == ["bikes.sqlite", "empty", "text"])
-    }
-  }
-
-  @Test func canOpenChecksAttachedFiles() throws {
-    try withFile { path, directory in
-      let (new, text) = (directory + "/new.sqlite", directory + "/text")
-      try Data("This is no database, but it is longer than a header would be.".utf8).write(to: URL(filePath: text))
-      func attaching(_ paths: String...) -> Configuration {
-        let names = paths.indices.map { "file\($0)" }
-        return Configuration(
-          createsDirectories: false, attached: Dictionary(uniqueKeysWithValues: zip(names, paths)))
-      }
-      #expect(SqliteDatabase.canOpen(at: path, configuration: attaching(new)))
-      #expect(SqliteDatabase.canOpen(at: new, configuration: attaching(path, directory + "/other.sqlite")))
-      #expect(files(in: directory) == ["bikes.sqlite", "bikes.sqlite-shm", "bikes.sqlite-wal", "text"])
-      for refused in [
-        attaching(directory), attaching(directory + "/missing/old.sqlite"), attaching(text + "/old.sqlite"),
-        attaching(text), attaching(path), attaching(new, directory + "/./new.sqlite"),
-      ] {
-        #expect(!SqliteDatabase.canOpen(at: path, configuration: refused), "\(refused.attached)")
-        let error = sqlError { _ = try SqliteDatabase(filepath: path, configuration: refused) }
-        #expect(error != nil, "\(refused.attached)")
-      }
-    }
-  }
-
-  @Test func canOpenIsFalseIfTheDirectoryCannotTakeTheWAL() throws {
-    try withDirectory { directory in
-      let (parent, path) = (directory + "/closed", directory + "/closed/bikes.sqlite")
-      let old = try SqliteDatabase(filepath: path, configuration: Configuration(journalMode: .delete))
-      try old.createTable(Person.self)
-      try old.close()
-      #expect(SqliteDatabase.canOpen(at: path))
-      #expect(chmod(path, 0o666) == 0)
-      #expect(chmod(parent, 0o555) == 0)
-      defer { chmod(parent, 0o755) }
-      // An administrator writes to any directory, so this thread opens files as another user.
-      let openFiles = unsafeBitCast(dlsym(nil, "setfsuid"), to: (@convention(c) (UInt32) -> Int32).self)
-      _ = openFiles(65_534)
-      defer { _ = openFiles(geteuid()) }
-      #expect(!SqliteDatabase.canOpen(at: path))
-      expectError(.readOnly) { _ = try SqliteDatabase(filepath: path) }
-      #expect(!SqliteDatabase.canOpen(at: parent + "/new.sqlite"))
-      let inMemory = Configuration(journalMode: .memory)
-      for configuration in [Configuration(isReadOnly: true), inMemory] {
-        #expect(SqliteDatabase.canOpen(at: path, configuration: configuration))
-        let count = try Person.count().run(SqliteDatabase(filepath: path, configuration: configuration))
-        #expect(count == 0)
-      }
     }
   }
 

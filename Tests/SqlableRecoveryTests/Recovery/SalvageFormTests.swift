@@ -139,6 +139,7 @@ struct SalvageFormTests {
       let path = directory + "/a.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: Configuration(walAutocheckpoint: 0))
       try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT)")
+      try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
       for id in 1...50 { try db.execute("INSERT INTO t VALUES (\(id), \(String(repeating: "x", count: 500)))") }
       for suffix in ["", "-wal"] {
         try FileManager.default.copyItem(atPath: path + suffix, toPath: directory + "/copy.sqlite" + suffix)

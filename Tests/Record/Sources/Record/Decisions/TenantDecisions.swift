@@ -22,7 +22,7 @@ final class TenantDecisions: @unchecked Sendable {
   }
 
   /// A pool that is being opened, is open, or is being closed.
-  private final class Opening {
+  final class Opening {
     let name: TenantName
     var isOpen = false
     var isClosed = false
@@ -42,26 +42,26 @@ final class TenantDecisions: @unchecked Sendable {
       configuration: PoolConfiguration(handles: Configuration(opensLazily: true)))
   }
 
-  private let simulation: Simulation
-  private let flaw: String?
-  private let names: [TenantName]
+  let simulation: Simulation
+  let flaw: String?
+  let names: [TenantName]
   private let maximumOpen: Int
   private let createsMissing: Bool
   /// True if calls are cancelled or time out.
   private let endsWaits: Bool
-  private var state: TenantsState
+  var state: TenantsState
   private var calls: [Call] = []
-  private var files: Set<TenantName> = []
+  var files: Set<TenantName> = []
   // The model:
-  private var openings: [ObjectIdentifier: Opening] = [:]
+  var openings: [ObjectIdentifier: Opening] = [:]
   private var opened = 0
   private var arrivals = 0
   /// The tenants that have one of the places.
-  private var places = 0
+  var places = 0
   /// The tenants that are being closed because others wait for a place.
   private var closings = 0
   /// The calls that have a tenant to themselves.
-  private var exclusive: [TenantName: Int] = [:]
+  var exclusive: [TenantName: Int] = [:]
   private var isClosed = false
 
   private init(_ simulation: Simulation, flaw: String?) {
@@ -181,7 +181,7 @@ final class TenantDecisions: @unchecked Sendable {
   }
 
   /// Resumes calls in the order of their numbers: the order of the state depends on addresses.
-  private func resume(_ waiters: [TenantWaiter], _ error: () -> any Error) {
+  func resume(_ waiters: [TenantWaiter], _ error: () -> any Error) {
     let known = calls.compactMap { call in waiters.first { $0 === call.waiter } }
     if known.count != waiters.count { simulation.report("a call is resumed that does not wait") }
     for waiter in known { waiter.resume(.failure(error())) }
@@ -219,7 +219,7 @@ final class TenantDecisions: @unchecked Sendable {
 
   // MARK: The threads of the keeper
 
-  private func start(_ work: [TenantsState.Work], isForRoom: Bool = true) {
+  func start(_ work: [TenantsState.Work], isForRoom: Bool = true) {
     for item in work {
       switch item {
       case .open(let slot):
@@ -314,108 +314,6 @@ final class TenantDecisions: @unchecked Sendable {
       places -= 1
       start(work)
     }
-  }
-
-  // MARK: Exclusive use
-
-  private func change(_ number: Int) {
-    let policy = simulation.random.pick([ClaimPolicy.waits, .waits, .endsCalls, .skipsOpen])
-    var wanted = names
-    wanted.shuffle(using: &simulation.random)
-    wanted = wanted.prefix(policy == .waits ? simulation.random.pick([1, 2]) : 1).sorted { $0.text < $1.text }
-    let end = simulation.now.advanced(by: .milliseconds(simulation.random.pick([0, 20, 2_000])))
-    claim(wanted, [], policy, until: end, pause: 1, number)
-  }
-
-  private func claim(
-    _ wanted: [TenantName], _ claimed: [TenantSlot], _ policy: ClaimPolicy, until end: ContinuousClock.Instant,
-    pause: Int, _ number: Int
-  ) {
-    guard let name = wanted.first else {
-      return simulation.step("changes", number) { self.change(claimed, policy, number) }
-    }
-    simulation.step("claims", number) { [self] in
-      func next(_ slot: TenantSlot) {
-        if exclusive[name] != nil { simulation.report("two calls have tenant \(name.text) to themselves") }
-        if openings.values.contains(where: { $0.name == name && !$0.isClosed }) {
-          simulation.report("call \(number) has tenant \(name.text) to itself, which is open")
-        }
-        exclusive[name] = number
-        claim(Array(wanted.dropFirst()), claimed + [slot], policy, until: end, pause: 1, number)
-      }
-      let result: TenantsState.Claim
-      do { result = try state.claim(name, policy) } catch { return endClaims(claimed, number) }
-      switch result {
-      case .claimed(let slot): next(slot)
-      case .closes(let slot, let pool):
-        let opening = openings[ObjectIdentifier(pool)]
-        if policy == .endsCalls { opening?.mayEndCalls = true }
-        if opening?.users.isEmpty == false, policy != .endsCalls {
-          simulation.report("call \(number) closes tenant \(name.text), which is in use")
-        }
-        closeForClaim(slot, pool, until: end, number) { isClosed in
-          if isClosed { next(slot) } else { self.endClaims(claimed, number) }
-        }
-      case .waits:
-        guard simulation.now >= end else {
-          return simulation.after(.milliseconds(pause), "claims again", number) {
-            self.claim(wanted, claimed, policy, until: end, pause: min(pause * 2, 16), number)
-          }
-        }
-        simulation.step("stops claiming", number) { [self] in
-          let (leases, work) = state.stopClaiming(name)
-          start(work)
-          for (waiter, lease) in leases { waiter.resume(.success(lease)) }
-          endClaims(claimed, number)
-        }
-      }
-    }
-  }
-
-  private func closeForClaim(
-    _ slot: TenantSlot, _ pool: SqlitePool, until end: ContinuousClock.Instant, _ number: Int,
-    _ body: @escaping (_ isClosed: Bool) -> Void
-  ) {
-    simulation.step("closes for a claim", number) { [self] in
-      let opening = openings[ObjectIdentifier(pool)]
-      guard opening?.users.isEmpty != false else {
-        guard simulation.now >= end else {
-          return simulation.after(.milliseconds(1), "closes again", number) {
-            self.closeForClaim(slot, pool, until: end, number, body)
-          }
-        }
-        return simulation.step("does not close", number) { [self] in
-          start(state.didFailToCloseForClaim(slot, pool), isForRoom: false)
-          body(false)
-        }
-      }
-      opening?.isClosed = true
-      simulation.step("has closed for a claim", number) { [self] in
-        let work = state.didCloseForClaim(slot)
-        places -= 1
-        start(work)
-        body(true)
-      }
-    }
-  }
-
-  private func change(_ slots: [TenantSlot], _ policy: ClaimPolicy, _ number: Int) {
-    guard let slot = slots.first else { return }
-    if policy != .skipsOpen, !simulation.random.chance(20) {
-      files.remove(slot.name)
-      resume(state.didDelete(slot)) { SqlError(.tenant(.deleted), message: "") }
-    } else {
-      state.didFailToDelete(slot)
-      files.insert(slot.name)
-    }
-    simulation.step("ends its claims", number) { self.endClaims(slots, number) }
-  }
-
-  private func endClaims(_ slots: [TenantSlot], _ number: Int) {
-    guard let slot = slots.first, flaw != "keepsItsClaim" else { return }
-    exclusive[slot.name] = nil
-    start(state.endClaim(slot))
-    simulation.step("ends its claims", number) { self.endClaims(Array(slots.dropFirst()), number) }
   }
 
   // MARK: The end of the keeper
