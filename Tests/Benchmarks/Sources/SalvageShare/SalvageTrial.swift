@@ -24,14 +24,16 @@ enum SalvageDamage: String, CaseIterable {
 struct SalvageTrial {
   private let path: String
   private var output: String { path + ".recovered" }
-  private var rows: [String: [String: Int]] = [:]
+  private var rows: [String: [Data: Int]] = [:]
   /// The number of rows on each leaf page; empty without SQLite's `dbstat`.
   private var leaves: [Int: Int] = [:]
   /// The number of rows on leaf pages that are not damaged; nil if unknown.
   private(set) var intactRows: Int?
   private(set) var description = ""
-  /// True if the first page, with the names of the tables, is not overwritten.
-  private(set) var hasFirstPage = true
+  /// True if no page with the names of the tables is damaged.
+  private(set) var hasSchema = true
+  /// The pages with the names of the tables.
+  private var schemaPages: Set<Int> = [0]
 
   init(_ path: String, _ random: inout SeededGenerator, damage: SalvageDamage = .zeros) throws {
     self.path = path
@@ -57,6 +59,8 @@ struct SalvageTrial {
     let pages = try? db.query(
       "SELECT pageno, ncell FROM dbstat WHERE pagetype = 'leaf' AND name GLOB 't[0-9]'", as: Int.self, Int.self)
     for (page, count) in pages ?? [] { leaves[page - 1] = count }
+    let schema = try? db.query("SELECT pageno FROM dbstat WHERE name = 'sqlite_schema'", as: Int.self)
+    for page in schema ?? [] { schemaPages.insert(page - 1) }
     // The last connection would delete the WAL.
     if damage == .wal {
       try Data(contentsOf: URL(fileURLWithPath: path + "-wal")).write(to: URL(fileURLWithPath: path + "-w"))
@@ -108,11 +112,11 @@ struct SalvageTrial {
       damaged = []
       if size > 64 { try write(noise(64), at: Int.random(in: 0..<size - 64, using: &random)) }
     }
-    hasFirstPage = !damaged.contains(0)
+    hasSchema = damaged.isDisjoint(with: schemaPages)
     if damage != .wal, !leaves.isEmpty {
       intactRows = leaves.reduce(0) { $0 + (damaged.contains($1.key) ? 0 : $1.value) }
     }
-    description = "\(damage), \(pages) pages\(hasFirstPage ? "" : ", the first is lost")"
+    description = "\(damage), \(pages) pages\(hasSchema ? "" : ", names of tables are lost")"
   }
 
   private static func fill(_ db: SqliteDatabase, _ name: String, _ random: inout SeededGenerator) throws {
@@ -147,13 +151,13 @@ struct SalvageTrial {
     }
   }
 
-  /// The rows of each table as texts, and how often each is there.
-  private static func rows(of db: SqliteDatabase) throws -> [String: [String: Int]] {
-    var rows: [String: [String: Int]] = [:]
+  /// The rows of each table as texts, and how often each is there. Damaged texts need not be valid UTF-8.
+  private static func rows(of db: SqliteDatabase) throws -> [String: [Data: Int]] {
+    var rows: [String: [Data: Int]] = [:]
     for table in try db.schema().tables where table.name.hasPrefix("t") {
       let values = table.columns.map { "quote(\"\($0.name)\")" }.joined(separator: " || ',' || ")
-      var counts: [String: Int] = [:]
-      for row in try db.query(SQL(verbatim: "SELECT \(values) FROM \"\(table.name)\""), as: String.self) {
+      var counts: [Data: Int] = [:]
+      for row in try db.query(SQL(verbatim: "SELECT CAST(\(values) AS BLOB) FROM \"\(table.name)\""), as: Data.self) {
         counts[row, default: 0] += 1
       }
       rows[table.name] = counts
