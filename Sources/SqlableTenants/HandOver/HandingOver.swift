@@ -89,9 +89,9 @@ extension SqliteTenants {
     let fenced: FencedTenant
     do {
       // As for a loop over all tenants, a missing tenant is not created.
-      let lease = try await lease(name.text, isSweep: true)
-      defer { giveBack(lease) }
-      fenced = try await copy(lease, &sender, within: duration)
+      fenced = try await SqliteTenant(name: name.text, tenants: self, isSweep: true).withLease { lease in
+        try await copy(lease, &sender, within: duration)
+      }
     } catch {
       // The receiver then deletes what it has received.
       _ = try? await sender.cancel()
@@ -99,11 +99,15 @@ extension SqliteTenants {
     }
     defer { start(withState { $0.endClaim(fenced.slot) }) }
     try await end(name, lock, &sender) { [self] sender in
-      let (parts, size) = try await changes.run { [directory] in
-        let file = try RawFile(path: directory.awayFile(of: name))
-        return (try file.pages(fenced.pages, size: fenced.pageSize), file.size)
+      var size = 0
+      for range in TenantPart.ranges(fenced.pages.count, pageSize: fenced.pageSize) {
+        let (part, fileSize) = try await changes.run { [directory] in
+          let file = try RawFile(path: directory.awayFile(of: name))
+          return (try file.part(of: fenced.pages[range], pageSize: fenced.pageSize), file.size)
+        }
+        try await sender.send(part)
+        size = fileSize
       }
-      for part in parts { try await sender.send(part) }
       return size
     }
   }
@@ -125,7 +129,11 @@ extension SqliteTenants {
     let pages = try await changes.run { [directory] in
       try OutgoingPages(lease.pool, directory.file(of: name))
     }
-    defer { pages.close() }
+    let user = lease.pool.add(endsIfDeleted(pages, lease.slot))
+    defer {
+      lease.pool.removeFileUser(user)
+      pages.close()
+    }
     var offset = 0
     while true {
       let (begin, data) = (offset, try await changes.run { [offset] in try pages.bytes(at: offset) })
@@ -136,13 +144,24 @@ extension SqliteTenants {
     // Each round sends the pages that changed during the previous round. Their number shrinks unless the writers are
     // faster than the connection.
     for _ in 0..<8 {
-      guard let parts = try await changes.run({ try pages.changes() }) else { continue }
-      for part in parts { try await sender.send(part) }
+      let parts = try await changes.run { try pages.changes() }
+      for part in parts {
+        guard let content = try await changes.run({ try pages.content(of: part) }) else { break }
+        try await sender.send(content)
+      }
       try await sender.send(.sync)
       try await changes.run { try pages.checkpoint() }
       if parts.count <= 1 { break }
     }
     return try await fence(lease, pages, within: duration)
+  }
+
+  /// The hand-over of a tenant that is deleted, restored or closed meanwhile ends, because it keeps the file open. The
+  /// hand-over itself also closes the pool.
+  private func endsIfDeleted(_ pages: OutgoingPages, _ slot: TenantSlot) -> FileUser {
+    FileUser(
+      pause: {}, release: { pages.close() }, resume: {},
+      end: { [self] in if withState({ $0.isClosed || slot.isDeleted }) { pages.close() } }, problem: { _ in nil })
   }
 
   private func fence(

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import SqlableBackup
 import SqlableCore
 import SqlablePool
@@ -8,7 +9,8 @@ import SqlablePool
 /// The bytes of the file are read without a lock. If a checkpoint changes a page meanwhile, the page is in the WAL and
 /// is sent again. A `WALHold` prevents a reset of the WAL before these pages were read.
 ///
-/// Safe as `@unchecked Sendable`: one thread at a time uses the object.
+/// Safe as `@unchecked Sendable`: one thread at a time uses the object, except for `close`, and `isOpen` is locked for
+/// the time of each call.
 final class OutgoingPages: @unchecked Sendable {
   private let root: SqliteDatabase
   private var hold: WALHold
@@ -16,6 +18,14 @@ final class OutgoingPages: @unchecked Sendable {
   private let file: RawFile
   let pageSize: Int
   private var position = WALReader.Position()
+  private let isOpen = LockedValue(true)
+
+  /// The places in the WAL of the pages of one part. The pages are read when the part is sent, because a WAL can be
+  /// larger than the memory.
+  struct Part: Sendable {
+    fileprivate let pages: ArraySlice<(key: UInt32, value: Int)>
+    fileprivate let salts: UInt64
+  }
 
   /// Throws `.misuse` unless the database is in WAL mode.
   init(_ pool: SqlitePool, _ path: String) throws {
@@ -29,39 +39,47 @@ final class OutgoingPages: @unchecked Sendable {
   }
 
   /// Returns the bytes of the file from `offset` on; none after the end.
-  func bytes(at offset: Int) throws -> Data { try file.part(at: offset) }
+  func bytes(at offset: Int) throws -> Data { try whileOpen { try file.part(at: offset) } }
 
-  /// Returns the pages that were changed since the last call, in parts; nil if the WAL was reset meanwhile. The reset
-  /// WAL then has all further changes.
-  func changes() throws -> [TenantPart.Content]? {
-    let pages = try changedPages().sorted { $0.key < $1.key }
-    let salts = position.salts
-    var parts: [TenantPart.Content] = []
-    for start in stride(from: 0, to: pages.count, by: max(1, TenantPart.maximumBytes / pageSize)) {
-      let some = pages[start..<min(pages.count, start + max(1, TenantPart.maximumBytes / pageSize))]
-      var data = Data(count: some.count * pageSize)
-      try data.withUnsafeMutableBytes { memory in
-        for (index, page) in some.enumerated() {
-          try log.readPage(
-            at: page.value,
-            into: UnsafeMutableRawBufferPointer(rebasing: memory[index * pageSize..<(index + 1) * pageSize]))
+  /// Returns the parts with the pages that were changed since the last call.
+  func changes() throws -> [Part] {
+    try whileOpen {
+      let pages = try changedPages().sorted { $0.key < $1.key }
+      return TenantPart.ranges(pages.count, pageSize: pageSize).map { Part(pages: pages[$0], salts: position.salts) }
+    }
+  }
+
+  /// Reads the pages of a part; returns nil if the WAL was reset meanwhile. The WAL can only be reset if these pages
+  /// were in the file when the hold began, and such pages were sent with the file.
+  func content(of part: Part) throws -> TenantPart.Content? {
+    try whileOpen {
+      var data = Data(count: part.pages.count * pageSize)
+      let found = Result {
+        try data.withUnsafeMutableBytes { memory in
+          for (index, page) in part.pages.enumerated() {
+            try log.readPage(
+              at: page.value,
+              into: UnsafeMutableRawBufferPointer(rebasing: memory[index * pageSize..<(index + 1) * pageSize]))
+          }
         }
       }
-      parts.append(.pages(data, numbers: some.map { Int($0.key) }, size: pageSize))
+      // A reset overwrites or truncates the pages that were just read.
+      guard try logEnd().salts == part.salts else { return nil }
+      try found.get()
+      return .pages(data, numbers: part.pages.map { Int($0.key) }, size: pageSize)
     }
-    // A reset overwrites the pages that this method reads.
-    guard try pages.isEmpty || hold.logEnd()?.salts == salts else { return nil }
-    return parts
   }
 
   /// Copies the WAL into the file, so that closing the tenant has little to copy while its calls wait.
   func checkpoint() throws {
-    // The new hold begins before the old one ends: the WAL can't be reset in between.
-    let next = try WALHold(root)
-    try next.begin()
-    hold.close()
-    hold = next
-    _ = try? root.checkpoint(.passive)
+    try whileOpen {
+      // The new hold begins before the old one ends: the WAL can't be reset in between.
+      let next = try WALHold(root)
+      try next.begin()
+      hold.close()
+      hold = next
+      _ = try? root.checkpoint(.passive)
+    }
   }
 
   /// Returns the numbers of the pages that were changed since the last call, and ends the hold. Copies the WAL into the
@@ -91,29 +109,52 @@ final class OutgoingPages: @unchecked Sendable {
   }
 
   private func lastPages() throws -> (numbers: [Int], end: (frames: Int, salts: UInt64)) {
-    defer { hold.close() }
-    let start = try hold.logEnd()
-    // Closing the database changes the header, which is in the first page.
-    let pages = Set(try changedPages().keys.map(Int.init)).union([1]).sorted()
-    guard let end = try hold.logEnd() else { throw OutgoingPages.changedMeanwhile }
-    guard end.frames == 0 || (end.salts, end.frames) == (position.salts, position.frames) else {
-      // The WAL is damaged if no commit has changed it since it was read.
-      guard let start, start == end else { throw OutgoingPages.changedMeanwhile }
-      throw SqlError(.io, message: "can't read the WAL")
+    defer { close() }
+    return try whileOpen {
+      let start = try logEnd()
+      // Closing the database changes the header, which is in the first page.
+      let pages = Set(try changedPages().keys.map(Int.init)).union([1]).sorted()
+      let end = try logEnd()
+      guard end.frames == 0 || (end.salts, end.frames) == (position.salts, position.frames) else {
+        // The WAL is damaged if no commit has changed it since it was read.
+        guard start == end else { throw OutgoingPages.changedMeanwhile }
+        throw SqlError(.io, message: "can't read the WAL")
+      }
+      return (pages, end)
     }
-    return (pages, end)
   }
 
-  func close() { hold.close() }
+  /// Ends the hold. Other calls then throw `.closed`.
+  func close() {
+    isOpen.withLock { isOpen in
+      if isOpen { hold.close() }
+      isOpen = false
+    }
+  }
+
+  private func whileOpen<Value>(_ body: () throws -> Value) throws -> Value {
+    try isOpen.withLock { isOpen in
+      guard isOpen else { throw SqlError(.closed, message: "the tenant's file was closed during the hand-over") }
+      return try body()
+    }
+  }
 
   /// Returns the offset in the WAL of each page that was changed since the last call, and moves the position.
   private func changedPages() throws -> [UInt32: Int] {
     var pages: [UInt32: Int] = [:]
-    // `logEnd` is nil while a commit changes the WAL's index.
-    if let end = try hold.logEnd(), end.frames > 0 {
-      try log.read(from: &position, to: end) { commit in pages.merge(commit.pages) { $1 } }
-    }
+    let end = try logEnd()
+    if end.frames > 0 { try log.read(from: &position, to: end) { commit in pages.merge(commit.pages) { $1 } } }
     return pages
+  }
+
+  /// Returns the end of the WAL. Waits while a commit changes the WAL's index, which takes less than a microsecond if
+  /// the commit's thread is not interrupted.
+  private func logEnd() throws -> (frames: Int, salts: UInt64) {
+    for _ in 0..<1_000 {
+      if let end = try hold.logEnd() { return end }
+      usleep(1_000)
+    }
+    throw SqlError(.busy, message: "another connection has been changing the index of the WAL for a second")
   }
 }
 
@@ -125,19 +166,15 @@ extension RawFile {
     return Data(bytes)
   }
 
-  /// Returns these pages in parts. Pages after the end are left out.
-  func pages(_ numbers: [Int], size pageSize: Int) throws -> [TenantPart.Content] {
+  /// Returns a part with these pages. Pages after the end are left out.
+  func part(of numbers: ArraySlice<Int>, pageSize: Int) throws -> TenantPart.Content {
     let numbers = numbers.filter { $0 * pageSize <= size }
-    let width = max(1, TenantPart.maximumBytes / pageSize)
-    return try stride(from: 0, to: numbers.count, by: width).map { start in
-      let some = Array(numbers[start..<min(numbers.count, start + width)])
-      var data = Data()
-      for number in some {
-        let page = bytes(at: (number - 1) * pageSize, count: pageSize)
-        guard page.count == pageSize else { throw SqlError(.io, message: "can't read the tenant's file") }
-        data.append(contentsOf: page)
-      }
-      return .pages(data, numbers: some, size: pageSize)
+    var data = Data()
+    for number in numbers {
+      let page = bytes(at: (number - 1) * pageSize, count: pageSize)
+      guard page.count == pageSize else { throw SqlError(.io, message: "can't read the tenant's file") }
+      data.append(contentsOf: page)
     }
+    return .pages(data, numbers: numbers, size: pageSize)
   }
 }
