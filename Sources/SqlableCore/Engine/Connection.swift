@@ -17,7 +17,7 @@ package final class Connection {
   /// The buffer in which the SQL of the next statement is built.
   package let sql = SqlBuffer()
   /// The values to be bound to the statement in `sql`.
-  @usableFromInline let parameters = ParameterBuffer()
+  @usableFromInline let parameters: ParameterBuffer
   /// The bytes of the texts and blobs in `parameters`, without counting a reference.
   let parameterBytes: UnsafeMutablePointer<ParameterBytes>
   package let userCode = UserCode()
@@ -101,6 +101,7 @@ package final class Connection {
       throw error
     }
     self.handle = handle
+    parameters = ParameterBuffer(bytes: isCompact ? 4 << 10 : 16 << 10)
     parameterBytes = parameters.bytes
     cache = StatementCache(capacity: cacheCapacity)
     sqlite3_extended_result_codes(handle, 1)
