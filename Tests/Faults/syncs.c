@@ -55,7 +55,8 @@ static int has_content(dev_t device, ino_t number) {
   return 0;
 }
 
-static void did_sync(int file) {
+// Forgets the changes of a file that was synced, or of an earlier file with the number of a new one.
+static void forget(int file) {
   struct stat info;
   if (!watched[0] || fstat(file, &info) != 0) return;
   pthread_mutex_lock(&lock);
@@ -132,7 +133,10 @@ void syncs_missing(char *text, size_t size) {
     va_end(list);                                                                                               \
     int creates = watched[0] && flags & O_CREAT && access(path, F_OK) != 0;                                     \
     int file = NEXT(name)(path, flags, mode);                                                                   \
-    if (creates && file >= 0) did_name(path);                                                                   \
+    if (creates && file >= 0) {                                                                                 \
+      forget(file);                                                                                             \
+      did_name(path);                                                                                           \
+    }                                                                                                           \
     return file;                                                                                                \
   }
 OPEN(open)
@@ -165,7 +169,7 @@ TRUNCATE(ftruncate64)
 #define SYNC(name)                                                                                              \
   int name(int file) {                                                                                          \
     int result = NEXT(name)(file);                                                                              \
-    if (result == 0) did_sync(file);                                                                            \
+    if (result == 0) forget(file);                                                                            \
     return result;                                                                                              \
   }
 SYNC(fsync)

@@ -14,7 +14,7 @@ import Testing
       if: TestProgram.isAvailable && !isSanitized && TenantStepsTests.hasCompiler,
       "there is no C compiler, or the tests are no program of their own here"),
     arguments: [
-      ("tenantSync", "files", ".new/"), ("tenantNames", "syncs", ""),
+      ("tenantSync", "files", ".new/"), ("tenantRead", "files", "catalog.sqlite"), ("tenantNames", "syncs", ""),
     ])
   func aFailureIsReportedAndNothingIsLost(_ order: String, _ library: String, _ files: String) throws {
     try withDirectory { directory in
@@ -75,6 +75,43 @@ import Testing
       for tenants in [here, there] { try await tenants.close() }
       for name in ["here", "there"] { try FileManager.default.removeItem(atPath: directory + "/" + name) }
     }
+    FaultProcess.say("DONE")
+  }
+
+  @Test(.enabled(if: FaultProcess.order == "tenantRead", "a process of its own"))
+  func aSharedFileThatCanNotBeReadIsNoDamage() async throws {
+    guard let arm = function("faults_arm", Arm.self) else { return }
+    let path = directory + "/catalog.sqlite"
+    let db = try SqliteDatabase(filepath: path)
+    try db.createTable(Note.self)
+    try Note.insert((0..<2_000).map { Note("\($0)") }).run(db)
+    try db.close()
+    let handles = Configuration(cacheSize: 10, attached: ["shop": path], attachedReadOnly: ["shop"])
+    let tenants = try openTenants(
+      directory + "/tenants",
+      TenantsConfiguration(maximumOpen: 2, pool: PoolConfiguration(handles: handles, readers: 1)))
+    func shared(_ name: String) async throws -> Int {
+      try await Note.read().in(database: "shop").run(tenants[name]).count
+    }
+    // Opens the tenant's writer and reader.
+    try await tenants["a"].add("1")
+    _ = try await tenants["a"].texts()
+    arm(2, 1, .max / 2, EIO, 0)
+    await check("a read of the shared file", .io) { _ = try await shared("a") }
+    do { _ = try await shared("a") } catch let error as SqlError where error.label == "a" {} catch {
+      FaultProcess.say("VIOLATION an error without its tenant: \(error)")
+    }
+    try await tenants["a"].add("2")
+    // A failed read closes its reader, and the next reader also attaches the file.
+    await check("a read of the tenant", .io) { _ = try await tenants["a"].texts() }
+    await check("a tenant that is opened meanwhile", .io) { try await tenants["b"].add("1") }
+    arm(0, 1, 0, 0, 0)
+    for name in ["a", "b"] where try await shared(name) != 2_000 { FaultProcess.say("VIOLATION rows of the file") }
+    if try await tenants["a"].texts() != ["1", "2"] { FaultProcess.say("VIOLATION other rows of the tenant") }
+    try await tenants["b"].add("1")
+    let problems = tenants.health(limits: .init(freeBytes: 0)).tenantProblems
+    if !problems.isEmpty { FaultProcess.say("VIOLATION problems after the failure: \(problems)") }
+    try await tenants.close()
     FaultProcess.say("DONE")
   }
 

@@ -33,6 +33,8 @@ package final class Connection {
     }
   }
   private var suspendedVersion = 0
+  /// True while a file is attached. SQLite closes a file that it can't attach, so the file's last failure is unknown.
+  @exclusivity(unchecked) var isAttaching = false
   /// The number of open levels: 0 without a transaction, 1 in a transaction, and one more for each savepoint.
   package var transactionLevel = 0
   /// The error that rolled back the whole open transaction; set until the owner ends the transaction.
