@@ -38,6 +38,16 @@ import Testing
     }
   }
 
+  @Test func aReceivedTenantIsInWALModeBeforeItsFirstCall() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      try await here.handOver("acme") { try await there.receive($0) }
+      let header = try Data(contentsOf: URL(fileURLWithPath: there.filepath(of: "acme"))).prefix(20)
+      #expect(Array(header[18...]) == [2, 2])
+      #expect(try await there["acme"].texts() == ["1"])
+    }
+  }
+
   @Test func anIdleReceptionEnds() async throws {
     try await withDirectoryAsync { directory in
       let receptions = TenantReceptions(limit: .milliseconds(50))

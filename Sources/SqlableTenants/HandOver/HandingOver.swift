@@ -97,26 +97,28 @@ extension SqliteTenants {
       _ = try? await sender.cancel()
       throw error
     }
-    defer { start(withState { $0.endClaim(fenced.slot) }) }
+    defer {
+      start(withState { $0.endClaim(fenced.slot) })
+      // No call waits any more.
+      resources.threads.async { fenced.outgoing.closeFiles() }
+    }
     try await end(name, lock, &sender) { [self] sender in
-      var size = 0
-      for range in TenantPart.ranges(fenced.pages.count, pageSize: fenced.pageSize) {
-        let (part, fileSize) = try await changes.run { [directory] in
-          let file = try RawFile(path: directory.awayFile(of: name))
-          return (try file.part(of: fenced.pages[range], pageSize: fenced.pageSize), file.size)
+      try await sender.send(fenced.tail.first)
+      for range in fenced.tail.ranges.dropFirst() {
+        let part = try await changes.run { [directory] in
+          try RawFile(path: directory.awayFile(of: name)).part(of: fenced.tail, range)
         }
         try await sender.send(part)
-        size = fileSize
       }
-      return size
+      return fenced.tail.size
     }
   }
 
   /// A tenant to which neither machine may write, and the pages that the receiver lacks.
   private struct FencedTenant {
     let slot: TenantSlot
-    let pages: [Int]
-    let pageSize: Int
+    let tail: TenantTail
+    let outgoing: OutgoingPages
   }
 
   /// Sends the file while the tenant is in use. Then waits for its calls, and renames the file so that no call can
@@ -141,19 +143,32 @@ extension SqliteTenants {
       try await sender.send(.bytes(data, offset: begin))
       offset += data.count
     }
-    // Each round sends the pages that changed during the previous round. Their number shrinks unless the writers are
-    // faster than the connection.
+    // The last rounds take less time without syncs, so fewer pages are left for the time in which calls wait.
+    for syncs in [true, false] { try await sendChanges(pages, &sender, syncs: syncs) }
+    return try await fence(lease, pages, within: duration)
+  }
+
+  /// Sends the changed pages in rounds, as long as their number shrinks. Each round sends the pages that were changed
+  /// during the previous one.
+  ///
+  /// - Parameter syncs: True if both machines sync their files in each round.
+  private func sendChanges(_ pages: OutgoingPages, _ sender: inout TenantSender, syncs: Bool) async throws {
+    var last = Int.max
     for _ in 0..<8 {
       let parts = try await changes.run { try pages.changes() }
       for part in parts {
         guard let content = try await changes.run({ try pages.content(of: part) }) else { break }
         try await sender.send(content)
       }
-      try await sender.send(.sync)
-      try await changes.run { try pages.checkpoint() }
-      if parts.count <= 1 { break }
+      if syncs {
+        async let copied: Void = changes.run { try pages.checkpoint() }
+        try await sender.send(.sync)
+        try await copied
+      }
+      let count = parts.reduce(0) { $0 + $1.count }
+      if count <= 16 || count > last / 4 * 3 { break }
+      last = count
     }
-    return try await fence(lease, pages, within: duration)
   }
 
   /// The hand-over of a tenant that is deleted, restored or closed meanwhile ends, because it keeps the file open. The
@@ -172,10 +187,10 @@ extension SqliteTenants {
     // Before the tenant is closed, because it stays.
     try checkOtherProcesses(name, "hand over")
     let slot = try await claim(name, .waitsForOthers, of: lease.slot, until: end, leavesLog: true)
-    let numbers: [Int]
+    let tail: TenantTail
     do {
       try await endCopy(of: name, until: end)
-      numbers = try await changes.run { [self] in
+      tail = try await changes.run { [self] in
         try directory.withLock(.exclusive, of: [name]) {
           try checkOtherProcesses(name, "hand over")
           return try takeAway(name, pages)
@@ -186,20 +201,22 @@ extension SqliteTenants {
       throw error
     }
     withState { $0.checked[name] = nil }
-    return FencedTenant(slot: slot, pages: numbers, pageSize: pages.pageSize)
+    return FencedTenant(slot: slot, tail: tail, outgoing: pages)
   }
 
-  /// Gives a closed tenant's file another name; returns the numbers of the last changed pages. Call with the lock.
+  /// Gives a closed tenant's file another name; returns the last changed pages. Call with the lock.
   ///
   /// Other keepers need the lock to open the file. A commit by another program reaches the receiver, or `.busy` is
   /// thrown.
-  private func takeAway(_ name: TenantName, _ pages: OutgoingPages) throws -> [Int] {
+  private func takeAway(_ name: TenantName, _ pages: OutgoingPages) throws -> TenantTail {
     let (path, away) = (directory.file(of: name), directory.awayFile(of: name))
     var configuration = handleConfiguration(name)
     (configuration.attached, configuration.attachedReadOnly, configuration.attachedKeys) = ([:], [], [:])
     configuration.busyTimeout = 0
     let last = try SqliteDatabase.openOther(at: path, configuration, nil, creates: false)
     let (numbers, firstPage) = try pages.finish(last, path)
+    // Read here, because each change of threads can take milliseconds while the calls wait.
+    let tail = try RawFile(path: path).tail(numbers, pageSize: pages.pageSize)
     try directory.prepareLeaving(name)
     try files(name).move(to: away)
     guard try pages.firstPage(away) == firstPage else {
@@ -207,7 +224,7 @@ extension SqliteTenants {
       throw OutgoingPages.changedMeanwhile.labelled(name.text)
     }
     try syncDirectory(directory.directory(of: name))
-    return numbers
+    return tail
   }
 
   /// Sends the last parts, and makes the receiver the owner. If that fails, the tenant stays here, unless the receiver

@@ -14,8 +14,8 @@ import SqlablePool
 final class OutgoingPages: @unchecked Sendable {
   private let root: SqliteDatabase
   private var hold: WALHold
-  private let log: WALReader
-  private let file: RawFile
+  private var log: WALReader?
+  private var file: RawFile?
   let pageSize: Int
   private var position = WALReader.Position()
   private let isOpen = LockedValue(true)
@@ -25,6 +25,8 @@ final class OutgoingPages: @unchecked Sendable {
   struct Part: Sendable {
     fileprivate let pages: ArraySlice<(key: UInt32, value: Int)>
     fileprivate let salts: UInt64
+
+    var count: Int { pages.count }
   }
 
   /// Throws `.misuse` unless the database is in WAL mode.
@@ -39,12 +41,12 @@ final class OutgoingPages: @unchecked Sendable {
   }
 
   /// Returns the bytes of the file from `offset` on; none after the end.
-  func bytes(at offset: Int) throws -> Data { try whileOpen { try file.part(at: offset) } }
+  func bytes(at offset: Int) throws -> Data { try whileOpen { try $1.part(at: offset) } }
 
   /// Returns the parts with the pages that were changed since the last call.
   func changes() throws -> [Part] {
-    try whileOpen {
-      let pages = try changedPages().sorted { $0.key < $1.key }
+    try whileOpen { log, _ in
+      let pages = try changedPages(log).sorted { $0.key < $1.key }
       return TenantPart.ranges(pages.count, pageSize: pageSize).map { Part(pages: pages[$0], salts: position.salts) }
     }
   }
@@ -52,7 +54,7 @@ final class OutgoingPages: @unchecked Sendable {
   /// Reads the pages of a part; returns nil if the WAL was reset meanwhile. The WAL can only be reset if these pages
   /// were in the file when the hold began, and such pages were sent with the file.
   func content(of part: Part) throws -> TenantPart.Content? {
-    try whileOpen {
+    try whileOpen { log, _ in
       var data = Data(count: part.pages.count * pageSize)
       let found = Result {
         try data.withUnsafeMutableBytes { memory in
@@ -70,15 +72,17 @@ final class OutgoingPages: @unchecked Sendable {
     }
   }
 
-  /// Copies the WAL into the file, so that closing the tenant has little to copy while its calls wait.
+  /// Copies the WAL into the file and syncs the file, so that closing the tenant has little to do while its calls wait.
   func checkpoint() throws {
-    try whileOpen {
+    try whileOpen { _, file in
       // The new hold begins before the old one ends: the WAL can't be reset in between.
       let next = try WALHold(root)
       try next.begin()
       hold.close()
       hold = next
       _ = try? root.checkpoint(.passive)
+      // SQLite only syncs the file after copying all of the WAL, which does not happen while other connections commit.
+      try file.sync()
     }
   }
 
@@ -110,10 +114,10 @@ final class OutgoingPages: @unchecked Sendable {
 
   private func lastPages() throws -> (numbers: [Int], end: (frames: Int, salts: UInt64)) {
     defer { close() }
-    return try whileOpen {
+    return try whileOpen { log, _ in
       let start = try logEnd()
       // Closing the database changes the header, which is in the first page.
-      let pages = Set(try changedPages().keys.map(Int.init)).union([1]).sorted()
+      let pages = Set(try changedPages(log).keys.map(Int.init)).union([1]).sorted()
       let end = try logEnd()
       guard end.frames == 0 || (end.salts, end.frames) == (position.salts, position.frames) else {
         // The WAL is damaged if no commit has changed it since it was read.
@@ -132,15 +136,24 @@ final class OutgoingPages: @unchecked Sendable {
     }
   }
 
-  private func whileOpen<Value>(_ body: () throws -> Value) throws -> Value {
+  /// Closes the file and the WAL. The system then frees their space if the file has left or was replaced, which takes
+  /// 40 ms for 100 MB.
+  func closeFiles() {
+    close()
+    (log, file) = (nil, nil)
+  }
+
+  private func whileOpen<Value>(_ body: (WALReader, RawFile) throws -> Value) throws -> Value {
     try isOpen.withLock { isOpen in
-      guard isOpen else { throw SqlError(.closed, message: "the tenant's file was closed during the hand-over") }
-      return try body()
+      guard isOpen, let log, let file else {
+        throw SqlError(.closed, message: "the tenant's file was closed during the hand-over")
+      }
+      return try body(log, file)
     }
   }
 
   /// Returns the offset in the WAL of each page that was changed since the last call, and moves the position.
-  private func changedPages() throws -> [UInt32: Int] {
+  private func changedPages(_ log: WALReader) throws -> [UInt32: Int] {
     var pages: [UInt32: Int] = [:]
     let end = try logEnd()
     if end.frames > 0 { try log.read(from: &position, to: end) { commit in pages.merge(commit.pages) { $1 } } }
@@ -158,6 +171,17 @@ final class OutgoingPages: @unchecked Sendable {
   }
 }
 
+/// The pages of a complete file that the receiver lacks.
+struct TenantTail: Sendable {
+  fileprivate let numbers: [Int]
+  fileprivate let pageSize: Int
+  /// The ranges of the pages of each part.
+  let ranges: [Range<Int>]
+  fileprivate(set) var first: TenantPart.Content
+  /// The size of the file, in bytes.
+  let size: Int
+}
+
 extension RawFile {
   /// Returns the bytes of one part; none after the end. Throws `.io` if the bytes can't be read.
   func part(at offset: Int) throws -> Data {
@@ -166,15 +190,26 @@ extension RawFile {
     return Data(bytes)
   }
 
-  /// Returns a part with these pages. Pages after the end are left out.
-  func part(of numbers: ArraySlice<Int>, pageSize: Int) throws -> TenantPart.Content {
+  /// Returns the tail with these pages. Pages after the end are left out.
+  func tail(_ numbers: [Int], pageSize: Int) throws -> TenantTail {
     let numbers = numbers.filter { $0 * pageSize <= size }
+    let ranges = TenantPart.ranges(numbers.count, pageSize: pageSize)
+    var tail = TenantTail(
+      numbers: numbers, pageSize: pageSize, ranges: ranges, first: .pages(Data(), numbers: [], size: pageSize),
+      size: size)
+    if let range = ranges.first { tail.first = try part(of: tail, range) }
+    return tail
+  }
+
+  /// Returns a part of the tail.
+  func part(of tail: TenantTail, _ range: Range<Int>) throws -> TenantPart.Content {
+    let numbers = Array(tail.numbers[range])
     var data = Data()
     for number in numbers {
-      let page = bytes(at: (number - 1) * pageSize, count: pageSize)
-      guard page.count == pageSize else { throw SqlError(.io, message: "can't read the tenant's file") }
+      let page = bytes(at: (number - 1) * tail.pageSize, count: tail.pageSize)
+      guard page.count == tail.pageSize else { throw SqlError(.io, message: "can't read the tenant's file") }
       data.append(contentsOf: page)
     }
-    return .pages(data, numbers: numbers, size: pageSize)
+    return .pages(data, numbers: numbers, size: tail.pageSize)
   }
 }

@@ -71,14 +71,14 @@ extension SqliteTenants {
     if try hasReceived(name, part) { return true }
     guard let reception = receptions.reception(of: name, token: part.token) else { throw unknown(name) }
     try directory.prepareDirectory(of: name)
-    let isComplete = try reception.finish(part.number, size: size) {
+    let isComplete = try reception.finish(part.number, size: size, usesWAL: receivesWAL) {
       try directory.withLock(.exclusive, of: [name]) {
         try checkIsFree(name, part)
         try directory.removeRemains(of: name)
         // Written before the rename. A crash in between leaves a record without a tenant, and such a record has no
         // effect.
         try directory.note(.ended, part.token, of: name)
-        try files(at: reception.path).move(to: directory.file(of: name))
+        try rename(reception, to: name)
         // The tenant was here before, and comes back.
         directory.removeAwayFile(of: name)
         try syncDirectory(directory.directory(of: name))
@@ -88,6 +88,22 @@ extension SqliteTenants {
     withState { $0.checked[name] = nil }
     receptions.end(name, token: part.token)
     return true
+  }
+
+  private var receivesWAL: Bool {
+    configuration.pool.handles.journalMode == .wal && configuration.pool.handles.key == nil
+  }
+
+  /// Gives a complete file the tenant's name. Throws if it is damaged or has another key. No other connection has the
+  /// file open, so it is read without locks.
+  private func rename(_ reception: TenantReception, to name: TenantName) throws {
+    var reading = handleConfiguration(name)
+    (reading.isReadOnly, reading.isImmutable) = (true, true)
+    (reading.attached, reading.attachedReadOnly, reading.attachedKeys) = ([:], [], [:])
+    try SqliteDatabase(filepath: reception.path, configuration: reading).close()
+    do { try renameToNew(reception.path, directory.file(of: name)) } catch  where directory.exists(name) {
+      throw exists(name)
+    }
   }
 
   private func checkIsFree(_ name: TenantName, _ part: TenantPart) throws {

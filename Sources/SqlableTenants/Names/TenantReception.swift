@@ -70,13 +70,17 @@ final class TenantReception: Sendable {
 
   /// Gives the file its size, and calls `body`, which gives it the tenant's name. Returns false if the reception has
   /// ended. Also called again after an error.
-  func finish(_ number: Int, size: Int, _ body: () throws -> Void) throws -> Bool {
+  ///
+  /// - Parameter usesWAL: True to turn on WAL mode in the header of a file that is not encrypted. The sender has turned
+  ///   it off, and SQLite would turn it on with several syncs, while the tenant's first call waits.
+  func finish(_ number: Int, size: Int, usesWAL: Bool, _ body: () throws -> Void) throws -> Bool {
     try state.withLock { state in
       guard state.phase != .ended else { return false }
       try check(number, state)
       guard (1..<1 << 50).contains(size) else { throw TenantReception.invalid }
       if case .open(let descriptor) = state.phase {
         guard ftruncate(descriptor, off_t(size)) == 0 else { throw SqlError.system("write to", path, errno) }
+        if usesWAL { try turnOnWAL(descriptor) }
         try sync(descriptor, &state)
         close(descriptor)
         state.phase = .complete(size)
@@ -108,6 +112,15 @@ final class TenantReception: Sendable {
       let start = data.startIndex + index * size
       try write(data[start..<start + size], to: descriptor, at: (number - 1) * size)
     }
+  }
+
+  private func turnOnWAL(_ descriptor: Int32) throws {
+    // The version numbers for writing and reading follow the page size. Both are 1 for a journal, and 2 for a WAL.
+    var header = [UInt8](repeating: 0, count: 20)
+    guard pread(descriptor, &header, header.count, 0) == header.count,
+      header[..<16].elementsEqual("SQLite format 3\0".utf8), header[18...] == [1, 1]
+    else { return }
+    try [2, 2 as UInt8].withUnsafeBytes { try writeAll($0, to: descriptor, at: 18, path) }
   }
 
   private func sync(_ descriptor: Int32, _ state: inout State) throws {
