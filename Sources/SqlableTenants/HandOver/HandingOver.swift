@@ -103,6 +103,7 @@ extension SqliteTenants {
       resources.threads.async { fenced.outgoing.closeFiles() }
     }
     try await end(name, lock, &sender) { [self] sender in
+      sender = try fenced.sender.get()
       try await sender.send(fenced.tail.first)
       for range in fenced.tail.ranges.dropFirst() {
         let part = try await changes.run { [directory] in
@@ -119,6 +120,8 @@ extension SqliteTenants {
     let slot: TenantSlot
     let tail: TenantTail
     let outgoing: OutgoingPages
+    /// The sender after the pages that were sent while the file was closed, or the error of sending them.
+    let sender: Result<TenantSender, any Error>
   }
 
   /// Sends the file while the tenant is in use. Then waits for its calls, and renames the file so that no call can
@@ -145,7 +148,7 @@ extension SqliteTenants {
     }
     // The last rounds take less time without syncs, so fewer pages are left for the time in which calls wait.
     for syncs in [true, false] { try await sendChanges(pages, &sender, syncs: syncs) }
-    return try await fence(lease, pages, within: duration)
+    return try await fence(lease, pages, sender, within: duration)
   }
 
   /// Sends the changed pages in rounds, as long as their number shrinks. Each round sends the pages that were changed
@@ -180,41 +183,63 @@ extension SqliteTenants {
   }
 
   private func fence(
-    _ lease: TenantLease, _ pages: OutgoingPages, within duration: Duration
+    _ lease: TenantLease, _ pages: OutgoingPages, _ sender: TenantSender, within duration: Duration
   ) async throws -> FencedTenant {
     let name = lease.slot.name
     let end = Deadline.after(duration)
     // Before the tenant is closed, because it stays.
     try checkOtherProcesses(name, "hand over")
     let slot = try await claim(name, .waitsForOthers, of: lease.slot, until: end, leavesLog: true)
+    // The receiver writes and syncs these parts while the file is synced here.
+    let (parts, continuation) = AsyncStream<TenantPart.Content>.makeStream()
+    async let sent = send(parts, sender)
     let tail: TenantTail
     do {
+      defer { continuation.finish() }
       try await endCopy(of: name, until: end)
       tail = try await changes.run { [self] in
         try directory.withLock(.exclusive, of: [name]) {
           try checkOtherProcesses(name, "hand over")
-          return try takeAway(name, pages)
+          return try takeAway(name, pages) { continuation.yield($0) }
         }
       }
     } catch {
+      _ = await sent
       start(withState { $0.endClaim(slot) })
       throw error
     }
     withState { $0.checked[name] = nil }
-    return FencedTenant(slot: slot, tail: tail, outgoing: pages)
+    return FencedTenant(slot: slot, tail: tail, outgoing: pages, sender: await sent)
   }
 
-  /// Gives a closed tenant's file another name; returns the last changed pages. Call with the lock.
+  /// Sends the parts that arrive, and has the receiver sync them. Returns the sender afterwards.
+  private func send(
+    _ parts: AsyncStream<TenantPart.Content>, _ sender: TenantSender
+  ) async -> Result<TenantSender, any Error> {
+    var (sender, isEmpty) = (sender, true)
+    do {
+      for await part in parts {
+        try await sender.send(part)
+        isEmpty = false
+      }
+      if !isEmpty { try await sender.send(.sync) }
+      return .success(sender)
+    } catch { return .failure(error) }
+  }
+
+  /// Gives a closed tenant's file another name; returns the pages that `send` has not received. Call with the lock.
   ///
   /// Other keepers need the lock to open the file. A commit by another program reaches the receiver, or `.busy` is
   /// thrown.
-  private func takeAway(_ name: TenantName, _ pages: OutgoingPages) throws -> TenantTail {
+  private func takeAway(
+    _ name: TenantName, _ pages: OutgoingPages, _ send: (TenantPart.Content) -> Void
+  ) throws -> TenantTail {
     let (path, away) = (directory.file(of: name), directory.awayFile(of: name))
     var configuration = handleConfiguration(name)
     (configuration.attached, configuration.attachedReadOnly, configuration.attachedKeys) = ([:], [], [:])
     configuration.busyTimeout = 0
     let last = try SqliteDatabase.openOther(at: path, configuration, nil, creates: false)
-    let (numbers, firstPage) = try pages.finish(last, path)
+    let (numbers, firstPage) = try pages.finish(last, path, send)
     // Read here, because each change of threads can take milliseconds while the calls wait.
     let tail = try RawFile(path: path).tail(numbers, pageSize: pages.pageSize)
     try directory.prepareLeaving(name)

@@ -44,32 +44,29 @@ final class OutgoingPages: @unchecked Sendable {
   func bytes(at offset: Int) throws -> Data { try whileOpen { try $1.part(at: offset) } }
 
   /// Returns the parts with the pages that were changed since the last call.
-  func changes() throws -> [Part] {
-    try whileOpen { log, _ in
-      let pages = try changedPages(log).sorted { $0.key < $1.key }
-      return TenantPart.ranges(pages.count, pageSize: pageSize).map { Part(pages: pages[$0], salts: position.salts) }
-    }
-  }
+  func changes() throws -> [Part] { try whileOpen { log, _ in try changedParts(log) } }
 
   /// Reads the pages of a part; returns nil if the WAL was reset meanwhile. The WAL can only be reset if these pages
   /// were in the file when the hold began, and such pages were sent with the file.
   func content(of part: Part) throws -> TenantPart.Content? {
-    try whileOpen { log, _ in
-      var data = Data(count: part.pages.count * pageSize)
-      let found = Result {
-        try data.withUnsafeMutableBytes { memory in
-          for (index, page) in part.pages.enumerated() {
-            try log.readPage(
-              at: page.value,
-              into: UnsafeMutableRawBufferPointer(rebasing: memory[index * pageSize..<(index + 1) * pageSize]))
-          }
+    try whileOpen { log, _ in try content(of: part, log) }
+  }
+
+  private func content(of part: Part, _ log: WALReader) throws -> TenantPart.Content? {
+    var data = Data(count: part.pages.count * pageSize)
+    let found = Result {
+      try data.withUnsafeMutableBytes { memory in
+        for (index, page) in part.pages.enumerated() {
+          try log.readPage(
+            at: page.value,
+            into: UnsafeMutableRawBufferPointer(rebasing: memory[index * pageSize..<(index + 1) * pageSize]))
         }
       }
-      // A reset overwrites or truncates the pages that were just read.
-      guard try logEnd().salts == part.salts else { return nil }
-      try found.get()
-      return .pages(data, numbers: part.pages.map { Int($0.key) }, size: pageSize)
     }
+    // A reset overwrites or truncates the pages that were just read.
+    guard try logEnd().salts == part.salts else { return nil }
+    try found.get()
+    return .pages(data, numbers: part.pages.map { Int($0.key) }, size: pageSize)
   }
 
   /// Copies the WAL into the file and syncs the file, so that closing the tenant has little to do while its calls wait.
@@ -86,14 +83,17 @@ final class OutgoingPages: @unchecked Sendable {
     }
   }
 
-  /// Returns the numbers of the pages that were changed since the last call, and ends the hold. Copies the WAL into the
-  /// file and deletes it. Throws `.busy` if another connection has the file open or commits meanwhile.
+  /// Calls `send` with the pages that were changed since the last call, and ends the hold. Copies the WAL into the file
+  /// and deletes it. Throws `.busy` if another connection has the file open or commits meanwhile.
   ///
   /// - Parameter last: A connection to the file, which is closed afterwards. As long as it is open, the WAL is kept.
-  /// - Returns: Also the first page. A later commit changes it, because the file is no longer in WAL mode.
-  func finish(_ last: SqliteDatabase, _ path: String) throws -> (numbers: [Int], firstPage: [UInt8]) {
+  /// - Returns: The numbers of the pages that `send` has not received, and the first page. A later commit changes the
+  ///   first page, because the file is no longer in WAL mode.
+  func finish(
+    _ last: SqliteDatabase, _ path: String, _ send: (TenantPart.Content) -> Void
+  ) throws -> (numbers: [Int], firstPage: [UInt8]) {
     defer { try? last.close() }
-    let (numbers, end) = try lastPages()
+    let (numbers, end) = try lastPages(send)
     // No lock is released from here on, so that the end of the WAL is also its end when it is deleted.
     try last.execute("PRAGMA locking_mode = EXCLUSIVE")
     try last.beginTransaction(.immediate)
@@ -112,19 +112,30 @@ final class OutgoingPages: @unchecked Sendable {
     SqlError(.busy, message: "another connection has written to the tenant's file while it was handed over")
   }
 
-  private func lastPages() throws -> (numbers: [Int], end: (frames: Int, salts: UInt64)) {
+  private func lastPages(
+    _ send: (TenantPart.Content) -> Void
+  ) throws -> (numbers: [Int], end: (frames: Int, salts: UInt64)) {
     defer { close() }
     return try whileOpen { log, _ in
       let start = try logEnd()
-      // Closing the database changes the header, which is in the first page.
-      let pages = Set(try changedPages(log).keys.map(Int.init)).union([1]).sorted()
+      let parts = try changedParts(log)
       let end = try logEnd()
       guard end.frames == 0 || (end.salts, end.frames) == (position.salts, position.frames) else {
         // The WAL is damaged if no commit has changed it since it was read.
         guard start == end else { throw OutgoingPages.changedMeanwhile }
         throw SqlError(.io, message: "can't read the WAL")
       }
-      return (pages, end)
+      // Closing the database changes the header, which is in the first page.
+      var rest: Set<Int> = [1]
+      for (index, part) in parts.enumerated() {
+        // The sent parts are in memory at once.
+        if index < 4, let content = try content(of: part, log) {
+          send(content)
+        } else {
+          rest.formUnion(part.pages.map { Int($0.key) })
+        }
+      }
+      return (rest.sorted(), end)
     }
   }
 
@@ -152,12 +163,13 @@ final class OutgoingPages: @unchecked Sendable {
     }
   }
 
-  /// Returns the offset in the WAL of each page that was changed since the last call, and moves the position.
-  private func changedPages(_ log: WALReader) throws -> [UInt32: Int] {
-    var pages: [UInt32: Int] = [:]
+  /// Returns the parts with the pages that were changed since the last call, and moves the position.
+  private func changedParts(_ log: WALReader) throws -> [Part] {
+    var changed: [UInt32: Int] = [:]
     let end = try logEnd()
-    if end.frames > 0 { try log.read(from: &position, to: end) { commit in pages.merge(commit.pages) { $1 } } }
-    return pages
+    if end.frames > 0 { try log.read(from: &position, to: end) { commit in changed.merge(commit.pages) { $1 } } }
+    let pages = changed.sorted { $0.key < $1.key }
+    return TenantPart.ranges(pages.count, pageSize: pageSize).map { Part(pages: pages[$0], salts: position.salts) }
   }
 
   /// Returns the end of the WAL. Waits while a commit changes the WAL's index, which takes less than a microsecond if
