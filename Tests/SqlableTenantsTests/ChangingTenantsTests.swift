@@ -130,7 +130,7 @@ import Testing
 
   @Test func onlyOneOfTwoKeepersCreatesATenant() async throws {
     try await withTenants { tenants in
-      let other = try SqliteTenants(directory: tenants.directory.path, models: Schema(Note.self))
+      let other = try openTenants(tenants.directory.path)
       let created = Mutex(0)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<20 {
@@ -214,7 +214,7 @@ import Testing
       try await tenants.create("a")
       #expect(!FileManager.default.fileExists(atPath: left))
       // The directory of a process that is alive stays.
-      let other = try SqliteTenants(directory: tenants.directory.path, models: Schema(Note.self))
+      let other = try openTenants(tenants.directory.path)
       try await other.create("b")
       #expect(try FileManager.default.contentsOfDirectory(atPath: new).count == 2)
       try await tenants.create("c")

@@ -1,4 +1,5 @@
 import Foundation
+import SqlableBackup
 import SqlableCore
 import SqlablePool
 import SqlableTracing
@@ -83,6 +84,43 @@ import Testing
         #expect(try !here.contains("acme"))
         #expect(try await there["acme"].texts() == accepted.withLock { $0 })
       }
+    }
+  }
+
+  @Test(arguments: ["delete", "restore", "close"], ["bytes", "sync"])
+  func aTenantThatEndsDuringTheCopyIsNotHandedOver(_ way: String, _ moment: String) async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      let backup = here.directory.path + "-backup.sqlite"
+      try await here["acme"].withPool { try await $0.backup(to: backup) }
+      try await here["acme"].add("2")
+      let hasEnded = Mutex(false)
+      await expectAsync(way == "close" ? .closed : .tenant(.deleted)) {
+        try await here.handOver("acme") { part in
+          let isNow =
+            switch part.content {
+            case .bytes: moment == "bytes"
+            case .sync: moment == "sync"
+            default: false
+            }
+          let isFirst =
+            isNow
+            && hasEnded.withLock { hasEnded in
+              defer { hasEnded = true }
+              return !hasEnded
+            }
+          switch way {
+          case "delete" where isFirst: try await here.delete("acme")
+          case "restore" where isFirst: try await here.restore("acme", from: backup)
+          case "close" where isFirst: try await here.close(within: .zero)
+          default: break
+          }
+          return try await there.receive(part)
+        }
+      }
+      #expect(try !there.contains("acme"))
+      #expect(try here.contains("acme") == (way != "delete"))
+      if way == "restore" { #expect(try await here["acme"].texts() == ["1"]) }
     }
   }
 

@@ -116,8 +116,8 @@ private struct Machines {
   init(_ path: String) throws {
     let configuration = TenantsConfiguration(createsMissing: false)
     (here, there) = (
-      try SqliteTenants(directory: path + "/a", models: Schema(Note.self), configuration: configuration),
-      try SqliteTenants(directory: path + "/b", models: Schema(Note.self), configuration: configuration)
+      try openTenants(path + "/a", configuration),
+      try openTenants(path + "/b", configuration)
     )
   }
 

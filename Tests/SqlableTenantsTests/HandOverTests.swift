@@ -9,16 +9,6 @@ import Testing
 @testable import SqlableTestSupport
 
 @Suite struct HandOverTests {
-  /// Calls `body` with two keepers, which have no file in common.
-  private func withMachines(
-    _ configuration: TenantsConfiguration = TenantsConfiguration(),
-    _ body: (SqliteTenants, SqliteTenants) async throws -> Void
-  ) async throws {
-    try await withTenants(configuration) { here in
-      try await withTenants(configuration) { there in try await body(here, there) }
-    }
-  }
-
   @Test func aTenantIsHandedOverWhileItIsWritten() async throws {
     var configuration = TenantsConfiguration()
     // The smallest limit, so that checkpoints run while the file is sent.
@@ -59,7 +49,7 @@ import Testing
       try await here["acme"].add("1")
       let wire = Wire(to: there)
       try await here.handOver("acme") { try await wire.send($0) }
-      let restarted = try SqliteTenants(directory: here.directory.path, models: Schema(Note.self))
+      let restarted = try openTenants(here.directory.path)
       for tenants in [here, restarted] {
         await expectAsync(.tenant(.handedOver)) { try await tenants["acme"].add("2") }
         await expectAsync(.tenant(.handedOver)) { try await tenants.create("acme") }

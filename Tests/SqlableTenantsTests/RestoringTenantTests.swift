@@ -79,7 +79,7 @@ import Testing
   @Test func aDamagedTenantIsRestored() async throws {
     try await withBackup { tenants, backup in
       try await tenants.close()
-      let again = try SqliteTenants(directory: tenants.directory.path, models: Schema(Note.self))
+      let again = try openTenants(tenants.directory.path)
       let path = try again.directory.file(of: TenantName("a"))
       for (file, count) in [(path, 8_192), (path + "-wal", 100)] {
         try Data(repeating: 7, count: count).write(to: URL(fileURLWithPath: file))
@@ -109,7 +109,7 @@ import Testing
   @Test func aFailedRestoreLeavesTheTenant() async throws {
     try await withBackup { tenants, backup in
       try await tenants.close()
-      let again = try SqliteTenants(directory: tenants.directory.path, models: Schema(Note.self))
+      let again = try openTenants(tenants.directory.path)
       // Another handle stands for a connection that the kernel's list does not show.
       let other = try SqliteDatabase(filepath: again.filepath(of: "a"))
       #expect(try Note.count().run(other) == 2)
@@ -130,8 +130,7 @@ import Testing
       let target = old.directory.path + "-backups"
       _ = try await old.backup(to: target)
       try await old.close()
-      let new = try SqliteTenants(
-        directory: old.directory.path, models: Schema(Note.self), migrations: Migrations([first, second]))
+      let new = try openTenants(old.directory.path, migrations: Migrations([first, second]))
       #expect(try await new["a"].read { db in try db.query("SELECT count(*) FROM extra", as: Int.self) } == [0])
       let backup = try #require(try new.backups(of: "a", in: target).last)
       try await new.restore("a", from: backup.path)

@@ -17,9 +17,9 @@ import Testing
       let path = parent + "/shared file's?.sqlite"
       try write(["one"], to: path, mode)
       let handles = Configuration(attached: ["shop": path], attachedReadOnly: ["shop"])
-      let tenants = try SqliteTenants(
-        directory: parent + "/tenants", models: Schema(Note.self),
-        configuration: TenantsConfiguration(maximumOpen: 2, pool: PoolConfiguration(handles: handles, readers: 1)))
+      let tenants = try openTenants(
+        parent + "/tenants", TenantsConfiguration(maximumOpen: 2, pool: PoolConfiguration(handles: handles, readers: 1))
+      )
       try await body(tenants, path)
       try await tenants.close()
     }
@@ -118,8 +118,7 @@ import Testing
       try await tenants["a"].add("1")
       try await tenants.close()
       try FileManager.default.removeItem(atPath: path)
-      let again = try SqliteTenants(
-        directory: tenants.directory.path, models: Schema(Note.self), configuration: tenants.configuration)
+      let again = try openTenants(tenants.directory.path, tenants.configuration)
       let target = tenants.directory.path + "-backups"
       let report = try await again.backup(to: target)
       #expect(report.copied == 1, "\(report)")
@@ -131,9 +130,7 @@ import Testing
   @Test func aSharedFileMustBeReadOnly() throws {
     let handles = Configuration(attached: ["shop": "/tmp/shop.sqlite"])
     expectMisuse {
-      _ = try SqliteTenants(
-        directory: "/tmp/sqlable-never", models: Schema(Note.self),
-        configuration: TenantsConfiguration(pool: PoolConfiguration(handles: handles)))
+      _ = try openTenants("/tmp/sqlable-never", TenantsConfiguration(pool: PoolConfiguration(handles: handles)))
     }
   }
 }

@@ -16,8 +16,7 @@ import Testing
     _ body: (SqliteTenants, String) async throws -> Void
   ) async throws {
     try await withDirectoryAsync { parent in
-      let tenants = try SqliteTenants(
-        directory: parent + "/tenants", models: Schema(Note.self), configuration: configuration.patient)
+      let tenants = try openTenants(parent + "/tenants", configuration)
       try await body(tenants, parent + "/backups")
       try await tenants.close()
     }
@@ -70,7 +69,7 @@ import Testing
       for index in 0..<5 { try await tenants.create("t\(index)") }
       try await tenants["t0"].add("1")
       try await tenants.close()
-      let again = try SqliteTenants(directory: tenants.directory.path, models: Schema(Note.self))
+      let again = try openTenants(tenants.directory.path)
       try await age(again)
       #expect(try await again.backup(to: target).copied == 5)
       #expect(again.statistics.opened == 0)
@@ -154,7 +153,7 @@ import Testing
       }
       try await tenants.close()
       await expectAsync(.closed) {
-        try await SqliteTenants(directory: tenants.directory.path, models: Schema(Note.self)).create("a")
+        try await openTenants(tenants.directory.path).create("a")
         _ = try await tenants.backup(to: target)
       }
     }

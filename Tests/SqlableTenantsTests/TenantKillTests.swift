@@ -85,9 +85,8 @@ private enum KilledService {
   static let tasks = 8
 
   static func tenants(_ path: String) throws -> SqliteTenants {
-    try SqliteTenants(
-      directory: path + "/tenants", models: Schema(Note.self),
-      configuration: TenantsConfiguration(maximumOpen: 12, waitTimeout: .seconds(600), createsMissing: false))
+    try openTenants(
+      path + "/tenants", TenantsConfiguration(maximumOpen: 12, waitTimeout: .seconds(600), createsMissing: false))
   }
 
   static func read(_ path: String) async throws -> State {

@@ -231,8 +231,7 @@ import Testing
     try await withTenants(TenantsConfiguration(maximumOpen: 2)) { tenants in
       for name in ["good", "bad"] { try await tenants[name].add("1") }
       try await tenants.close()
-      let again = try SqliteTenants(
-        directory: tenants.directory.path, models: Schema(Note.self), configuration: tenants.configuration)
+      let again = try openTenants(tenants.directory.path, tenants.configuration)
       let path = try again.directory.file(of: TenantName("bad"))
       try Data(repeating: 7, count: 8_192).write(to: URL(fileURLWithPath: path))
       await expectAsync(.notADatabase) { _ = try await again["bad"].texts() }
@@ -296,7 +295,7 @@ import Testing
 
   @Test func twoKeepersShareADirectory() async throws {
     try await withTenants { tenants in
-      let other = try SqliteTenants(directory: tenants.directory.path, models: Schema(Note.self))
+      let other = try openTenants(tenants.directory.path)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<20 {
           for keeper in [tenants, other] { group.addTask { try await keeper["t\(index)"].add("1") } }
@@ -315,7 +314,7 @@ import Testing
     weak var pool: SqlitePool?
     weak var keeper: SqliteTenants?
     try await withDirectoryAsync { directory in
-      let tenants = try SqliteTenants(directory: directory, models: Schema(Note.self))
+      let tenants = try openTenants(directory)
       for index in 0..<200 { try await tenants["t\(index % 20)"].add("1") }
       try await tenants["t0"].withPool { pool = $0 }
       keeper = tenants
@@ -357,7 +356,7 @@ import Testing
   func aBadConfigurationIsRefused(_ configuration: TenantsConfiguration) {
     withKnownDirectory { directory in
       expectMisuse {
-        _ = try SqliteTenants(directory: directory, models: Schema(Note.self), configuration: configuration)
+        _ = try openTenants(directory, configuration)
       }
     }
   }

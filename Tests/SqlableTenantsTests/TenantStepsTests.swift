@@ -77,7 +77,7 @@ struct TenantStepsProcess {
   }
 
   private func tenants(_ path: String) throws -> SqliteTenants {
-    try SqliteTenants(directory: path, models: Schema(Note.self))
+    try openTenants(path)
   }
 
   private func damage(_ tenants: SqliteTenants) async throws {

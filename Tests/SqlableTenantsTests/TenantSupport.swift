@@ -13,13 +13,29 @@ func withTenants<Value>(
   _ body: (SqliteTenants) async throws -> Value
 ) async throws -> Value {
   try await withDirectoryAsync { directory in
-    let tenants = try SqliteTenants(
-      directory: directory + "/tenants", models: Schema(Note.self), migrations: migrations,
-      configuration: configuration.patient)
+    let tenants = try openTenants(directory + "/tenants", configuration, migrations: migrations)
     let value = try await body(tenants)
     try await tenants.close()
     return value
   }
+}
+
+/// Calls `body` with the tenants of two new directories, as on two machines.
+func withMachines(
+  _ configuration: TenantsConfiguration = TenantsConfiguration(),
+  _ body: (SqliteTenants, SqliteTenants) async throws -> Void
+) async throws {
+  try await withTenants(configuration) { here in
+    try await withTenants(configuration) { there in try await body(here, there) }
+  }
+}
+
+/// Opens the tenants of a directory.
+func openTenants(
+  _ directory: String, _ configuration: TenantsConfiguration = TenantsConfiguration(), migrations: Migrations? = nil
+) throws -> SqliteTenants {
+  try SqliteTenants(
+    directory: directory, models: Schema(Note.self), migrations: migrations, configuration: configuration.patient)
 }
 
 extension TenantsConfiguration {

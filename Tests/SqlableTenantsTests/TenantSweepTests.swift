@@ -116,14 +116,12 @@ import Testing
   private func withTwoVersions(
     _ body: (_ new: SqliteTenants, _ old: SqliteTenants) async throws -> Void
   ) async throws {
-    let schema = Schema(Note.self)
     try await withDirectoryAsync { directory in
-      let old = try SqliteTenants(directory: directory, models: schema, migrations: Migrations([Self.first]))
+      let old = try openTenants(directory, migrations: Migrations([Self.first]))
       for index in 0..<10 { try await old["t\(index)"].add(index == 7 ? "bad" : "good") }
       try await old.close()
-      let new = try SqliteTenants(
-        directory: directory, models: schema, migrations: Migrations([Self.first, Self.second]))
-      let again = try SqliteTenants(directory: directory, models: schema, migrations: Migrations([Self.first]))
+      let new = try openTenants(directory, migrations: Migrations([Self.first, Self.second]))
+      let again = try openTenants(directory, migrations: Migrations([Self.first]))
       try await body(new, again)
       try await new.close()
       try await again.close()
@@ -145,8 +143,7 @@ import Testing
     let configuration = TenantsConfiguration(maximumOpen: 1)
     try await withTenants(configuration, migrations: Migrations([Self.first])) { old in
       for name in ["a", "b"] { try await old[name].add("1") }
-      let new = try SqliteTenants(
-        directory: old.directory.path, models: Schema(Note.self), migrations: Migrations([Self.first, rows]))
+      let new = try openTenants(old.directory.path, migrations: Migrations([Self.first, rows]))
       #expect(try await new["a"].texts() == ["new"])
       try await new.close()
       var found: (any Error)?
@@ -195,6 +192,36 @@ import Testing
       #expect(try await old["t3"].texts() == ["good", "during"])
       let files = try FileManager.default.subpathsOfDirectory(atPath: new.directory.path)
       #expect(!files.contains { $0.hasPrefix(".new/") && $0.hasSuffix(".sqlite") })
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func aTenantDeletedDuringADryRunIsNotCounted(_ fails: Bool) async throws {
+    struct Failure: Error {}
+    let (begun, continuation) = AsyncStream<Void>.makeStream()
+    let end = DispatchSemaphore(value: 0)
+    let slow = Migration("slow") { db in
+      continuation.yield()
+      _ = end.wait(timeout: .now() + 5)
+      if fails { throw Failure() }
+      try db.execute("CREATE INDEX note_by_text ON note (text)")
+    }
+    try await withTenants(migrations: Migrations([Self.first])) { old in
+      for name in ["a", "b"] { try await old[name].add("1") }
+      // A tenant that is open elsewhere can't be deleted.
+      try await old.close()
+      let new = try openTenants(old.directory.path, migrations: Migrations([Self.first, slow]))
+      let run = Task { try await new.migrate(concurrency: 1, dryRun: true) }
+      var migrations = begun.makeAsyncIterator()
+      await migrations.next()
+      // The migration of the copy of `a` or `b` runs, and the deletion does not wait for it.
+      for name in ["a", "b"] { try await new.delete(name) }
+      for _ in 0..<2 { end.signal() }
+      let report = try await run.value
+      #expect(report.count == 0, "\(report)")
+      let files = try FileManager.default.subpathsOfDirectory(atPath: new.directory.path)
+      #expect(!files.contains { $0.hasPrefix(".new/") && $0.hasSuffix(".sqlite") })
+      try await new.close()
     }
   }
 

@@ -17,7 +17,7 @@ package final class Connection {
   /// The buffer in which the SQL of the next statement is built.
   package let sql = SqlBuffer()
   /// The values to be bound to the statement in `sql`.
-  @usableFromInline let parameters = ParameterBuffer()
+  @usableFromInline let parameters: ParameterBuffer
   /// The bytes of the texts and blobs in `parameters`, without counting a reference.
   let parameterBytes: UnsafeMutablePointer<ParameterBytes>
   package let userCode = UserCode()
@@ -33,6 +33,8 @@ package final class Connection {
     }
   }
   private var suspendedVersion = 0
+  /// True while a file is attached. SQLite closes a file that it can't attach, so the file's last failure is unknown.
+  @exclusivity(unchecked) var isAttaching = false
   /// The number of open levels: 0 without a transaction, 1 in a transaction, and one more for each savepoint.
   package var transactionLevel = 0
   /// The error that rolled back the whole open transaction; set until the owner ends the transaction.
@@ -101,6 +103,7 @@ package final class Connection {
       throw error
     }
     self.handle = handle
+    parameters = ParameterBuffer(bytes: isCompact ? 4 << 10 : 16 << 10)
     parameterBytes = parameters.bytes
     cache = StatementCache(capacity: cacheCapacity)
     sqlite3_extended_result_codes(handle, 1)

@@ -50,6 +50,7 @@ extension Connection {
     guard [EIO, ENXIO, ERANGE].contains(code) else { return false }
     // No successful read resets the numbers. Damage that is found later must not look like another failed read.
     defer { errno = 0 }
+    if isAttaching { return true }
     return databaseNames.contains { name in
       [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER].contains { kind in
         var file: UnsafeMutablePointer<sqlite3_file>?

@@ -1,4 +1,5 @@
 import CSqlableSQLite
+import Glibc
 
 // The calls of SQLCipher. A key is never part of an SQL text, because traces and errors show SQL texts.
 
@@ -37,6 +38,9 @@ extension Connection {
 
   /// Attaches a file with its key. The key is nil for a file that is not encrypted.
   package func attach(_ path: String, as name: String, _ key: EncryptionKey?) throws {
+    // Only a failure of this thread from here on means that the disk could not be read.
+    (errno, isAttaching) = (0, true)
+    defer { isAttaching = false }
     guard Cipher.missing == nil else {
       _ = try pragma("ATTACH \(path.quotedText) AS \(name.quotedName)")
       return

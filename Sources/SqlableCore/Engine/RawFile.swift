@@ -37,6 +37,13 @@ package final class RawFile {
 
   deinit { sqlite3_close_v2(handle) }
 
+  /// Waits until the disk has all bytes that were written to the file by any connection.
+  package func sync() throws {
+    guard file.pointee.pMethods?.pointee.xSync?(file, SQLITE_SYNC_NORMAL) == SQLITE_OK else {
+      throw SqlError(.io, message: "can't sync the database file")
+    }
+  }
+
   package static func ifExists(_ path: String) throws -> RawFile? {
     FileManager.default.fileExists(atPath: path) ? try RawFile(path: path) : nil
   }

@@ -1,3 +1,4 @@
+import CSqlableSQLite
 import Glibc
 
 extension SqlError {
@@ -20,6 +21,11 @@ extension SqlError {
 func directory(ofFileAt path: String) -> String {
   guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
   return end == path.startIndex ? "/" : String(decoding: path.utf8[..<end], as: UTF8.self)
+}
+
+/// Renames a file. Throws if a file exists at the new path, unlike `rename`.
+package func renameToNew(_ path: String, _ newPath: String) throws {
+  guard sqlable_rename_to_new(path, newPath) == 0 else { throw SqlError.system("rename a file to", newPath, errno) }
 }
 
 /// Syncs a directory, so that its file names survive a power failure.

@@ -89,30 +89,39 @@ extension SqliteTenants {
     let fenced: FencedTenant
     do {
       // As for a loop over all tenants, a missing tenant is not created.
-      let lease = try await lease(name.text, isSweep: true)
-      defer { giveBack(lease) }
-      fenced = try await copy(lease, &sender, within: duration)
+      fenced = try await SqliteTenant(name: name.text, tenants: self, isSweep: true).withLease { lease in
+        try await copy(lease, &sender, within: duration)
+      }
     } catch {
       // The receiver then deletes what it has received.
       _ = try? await sender.cancel()
       throw error
     }
-    defer { start(withState { $0.endClaim(fenced.slot) }) }
+    defer {
+      start(withState { $0.endClaim(fenced.slot) })
+      // No call waits any more.
+      resources.threads.async { fenced.outgoing.closeFiles() }
+    }
     try await end(name, lock, &sender) { [self] sender in
-      let (parts, size) = try await changes.run { [directory] in
-        let file = try RawFile(path: directory.awayFile(of: name))
-        return (try file.pages(fenced.pages, size: fenced.pageSize), file.size)
+      sender = try fenced.sender.get()
+      try await sender.send(fenced.tail.first)
+      for range in fenced.tail.ranges.dropFirst() {
+        let part = try await changes.run { [directory] in
+          try RawFile(path: directory.awayFile(of: name)).part(of: fenced.tail, range)
+        }
+        try await sender.send(part)
       }
-      for part in parts { try await sender.send(part) }
-      return size
+      return fenced.tail.size
     }
   }
 
   /// A tenant to which neither machine may write, and the pages that the receiver lacks.
   private struct FencedTenant {
     let slot: TenantSlot
-    let pages: [Int]
-    let pageSize: Int
+    let tail: TenantTail
+    let outgoing: OutgoingPages
+    /// The sender after the pages that were sent while the file was closed, or the error of sending them.
+    let sender: Result<TenantSender, any Error>
   }
 
   /// Sends the file while the tenant is in use. Then waits for its calls, and renames the file so that no call can
@@ -125,7 +134,11 @@ extension SqliteTenants {
     let pages = try await changes.run { [directory] in
       try OutgoingPages(lease.pool, directory.file(of: name))
     }
-    defer { pages.close() }
+    let user = lease.pool.add(endsIfDeleted(pages, lease.slot))
+    defer {
+      lease.pool.removeFileUser(user)
+      pages.close()
+    }
     var offset = 0
     while true {
       let (begin, data) = (offset, try await changes.run { [offset] in try pages.bytes(at: offset) })
@@ -133,54 +146,102 @@ extension SqliteTenants {
       try await sender.send(.bytes(data, offset: begin))
       offset += data.count
     }
-    // Each round sends the pages that changed during the previous round. Their number shrinks unless the writers are
-    // faster than the connection.
+    // The last rounds take less time without syncs, so fewer pages are left for the time in which calls wait.
+    for syncs in [true, false] { try await sendChanges(pages, &sender, syncs: syncs) }
+    return try await fence(lease, pages, sender, within: duration)
+  }
+
+  /// Sends the changed pages in rounds, as long as their number shrinks. Each round sends the pages that were changed
+  /// during the previous one.
+  ///
+  /// - Parameter syncs: True if both machines sync their files in each round.
+  private func sendChanges(_ pages: OutgoingPages, _ sender: inout TenantSender, syncs: Bool) async throws {
+    var last = Int.max
     for _ in 0..<8 {
-      guard let parts = try await changes.run({ try pages.changes() }) else { continue }
-      for part in parts { try await sender.send(part) }
-      try await sender.send(.sync)
-      try await changes.run { try pages.checkpoint() }
-      if parts.count <= 1 { break }
+      let parts = try await changes.run { try pages.changes() }
+      for part in parts {
+        guard let content = try await changes.run({ try pages.content(of: part) }) else { break }
+        try await sender.send(content)
+      }
+      if syncs {
+        async let copied: Void = changes.run { try pages.checkpoint() }
+        try await sender.send(.sync)
+        try await copied
+      }
+      let count = parts.reduce(0) { $0 + $1.count }
+      if count <= 16 || count > last / 4 * 3 { break }
+      last = count
     }
-    return try await fence(lease, pages, within: duration)
+  }
+
+  /// The hand-over of a tenant that is deleted, restored or closed meanwhile ends, because it keeps the file open. The
+  /// hand-over itself also closes the pool.
+  private func endsIfDeleted(_ pages: OutgoingPages, _ slot: TenantSlot) -> FileUser {
+    FileUser(
+      pause: {}, release: { pages.close() }, resume: {},
+      end: { [self] in if withState({ $0.isClosed || slot.isDeleted }) { pages.close() } }, problem: { _ in nil })
   }
 
   private func fence(
-    _ lease: TenantLease, _ pages: OutgoingPages, within duration: Duration
+    _ lease: TenantLease, _ pages: OutgoingPages, _ sender: TenantSender, within duration: Duration
   ) async throws -> FencedTenant {
     let name = lease.slot.name
     let end = Deadline.after(duration)
     // Before the tenant is closed, because it stays.
     try checkOtherProcesses(name, "hand over")
     let slot = try await claim(name, .waitsForOthers, of: lease.slot, until: end, leavesLog: true)
-    let numbers: [Int]
+    // The receiver writes and syncs these parts while the file is synced here.
+    let (parts, continuation) = AsyncStream<TenantPart.Content>.makeStream()
+    async let sent = send(parts, sender)
+    let tail: TenantTail
     do {
+      defer { continuation.finish() }
       try await endCopy(of: name, until: end)
-      numbers = try await changes.run { [self] in
+      tail = try await changes.run { [self] in
         try directory.withLock(.exclusive, of: [name]) {
           try checkOtherProcesses(name, "hand over")
-          return try takeAway(name, pages)
+          return try takeAway(name, pages) { continuation.yield($0) }
         }
       }
     } catch {
+      _ = await sent
       start(withState { $0.endClaim(slot) })
       throw error
     }
     withState { $0.checked[name] = nil }
-    return FencedTenant(slot: slot, pages: numbers, pageSize: pages.pageSize)
+    return FencedTenant(slot: slot, tail: tail, outgoing: pages, sender: await sent)
   }
 
-  /// Gives a closed tenant's file another name; returns the numbers of the last changed pages. Call with the lock.
+  /// Sends the parts that arrive, and has the receiver sync them. Returns the sender afterwards.
+  private func send(
+    _ parts: AsyncStream<TenantPart.Content>, _ sender: TenantSender
+  ) async -> Result<TenantSender, any Error> {
+    var (sender, isEmpty) = (sender, true)
+    do {
+      for await part in parts {
+        try await sender.send(part)
+        isEmpty = false
+      }
+      if !isEmpty { try await sender.send(.sync) }
+      return .success(sender)
+    } catch { return .failure(error) }
+  }
+
+  /// Gives a closed tenant's file another name; returns the pages that `send` has not received. Call with the lock.
   ///
   /// Other keepers need the lock to open the file. A commit by another program reaches the receiver, or `.busy` is
   /// thrown.
-  private func takeAway(_ name: TenantName, _ pages: OutgoingPages) throws -> [Int] {
+  private func takeAway(
+    _ name: TenantName, _ pages: OutgoingPages, _ send: (TenantPart.Content) -> Void
+  ) throws -> TenantTail {
     let (path, away) = (directory.file(of: name), directory.awayFile(of: name))
     var configuration = handleConfiguration(name)
     (configuration.attached, configuration.attachedReadOnly, configuration.attachedKeys) = ([:], [], [:])
     configuration.busyTimeout = 0
     let last = try SqliteDatabase.openOther(at: path, configuration, nil, creates: false)
-    let (numbers, firstPage) = try pages.finish(last, path)
+    let (numbers, firstPage) = try pages.finish(last, path, send)
+    // Read here, because each change of threads can take milliseconds while the calls wait.
+    let tail = try RawFile(path: path).tail(numbers, pageSize: pages.pageSize)
     try directory.prepareLeaving(name)
     try files(name).move(to: away)
     guard try pages.firstPage(away) == firstPage else {
@@ -188,7 +249,7 @@ extension SqliteTenants {
       throw OutgoingPages.changedMeanwhile.labelled(name.text)
     }
     try syncDirectory(directory.directory(of: name))
-    return numbers
+    return tail
   }
 
   /// Sends the last parts, and makes the receiver the owner. If that fails, the tenant stays here, unless the receiver

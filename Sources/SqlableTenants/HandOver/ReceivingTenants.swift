@@ -11,12 +11,15 @@ extension SqliteTenants {
   /// the last part was received. Before, the first use of its name would create another tenant, and the hand-over would
   /// throw `.tenant(.exists)`. A hand-over that begins again replaces the parts that were received before.
   ///
-  /// Throws `.tenant(.exists)`, `.tenant(.missing)` if this process has not received the first part, such as after a
-  /// restart, `.tenant(.handedOver)` if the tenant is being handed over from here, `.misuse` for parts in another
-  /// order, the errors of a damaged file and of a full disk.
+  /// If no part arrives for ten minutes, the received parts are deleted. The sender must then hand over again.
+  ///
+  /// Throws `.tenant(.exists)`, `.tenant(.missing)` if this process does not have the earlier parts, such as after a
+  /// restart or after ten minutes, `.tenant(.handedOver)` if the tenant is being handed over from here, `.misuse` for
+  /// parts in another order, `.closed`, the errors of a damaged file and of a full disk.
   public func receive(_ part: TenantPart) async throws -> TenantReceipt {
     try checkFork()
     let name = try TenantName(part.tenant)
+    try withState { try $0.checkIsOpen() }
     guard isToken(part.token) else { throw SqlError.misuse("the part has an invalid token").labelled(name.text) }
     let isOwner =
       switch part.content {
@@ -44,7 +47,7 @@ extension SqliteTenants {
       if try hasReceived(name, part) { return true }
       try checkIsFree(name, part)
       let reception = try TenantReception(part.token, at: directory.newFile(), begin: part.number)
-      receptions.withLock { $0[name] = reception }
+      receptions.add(reception, of: name)
     case .cancel:
       try directory.prepareDirectory(of: name)
       let isOwner = try directory.withLock(.exclusive, of: [name]) {
@@ -52,20 +55,12 @@ extension SqliteTenants {
         try directory.note(.cancelled, part.token, of: name)
         return false
       }
-      receptions.withLock { if $0[name]?.token == part.token { $0[name] = nil } }
+      receptions.end(name, token: part.token)
       return isOwner
     case .bytes, .pages, .sync, .end:
-      guard let reception = reception(name, part) else {
+      guard let reception = receptions.reception(of: name, token: part.token), try reception.take(part) else {
         if try hasReceived(name, part) { return true }
         throw unknown(name)
-      }
-      try reception.take(part.number) {
-        switch part.content {
-        case .bytes(let data, let offset): try reception.write(data, at: offset)
-        case .pages(let data, let numbers, let size): try reception.write(data, pages: numbers, size: size)
-        case .sync: try reception.sync()
-        case .begin, .end, .cancel: break
-        }
       }
     }
     return false
@@ -74,24 +69,41 @@ extension SqliteTenants {
   /// Makes this machine the owner, in one step.
   private func take(_ name: TenantName, _ part: TenantPart, size: Int) throws -> Bool {
     if try hasReceived(name, part) { return true }
-    guard let reception = reception(name, part) else { throw unknown(name) }
-    try reception.check(part.number)
-    try reception.finish(size: size)
+    guard let reception = receptions.reception(of: name, token: part.token) else { throw unknown(name) }
     try directory.prepareDirectory(of: name)
-    try directory.withLock(.exclusive, of: [name]) {
-      try checkIsFree(name, part)
-      try directory.removeRemains(of: name)
-      // Writes the record before the rename. A crash before the rename leaves a record without a tenant, which has no
-      // effect.
-      try directory.note(.ended, part.token, of: name)
-      try files(at: reception.path).move(to: directory.file(of: name))
-      // The tenant was here before, and comes back.
-      directory.removeAwayFile(of: name)
-      try syncDirectory(directory.directory(of: name))
+    let isComplete = try reception.finish(part.number, size: size, usesWAL: receivesWAL) {
+      try directory.withLock(.exclusive, of: [name]) {
+        try checkIsFree(name, part)
+        try directory.removeRemains(of: name)
+        // Writes the record before the rename. A crash before the rename leaves a record without a tenant, which has
+        // no effect.
+        try directory.note(.ended, part.token, of: name)
+        try rename(reception, to: name)
+        // The tenant was here before, and comes back.
+        directory.removeAwayFile(of: name)
+        try syncDirectory(directory.directory(of: name))
+      }
     }
+    guard isComplete else { throw unknown(name) }
     withState { $0.checked[name] = nil }
-    receptions.withLock { $0[name] = nil }
+    receptions.end(name, token: part.token)
     return true
+  }
+
+  private var receivesWAL: Bool {
+    configuration.pool.handles.journalMode == .wal && configuration.pool.handles.key == nil
+  }
+
+  /// Gives a complete file the tenant's name. Throws if it is damaged or has another key. No other connection has the
+  /// file open, so it is read without locks.
+  private func rename(_ reception: TenantReception, to name: TenantName) throws {
+    var reading = handleConfiguration(name)
+    (reading.isReadOnly, reading.isImmutable) = (true, true)
+    (reading.attached, reading.attachedReadOnly, reading.attachedKeys) = ([:], [], [:])
+    try SqliteDatabase(filepath: reception.path, configuration: reading).close()
+    do { try renameToNew(reception.path, directory.file(of: name)) } catch  where directory.exists(name) {
+      throw exists(name)
+    }
   }
 
   private func checkIsFree(_ name: TenantName, _ part: TenantPart) throws {
@@ -102,13 +114,9 @@ extension SqliteTenants {
     }
   }
 
-  private func reception(_ name: TenantName, _ part: TenantPart) -> TenantReception? {
-    receptions.withLock { $0[name].flatMap { $0.token == part.token ? $0 : nil } }
-  }
-
   private func unknown(_ name: TenantName) -> SqlError {
     SqlError(
-      .tenant(.missing), message: "this process has not received the begin of the hand-over; hand over again",
+      .tenant(.missing), message: "this process does not have the earlier parts of the tenant; hand over again",
       label: name.text)
   }
 }

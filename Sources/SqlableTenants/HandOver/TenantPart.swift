@@ -28,6 +28,12 @@ public struct TenantPart: Codable, Sendable, Hashable {
 
   /// The number of bytes of the file per part.
   static let maximumBytes = 1 << 20
+
+  /// Returns the ranges of `count` pages that are sent in one part each.
+  static func ranges(_ count: Int, pageSize: Int) -> [Range<Int>] {
+    let width = max(1, maximumBytes / pageSize)
+    return stride(from: 0, to: count, by: width).map { $0..<min(count, $0 + width) }
+  }
 }
 
 /// The answer of ``SqliteTenants/receive(_:)`` to a part, for ``SqliteTenants/handOver(_:within:_:)``.

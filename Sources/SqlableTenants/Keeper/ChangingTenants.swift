@@ -216,7 +216,7 @@ extension SqliteTenants {
       guard Task.isCancelled || isLate else {
         // No thread waits meanwhile. A cancellation ends the pause.
         try? await Task.sleep(for: pause)
-        pause = min(pause * 2, .milliseconds(16))
+        pause = min(pause * 2, policy == .waitsForOthers ? .milliseconds(2) : .milliseconds(16))
         continue
       }
       let (leases, work) = withState { $0.stopClaiming(name) }

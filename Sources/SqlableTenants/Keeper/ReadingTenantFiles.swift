@@ -81,7 +81,7 @@ extension SqliteTenants {
 extension TenantsState {
   /// Registers a copy of a tenant's file; returns false while a call has the file to itself.
   fileprivate mutating func beginCopy(_ name: TenantName, _ stop: BackupStop) throws -> Bool {
-    guard !isClosed else { throw SqlError(.closed, message: "the tenants are closed") }
+    try checkIsOpen()
     if let slot = slots[name], case .exclusive = slot.phase { return false }
     guard copies[name] == nil else { return false }
     copies[name] = stop

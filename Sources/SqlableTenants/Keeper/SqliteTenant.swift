@@ -63,9 +63,15 @@ public struct SqliteTenant: AsyncSqlExecutor {
   public func withPool<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: (SqlitePool) async throws -> Value
   ) async throws -> Value {
+    try await withLease { try await body($0.pool) }
+  }
+
+  func withLease<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (TenantLease) async throws -> Value
+  ) async throws -> Value {
     let lease = try await tenants.lease(name, isSweep: isSweep)
     do {
-      let value = try await body(lease.pool)
+      let value = try await body(lease)
       tenants.giveBack(lease)
       return value
     } catch {

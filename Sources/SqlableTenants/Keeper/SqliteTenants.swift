@@ -30,7 +30,7 @@ public final class SqliteTenants: Sendable {
   /// The threads of the calls that create, delete, rename, copy or migrate tenants.
   let changes: BlockingWork
   /// The tenants that are being received from another machine.
-  let receptions = LockedValue<[TenantName: TenantReception]>([:])
+  let receptions = TenantReceptions()
   private let state: LockedValue<TenantsState>
   private let generation = ForkGuard.generation
 
@@ -94,7 +94,7 @@ public final class SqliteTenants: Sendable {
       }
       for waiter in waiters { waiter.resume(.failure(SqlError(.closed, message: "the tenants were closed"))) }
       // Deletes what was received so far.
-      receptions.withLock { $0 = [:] }
+      receptions.endAll()
       var failure: (any Error)?
       for (slot, pool) in withState({ $0.openPools }) {
         do {

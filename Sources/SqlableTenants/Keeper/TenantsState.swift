@@ -46,11 +46,15 @@ package struct TenantsState {
 
   package init(maximumOpen: Int) { self.maximumOpen = maximumOpen }
 
+  func checkIsOpen() throws {
+    guard !isClosed else { throw SqlError(.closed, message: "the tenants are closed") }
+  }
+
   // MARK: Calls
 
   /// Returns a lease on an open tenant; nil if the call must wait.
   package mutating func takeOpen(_ name: TenantName, isSweep: Bool) throws -> TenantLease? {
-    guard !isClosed else { throw SqlError(.closed, message: "the tenants are closed") }
+    try checkIsOpen()
     guard let slot = slots[name], case .open(let pool) = slot.phase, !slot.isWanted else { return nil }
     return take(slot, pool, isSweep: isSweep)
   }
@@ -290,7 +294,7 @@ package struct TenantsState {
 
   /// Claims a tenant's file. With `.endsCalls`, the calls that use an open tenant find it deleted from now on.
   package mutating func claim(_ name: TenantName, _ policy: ClaimPolicy) throws -> Claim {
-    guard !isClosed else { throw SqlError(.closed, message: "the tenants are closed") }
+    try checkIsOpen()
     guard let slot = slots[name] else {
       let slot = TenantSlot(name)
       slots[name] = slot

@@ -5,73 +5,131 @@ import SqlableCore
 
 /// A tenant's file that is being received from another machine.
 ///
-/// The file is deleted with this object, unless it got the tenant's name. The object must end before another connection
-/// of this process opens the file, because closing the descriptor would drop the connection's locks.
+/// The descriptor is closed before the file gets the tenant's name, because closing it later would drop the locks of
+/// this process's connections. The file is deleted when the reception ends, unless it got the tenant's name.
 final class TenantReception: Sendable {
   let token: String
   let path: String
-  private let descriptor: Int32
-  /// The number of the next part.
-  private let next: LockedValue<Int>
+  private let state: LockedValue<State>
+
+  private struct State {
+    /// The number of the next part.
+    var next: Int
+    var phase: Phase
+  }
+
+  private enum Phase: Equatable {
+    case open(Int32)
+    /// The file has this size, is synced and closed.
+    case complete(Int)
+    case ended
+  }
 
   init(_ token: String, at path: String, begin number: Int) throws {
     guard (0..<1 << 60).contains(number) else { throw TenantReception.invalid }
-    next = LockedValue(number + 1)
-    descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
     (self.token, self.path) = (token, path)
+    state = LockedValue(State(next: number + 1, phase: .open(descriptor)))
   }
 
-  deinit {
-    close(descriptor)
+  deinit { end() }
+
+  /// Ends the reception, and deletes the file. Waits for a part that is being written.
+  func end() { state.withLock { end(&$0) } }
+
+  private func end(_ state: inout State) {
+    guard state.phase != .ended else { return }
+    if case .open(let descriptor) = state.phase { close(descriptor) }
+    state.phase = .ended
     unlink(path)
   }
 
-  /// Calls `body` for the next part, and does nothing for the part that was taken last. Throws `.misuse` for another
-  /// part.
-  func take(_ number: Int, _ body: () throws -> Void) throws {
-    try next.withLock { next in
-      if number == next - 1 { return }
-      try TenantReception.check(number, next)
+  // MARK: Parts
+
+  /// Writes the next part, and does nothing for the part that was taken last. Returns false if the reception has ended.
+  /// Throws `.misuse` for another part.
+  func take(_ part: TenantPart) throws -> Bool {
+    try state.withLock { state in
+      guard state.phase != .ended else { return false }
+      if part.number == state.next - 1 { return true }
+      try check(part.number, state)
+      guard case .open(let descriptor) = state.phase else {
+        throw SqlError.misuse("the tenant's file is complete; only the last part can arrive again")
+      }
+      switch part.content {
+      case .bytes(let data, let offset): try write(data, to: descriptor, at: offset)
+      case .pages(let data, let numbers, let size): try write(data, to: descriptor, pages: numbers, size: size)
+      case .sync: try sync(descriptor, &state)
+      case .begin, .end, .cancel: break
+      }
+      state.next += 1
+      return true
+    }
+  }
+
+  /// Gives the file its size, and calls `body`, which gives it the tenant's name. Returns false if the reception has
+  /// ended. Also called again after an error.
+  ///
+  /// - Parameter usesWAL: True to turn on WAL mode in the header of a file that is not encrypted. The sender has turned
+  ///   it off, and SQLite would turn it on with several syncs, while the tenant's first call waits.
+  func finish(_ number: Int, size: Int, usesWAL: Bool, _ body: () throws -> Void) throws -> Bool {
+    try state.withLock { state in
+      guard state.phase != .ended else { return false }
+      try check(number, state)
+      guard (1..<1 << 50).contains(size) else { throw TenantReception.invalid }
+      if case .open(let descriptor) = state.phase {
+        guard ftruncate(descriptor, off_t(size)) == 0 else { throw SqlError.system("write to", path, errno) }
+        if usesWAL { try turnOnWAL(descriptor) }
+        try sync(descriptor, &state)
+        close(descriptor)
+        state.phase = .complete(size)
+      }
+      guard state.phase == .complete(size) else { throw TenantReception.invalid }
       try body()
-      next += 1
+      state.phase = .ended
+      return true
     }
   }
 
-  /// Throws `.misuse` for another part than the next one.
-  func check(_ number: Int) throws { try next.withLock { try TenantReception.check(number, $0) } }
-
-  private static func check(_ number: Int, _ next: Int) throws {
-    guard number == next else {
-      throw SqlError.misuse("expected part \(next) of the tenant, not part \(number)")
+  private func check(_ number: Int, _ state: State) throws {
+    guard number == state.next else {
+      throw SqlError.misuse("expected part \(state.next) of the tenant, not part \(number)")
     }
   }
 
-  /// Writes the parts of the file. The numbers come from another machine.
-  func write(_ data: Data, at offset: Int) throws {
+  /// Writes a part of the file. The numbers come from another machine.
+  private func write(_ data: Data, to descriptor: Int32, at offset: Int) throws {
     guard (0..<1 << 50).contains(offset) else { throw TenantReception.invalid }
     try data.withUnsafeBytes { try writeAll($0, to: descriptor, at: offset, path) }
   }
 
-  func write(_ data: Data, pages numbers: [Int], size: Int) throws {
+  private func write(_ data: Data, to descriptor: Int32, pages numbers: [Int], size: Int) throws {
     guard size.isPageSize, numbers.allSatisfy({ (1...Int(UInt32.max)).contains($0) }),
       data.count == numbers.count * size
     else { throw TenantReception.invalid }
     for (index, number) in numbers.enumerated() {
       let start = data.startIndex + index * size
-      try write(data[start..<start + size], at: (number - 1) * size)
+      try write(data[start..<start + size], to: descriptor, at: (number - 1) * size)
     }
   }
 
-  func sync() throws {
-    guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }
+  private func turnOnWAL(_ descriptor: Int32) throws {
+    // The version numbers for writing and reading follow the page size. Both are 1 for a journal, and 2 for a WAL.
+    var header = [UInt8](repeating: 0, count: 20)
+    guard pread(descriptor, &header, header.count, 0) == header.count,
+      header[..<16].elementsEqual("SQLite format 3\0".utf8), header[18...] == [1, 1]
+    else { return }
+    try [2, 2 as UInt8].withUnsafeBytes { try writeAll($0, to: descriptor, at: 18, path) }
   }
 
-  /// Gives the file its size. Also called again after an error.
-  func finish(size: Int) throws {
-    guard (1..<1 << 50).contains(size) else { throw TenantReception.invalid }
-    guard ftruncate(descriptor, off_t(size)) == 0 else { throw SqlError.system("write to", path, errno) }
-    try sync()
+  private func sync(_ descriptor: Int32, _ state: inout State) throws {
+    guard fsync(descriptor) == 0 else {
+      let error = SqlError.system("sync", path, errno)
+      // The next sync would succeed, although the pages of this one are lost.
+      end(&state)
+      throw error
+    }
   }
 
   private static var invalid: SqlError { SqlError.misuse("the part of the tenant has invalid numbers") }

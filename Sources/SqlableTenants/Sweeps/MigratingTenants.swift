@@ -52,7 +52,7 @@ extension SqliteTenants {
     }
     guard !dryRun else {
       return try await sweep(limit == nil ? concurrency : 1, progress, until: isDone) { [self] name in
-        (try await readingFile(name) { [self] file in try tryMigrations(migrations, on: file, of: name) }, false)
+        (try await rehearse(migrations, name), false)
       }
     }
     return try await sweep(limit == nil ? concurrency : 1, progress, until: isDone) { [self] name in
@@ -68,25 +68,42 @@ extension SqliteTenants {
     }
   }
 
-  /// Migrates a copy of a tenant, and deletes it.
-  private func tryMigrations(
-    _ migrations: Migrations, on file: ReadTenantFile, of name: TenantName
-  ) throws -> Migrations.Status {
-    let status = try migrations.status(file.db)
-    guard case .pending = status else {
-      try file.check()
-      return status
+  /// Migrates a copy of a tenant, and deletes the copy.
+  private func rehearse(_ migrations: Migrations, _ name: TenantName) async throws -> Migrations.Status {
+    let (status, copy) = try await readingFile(name) { [self] file in
+      let status = try migrations.status(file.db)
+      guard case .pending = status else {
+        try file.check()
+        return (status, nil as String?)
+      }
+      let path = try directory.newFile()
+      do {
+        try file.db.writeBackup(to: path, BackupOptions(), file.stop)
+        try file.check()
+      } catch {
+        try? files(at: path).remove()
+        throw error
+      }
+      return (status, path)
     }
-    let path = try directory.newFile()
+    guard let copy else { return status }
+    // The tenant's file is closed, so a call that deletes the tenant does not wait for the migrations.
+    try await changes.run { [self] in
+      let result = Result { try migrate(copyAt: copy, of: name) }
+      // As in a sweep, a tenant that was deleted meanwhile is not counted.
+      guard directory.exists(name) else { throw missing(name) }
+      try result.get()
+    }
+    return status
+  }
+
+  private func migrate(copyAt path: String, of name: TenantName) throws {
     defer { try? files(at: path).remove() }
-    try file.db.writeBackup(to: path, BackupOptions(), file.stop)
-    try file.check()
     var configuration = handleConfiguration(name)
     configuration.journalMode = .delete
     let copy = try SqliteDatabase(filepath: path, configuration: configuration)
     defer { try? copy.close() }
     try prepare(copy)
-    return status
   }
 
   /// Returns the versions of all tenants, and changes nothing.

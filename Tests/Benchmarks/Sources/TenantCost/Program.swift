@@ -7,8 +7,9 @@ import SqlableTenants
 ///
 ///     swift run -c release --package-path Tests/Benchmarks --disable-default-traits TenantCost --tenants 2000
 ///
-/// Makes the tenants, of 1 MB each, in a temporary directory, and removes them. `--hand-over` only measures the move of
-/// a tenant to another machine. `--soak 20` only makes random calls, for 20 minutes.
+/// Makes the tenants, of 1 MB each, in a temporary directory, and removes them. `--memory` only measures the memory of
+/// open tenants, and `--hand-over` the move of a tenant to another machine. `--soak 20` only makes random calls, for 20
+/// minutes.
 @main struct Program {
   struct Note: Sqlable {
     static let id = column("id", Int?.self, PrimaryKey(autoincrement: true))
@@ -52,6 +53,7 @@ import SqlableTenants
     if arguments.contains("--hand-over") { return try await program.measureHandOver() }
     if arguments.contains("--soak") { return try await program.soak(.seconds(60 * number("--soak", 1))) }
     try await program.prepare()
+    if arguments.contains("--memory") { return try await program.measureMemory() }
     try await program.measureReads()
     try await program.measureMemory()
     try await program.measurePools()
