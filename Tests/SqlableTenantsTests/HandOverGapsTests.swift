@@ -215,6 +215,20 @@ import Testing
     }
   }
 
+  @Test func anEndedHandOverKeepsTheTokenOfTheNext() async throws {
+    try await withTenants { tenants in
+      let name = try TenantName("acme")
+      try await tenants["acme"].add("1")
+      let first = try tenants.directory.lockHandOver(of: name)
+      first.remove()
+      let second = try tenants.directory.lockHandOver(of: name)
+      try second.write(newToken())
+      first.remove()
+      _ = try second.token()
+      #expect(sqlError { _ = try tenants.directory.lockHandOver(of: name) }?.kind == .busy)
+    }
+  }
+
   @Test func aHandOverWhoseCancellationHasNoAnswerCanBeRepeated() async throws {
     try await withTenants { here in
       try await withTenants { there in

@@ -262,6 +262,21 @@ import Testing
     }
   }
 
+  @Test func aLockedDirectoryDelaysOnlyItsOwnTenants() async throws {
+    let pool = PoolConfiguration(handles: Configuration(busyTimeout: 1), readers: 1)
+    try await withTenants(TenantsConfiguration(threads: 1, waitTimeout: .seconds(300), pool: pool)) { tenants in
+      for name in ["locked", "other"] { try await tenants.create(name) }
+      #expect(try TenantName("locked").directory != TenantName("other").directory)
+      let lock = try lockDirectory(of: "locked", tenants)
+      let waiting = Task { try await tenants["locked"].add("1") }
+      try await tenants["other"].add("1")
+      await expectAsync(.busy) { try await waiting.value }
+      close(lock)
+      try await tenants["locked"].add("2")
+      #expect(try await tenants["locked"].texts() == ["2"])
+    }
+  }
+
   @Test func slowLoopsOverRowsDelayNoOther() async throws {
     try await withTenants(TenantsConfiguration(threads: 1, waitTimeout: .seconds(300))) { tenants in
       for index in 0..<4 {

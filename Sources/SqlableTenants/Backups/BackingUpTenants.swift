@@ -51,7 +51,8 @@ extension SqliteTenants {
     progress: @Sendable (TenantBackupReport) -> Void = { _ in }
   ) async throws -> TenantBackupReport {
     guard bytesPerSecond.map({ $0 >= 1 }) ?? true else { throw SqlError.misuse("bytesPerSecond must be at least 1") }
-    let run = try await onThread { tenants in try TenantBackupRun(tenants, directory, bytesPerSecond, keep) }
+    // The directory can be in a slow network file system, so it is not read on the threads of the calls.
+    let run = try await onOwnThread { [self] in try TenantBackupRun(self, directory, bytesPerSecond, keep) }
     do {
       let report = try await backUpAll(run, concurrency: concurrency, progress)
       await run.end()
@@ -81,7 +82,7 @@ extension SqliteTenants {
       progress(report)
     }
     // A directory without tenants might be one that is not mounted.
-    if report.count > 0 { try await onThread { _ in try run.noteDeleted() } }
+    if report.count > 0 { try await onOwnThread { try run.noteDeleted() } }
     return report
   }
 
@@ -150,7 +151,7 @@ private final class TenantBackupRun: Sendable {
     }
     guard !isEnded else { throw CancellationError() }
     defer { state.withLock { $0.running -= 1 } }
-    let isUnchanged: Bool = try await tenants.onThread { [self] _ in try self.isUnchanged(name) }
+    let isUnchanged: Bool = try await onOwnThread { [self] in try self.isUnchanged(name) }
     guard !isUnchanged else { return .unchanged }
     // Wait for the rate before the copy begins. A snapshot that waits would make the tenant's WAL grow.
     try await Task.sleep(until: rate.next, clock: .continuous)

@@ -47,7 +47,8 @@ public final class SqliteTenants: Sendable {
     try configuration.validate()
     try migrations?.checkNames()
     (self.configuration, self.schema, self.migrations) = (configuration, schema, migrations)
-    self.directory = try TenantDirectory(directory)
+    self.directory = try TenantDirectory(
+      directory, lockTimeout: .seconds(max(configuration.pool.handles.busyTimeout, 1)))
     resources = PoolResources(threads: configuration.threads)
     changes = BlockingWork(maximum: configuration.threads)
     state = LockedValue(TenantsState(maximumOpen: configuration.maximumOpen))

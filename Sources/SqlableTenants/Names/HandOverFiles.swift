@@ -155,8 +155,12 @@ final class HandOverLock: Sendable {
     return token
   }
 
-  /// Deletes the file of a hand-over that has ended.
-  func remove() { unlink(path) }
+  /// Deletes the file of a hand-over that has ended, unless the file belongs to a later hand-over.
+  func remove() {
+    var info = stat()
+    guard fstat(descriptor, &info) == 0, FileIdentity(path) == FileIdentity(info) else { return }
+    unlink(path)
+  }
 }
 
 func newToken() -> String {

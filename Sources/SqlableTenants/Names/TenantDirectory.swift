@@ -19,9 +19,12 @@ final class TenantDirectory: Sendable {
   private let work = LockedValue<(path: String, lock: Int32)?>(nil)
   private let count = Atomic(0)
   private let generation = ForkGuard.generation
+  /// The maximum time that a call waits for other processes that create, rename or delete tenants.
+  private let lockTimeout: Duration
 
   /// Creates the directory if it is missing.
-  init(_ path: String) throws {
+  init(_ path: String, lockTimeout: Duration) throws {
+    self.lockTimeout = lockTimeout
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the directory of the tenants can't be empty or contain a NUL byte")
     }
@@ -112,7 +115,8 @@ final class TenantDirectory: Sendable {
   /// Calls `body` while no other process creates, deletes or renames tenants in the tenants' directories.
   ///
   /// SQLite creates a missing file. With the lock, a file that `body` has found is not deleted before SQLite opens it.
-  /// Once the file is open in WAL mode, its own lock keeps other processes from deleting it.
+  /// Once the file is open in WAL mode, its own lock keeps other processes from deleting it. Throws `.busy` if another
+  /// process keeps its lock for too long.
   func withLock<Result>(_ lock: Lock, of names: [TenantName], _ body: () throws -> Result) throws -> Result {
     var locks: [Int32] = []
     defer { for lock in locks { close(lock) } }
@@ -122,11 +126,24 @@ final class TenantDirectory: Sendable {
       if descriptor < 0, errno == ENOENT { continue }
       guard descriptor >= 0 else { throw SqlError.system("open", path, errno, isRead: true) }
       locks.append(descriptor)
-      while flock(descriptor, lock == .shared ? LOCK_SH : LOCK_EX) != 0 {
-        guard errno == EINTR else { throw SqlError.system("lock", path, errno) }
+      let kind = lock == .shared ? LOCK_SH : LOCK_EX
+      if flock(descriptor, kind | LOCK_NB) != 0 {
+        // Another thread stands in, because a stopped process can keep its lock.
+        try SharedThreads.whileBlocked { try wait(descriptor, kind, path) }
       }
     }
     return try body()
+  }
+
+  private func wait(_ descriptor: Int32, _ kind: Int32, _ path: String) throws {
+    let end = Deadline.after(lockTimeout)
+    while flock(descriptor, kind | LOCK_NB) != 0 {
+      guard errno == EWOULDBLOCK || errno == EINTR else { throw SqlError.system("lock", path, errno) }
+      guard ContinuousClock.now < end else {
+        throw SqlError(.busy, message: "another process changes tenants in the directory \(path)")
+      }
+      usleep(UInt32.random(in: 200...1_000))
+    }
   }
 
   /// The endings of the files that SQLite and pools create beside a database.

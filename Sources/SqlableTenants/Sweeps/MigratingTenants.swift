@@ -141,7 +141,10 @@ extension SqliteTenants {
   ) async throws -> TenantMigrationReport {
     var report = TenantMigrationReport()
     if isDone(report) { return report }
-    let results = each(concurrency: concurrency) { tenant in try await body(TenantName(tenant.name)) }
+    // A tenant that waits for a thread would make its calls wait, too.
+    let results = each(concurrency: min(concurrency, configuration.threads)) { tenant in
+      try await body(TenantName(tenant.name))
+    }
     for try await (name, result) in results {
       switch result {
       case .success((.current, let isMigrated)):
