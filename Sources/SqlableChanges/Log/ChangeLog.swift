@@ -76,8 +76,9 @@ extension ChangeLog {
   /// trimmed: consumers and positions before the call get `.changeLog(.trimmed)`.
   ///
   /// Throws `.schema(.missingTable)` for a missing table. Throws `.misuse` for a view, a virtual or full-text table, a
-  /// table of the log itself, and a table whose columns hide all names of the rowid. An error leaves the database
-  /// unchanged. Blocks the thread. In `async` code, use the overload for pools with `await`.
+  /// temporary table, a table of an attached file or of the log itself, and a table whose columns hide all names of the
+  /// rowid. An error leaves the database unchanged. Blocks the thread. In `async` code, use the overload for pools with
+  /// `await`.
   public func create(_ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line) throws {
     try db.withTransaction(.immediate, file: file, line: line) { try createTriggers($0) }
   }
@@ -151,11 +152,11 @@ extension TableInfo {
     }
     guard view == nil else { throw refused("it is a view") }
     guard fullText?.isExternal != false else { throw refused("it is a full-text table") }
-    guard database == nil else { throw refused("it is in an attached file") }
     guard !name.foldedName.starts(with: "sqlable_change".utf8) else { throw refused("it belongs to the change log") }
     let found = try connection.rows("SELECT type, name, sql FROM main.sqlite_schema WHERE type IN ('table', 'view')")
       .first { $0[1].isSameName(as: name) }
     guard let found else {
+      if let other = try connection.otherDatabase(ofTable: name) { throw refused("it is in \(other)") }
       throw SqlError(
         .schema(.missingTable(name)), message: "the database has no table \(name); create it before its change log",
         table: name)
@@ -165,5 +166,18 @@ extension TableInfo {
     let table = try LoggedTable(named: found[1], on: connection)
     guard table.isIdentifiable else { throw refused("its columns hide all names of the rowid") }
     return table
+  }
+}
+
+extension Connection {
+  /// Returns the place of a table that the database's own file does not have: an attached file, or the temporary
+  /// tables. Nil if no place has the table.
+  fileprivate func otherDatabase(ofTable table: String) throws -> String? {
+    for database in try rows("PRAGMA database_list").map({ $0[1] }) where database != "main" {
+      let tables = try rows("SELECT name FROM \(database.quotedName).sqlite_schema WHERE type = 'table'")
+      guard tables.contains(where: { $0[0].isSameName(as: table) }) else { continue }
+      return database == "temp" ? "the temporary database" : "the attached file \(database)"
+    }
+    return nil
   }
 }
