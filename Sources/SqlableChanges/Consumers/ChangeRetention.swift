@@ -58,7 +58,7 @@ extension ChangeLog {
     // The last change stays, because the positions at the end of the log must be in the log.
     var first = state.end.number
     for rule in rules { first = min(first, try rule.firstKept(state, in: db)) }
-    let least = try db.query("SELECT coalesce(min(\"seq\"), 0) FROM main.\"sqlable_changes\"", as: Int.self)[0]
+    let least = try LogState.first(in: db)
     let (bound, isTooFar) = least.addingReportingOverflow(limit)
     if !isTooFar { first = min(first, bound) }
     guard first > least else { return 0 }
@@ -126,8 +126,7 @@ private struct LogSizes {
 
   /// Returns the number of the first change of the last changes that together need at most a number of bytes.
   func firstKept(_ bytes: Int, upTo last: Int) throws -> Int {
-    // Another program might have written negative numbers.
-    let first = try max(db.query("SELECT coalesce(min(\"seq\"), 1) FROM main.\"sqlable_changes\"", as: Int.self)[0], 1)
+    let first = try LogState.first(in: db)
     guard last >= first else { return last }
     let length = (last - first) / LogSizes.blocks + 1
     var (rest, end) = (Double(bytes), last)

@@ -111,17 +111,16 @@ extension ChangeLog {
   private func createTriggers(_ db: SqliteDatabase) throws {
     for definition in ChangeTables.definitions { try db.execute(definition) }
     let renamed = try db.running { try $0.logRenames() }
-    for update in renamed.flatMap(\.updates) { try db.execute(SQL(verbatim: update)) }
-    for (table, _) in renamed {
-      for update in try db.running({ try $0.logUpdates(of: table) }) { try db.execute(SQL(verbatim: update)) }
-    }
-    for statement in try db.running({ try $0.lossUpdates(of: tables.map(\.name)) }) {
-      try db.execute(SQL(verbatim: statement))
-    }
+    try run(renamed.flatMap(\.updates), in: db)
+    for (table, _) in renamed { try run(db.running { try $0.logUpdates(of: table) }, in: db) }
+    try run(db.running { try $0.lossUpdates(of: tables.map(\.name)) }, in: db)
     for table in tables {
-      let updates = try db.running { try table.loggedTable(on: $0).updates(values, on: $0) }
-      for update in updates { try db.execute(SQL(verbatim: update)) }
+      try run(db.running { try table.loggedTable(on: $0).updates(values, on: $0) }, in: db)
     }
+  }
+
+  private func run(_ statements: [String], in db: SqliteDatabase) throws {
+    for statement in statements { try db.execute(SQL(verbatim: statement)) }
   }
 
   private func dropTriggers(_ db: SqliteDatabase) throws {
