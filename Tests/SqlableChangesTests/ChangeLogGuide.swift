@@ -153,6 +153,7 @@ import Testing
       }
       try await ChangeLog.trim(pool, keeping: .unacknowledged, .age(.seconds(86_400)))
       try await ChangeLog.trim(pool, keeping: .count(1_000_000))
+      try await ChangeLog.trim(pool, keeping: .bytes(500_000_000))
       #expect(try await pool.changeConsumers().map(\.name) == ["totals"])
       try await pool.close()
       try await task.value

@@ -68,7 +68,7 @@ extension ChangeConsumer {
   fileprivate static func all(in db: SqliteDatabase) throws -> [ChangeConsumer] {
     let state = try LogState(db)
     let now = ConsumerRecord.now
-    let least = try db.query("SELECT min(\"seq\") FROM main.\"sqlable_changes\"", as: Int?.self)[0] ?? 1
+    let first = try LogState.first(in: db)
     let rows = try db.query(
       """
       SELECT c."name", c."history", c."seq", c."at", c."isNew", c."owner",
@@ -83,14 +83,14 @@ extension ChangeConsumer {
       FROM main."sqlable_change_consumers" AS c ORDER BY c."name"
       """, as: String.self, String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self,
       Int.self, String?.self)
-    return rows.map { name, history, number, time, isNew, owner, first, quarantined, error in
+    return rows.map { name, history, number, time, isNew, owner, next, quarantined, error in
       // The log has no gaps, but its first changes might be deleted. Another program might have written any number.
-      let lag = max(max(state.end.number, 0) - max(number, max(least, 1) - 1), 0)
+      let lag = max(max(state.end.number, 0) - max(number, first - 1), 0)
       return ChangeConsumer(
         name: name, position: ChangePosition(history: history, number: number, time: time), isNew: isNew,
         isOwned: owner != nil,
         ownerProcess: owner.flatMap { Int($0.prefix { $0 != "-" }) }, lag: lag,
-        delay: .milliseconds(first.map { max(now - max($0, 0), 0) } ?? 0),
+        delay: .milliseconds(next.map { max(now - max($0, 0), 0) } ?? 0),
         quarantined: quarantined, error: error)
     }
   }

@@ -9,6 +9,9 @@ public enum ChangeRetention: Sendable, Hashable {
   case age(Duration)
   /// The last changes.
   case count(Int)
+  /// The last changes that together need at most this many bytes of the file. The bytes are estimated from the lengths
+  /// of up to about 1,000 changes of the whole log.
+  case bytes(Int)
 }
 
 extension ChangeLog {
@@ -18,6 +21,7 @@ extension ChangeLog {
   /// try ChangeLog.trim(db, keeping: .unacknowledged)                           // by the slowest consumer
   /// try ChangeLog.trim(db, keeping: .unacknowledged, .age(.seconds(86_400)))   // and all changes of the last day
   /// try ChangeLog.trim(db, keeping: .count(1_000_000))                         // whatever consumers need
+  /// try ChangeLog.trim(db, keeping: .bytes(500_000_000))                       // at most about 500 MB
   /// // DELETE FROM main."sqlable_changes" WHERE "seq" < ?
   /// ```
   ///
@@ -25,8 +29,8 @@ extension ChangeLog {
   /// consumer can miss changes: its next read throws `.changeLog(.trimmed)`. So does a loop from a position whose
   /// change was deleted. The space in the file is reused by later changes.
   ///
-  /// Throws `.misuse` without a rule, and for a negative age or count. Runs in one transaction and blocks the thread.
-  /// In `async` code, use the overload for pools, which deletes in short transactions.
+  /// Throws `.misuse` without a rule, and for a negative age, count or size. Runs in one transaction and blocks the
+  /// thread. In `async` code, use the overload for pools, which deletes in short transactions.
   @discardableResult
   public static func trim(
     _ db: some SqlDatabase, keeping rules: ChangeRetention..., file: StaticString = #fileID, line: UInt = #line
@@ -54,7 +58,7 @@ extension ChangeLog {
     // The last change stays, because the positions at the end of the log must be in the log.
     var first = state.end.number
     for rule in rules { first = min(first, try rule.firstKept(state, in: db)) }
-    let least = try db.query("SELECT coalesce(min(\"seq\"), 0) FROM main.\"sqlable_changes\"", as: Int.self)[0]
+    let least = try LogState.first(in: db)
     let (bound, isTooFar) = least.addingReportingOverflow(limit)
     if !isTooFar { first = min(first, bound) }
     guard first > least else { return 0 }
@@ -85,6 +89,69 @@ extension ChangeRetention {
     case .count(let count):
       guard count >= 0 else { throw SqlError.misuse("the number of the changes to keep can't be negative") }
       return count < state.end.number ? state.end.number - max(count, 1) + 1 : 0
+    case .bytes(let bytes):
+      guard bytes >= 0 else { throw SqlError.misuse("the size of the changes to keep can't be negative") }
+      return try LogSizes(db).firstKept(bytes, upTo: state.end.number)
     }
+  }
+}
+
+/// An estimate of the bytes that the log's rows need in the file.
+///
+/// An exact number would cost each writer another column, or `trim` a read of the whole log. SQLite's table `dbstat`
+/// also reads the whole log, and is missing in many builds.
+private struct LogSizes {
+  /// The log is divided into this many blocks.
+  private static let blocks = 64
+  /// The number of rows of each block whose lengths are read. In a shorter log, these are all rows.
+  private static let sample = 16
+
+  private let db: SqliteDatabase
+  private let lengths: SQL
+  /// The bytes of a row with empty values: its number, its first three columns, and a byte for the type of each column.
+  private let emptyLength: Double
+
+  init(_ db: SqliteDatabase) throws {
+    self.db = db
+    let columns = try db.running { try $0.valueColumns() }
+    // `typeof` and the length of a blob need no read of the value. SQLite stores an integer in up to eight bytes.
+    let totals = columns.map { column in
+      let name = column.quotedName
+      return "total(CASE typeof(\(name)) WHEN 'null' THEN 0 WHEN 'blob' THEN length(\(name)) "
+        + "WHEN 'text' THEN length(CAST(\(name) AS BLOB)) WHEN 'integer' THEN 4 ELSE 8 END)"
+    }
+    lengths = SQL(verbatim: totals.map { ", \($0)" }.joined())
+    emptyLength = Double(20 + columns.count)
+  }
+
+  /// Returns the number of the first change of the last changes that together need at most a number of bytes.
+  func firstKept(_ bytes: Int, upTo last: Int) throws -> Int {
+    let first = try LogState.first(in: db)
+    guard last >= first else { return last }
+    let length = (last - first) / LogSizes.blocks + 1
+    var (rest, end) = (Double(bytes), last)
+    while end >= first {
+      let begin = max(end - length + 1, first)
+      let (row, count) = (try rowLength(from: begin, to: end), end - begin + 1)
+      // At least the last change is kept.
+      if row * Double(count) > rest { return end - max(Int(rest / row), end == last ? 1 : 0) + 1 }
+      rest -= row * Double(count)
+      end = begin - 1
+    }
+    return 0
+  }
+
+  /// The mean length of the rows of a block.
+  private func rowLength(from begin: Int, to end: Int) throws -> Double {
+    let rows = try db.query(
+      """
+      SELECT count(*)\(sql: lengths) FROM (SELECT * FROM main."sqlable_changes"
+      WHERE "seq" BETWEEN \(begin) AND \(end) ORDER BY "seq" LIMIT \(LogSizes.sample))
+      """, as: Int.self, DynamicRow.self)
+    guard let (count, totals) = rows.first, count > 0 else { return 0 }
+    let bytes = totals.values.reduce(0.0) { sum, value in
+      if case .real(let total) = value { sum + total } else { sum }
+    }
+    return emptyLength + bytes / Double(count)
   }
 }

@@ -20,8 +20,7 @@ package final class LogReader: Sendable {
 
   private func firstPage(_ db: SqliteDatabase) throws -> LogPage<LoggedChange> {
     let state = try LogState(db)
-    let least = try db.query("SELECT min(\"seq\") FROM main.\"sqlable_changes\"", as: Int?.self)[0] ?? 1
-    let start = ChangePosition(history: state.end.history, number: max(least, 1) - 1, time: 0)
+    let start = ChangePosition(history: state.end.history, number: try LogState.first(in: db) - 1, time: 0)
     return try source.page(after: start, isKnown: true, in: db)
   }
 

@@ -33,7 +33,8 @@ struct QuarantineRecord {
     of consumer: String, in db: SqliteDatabase
   ) throws -> [FailedAttempt.Subject: QuarantineRecord] {
     let counts = Dictionary(try LogEntry.all(in: db).map { ($0.id, $0.columns.count) }) { $1 }
-    let columns = try valueColumns(db).filter { $0.begins(with: "v") }.map(\.quotedName).joined(separator: ", ")
+    let columns = try db.running { try $0.valueColumns() }.filter { $0.begins(with: "v") }.map(\.quotedName).joined(
+      separator: ", ")
     let sql: SQL = """
       SELECT "seq", "attempts", "failedAt", "isQuarantined", "table", \(sql: SQL(verbatim: columns))
       FROM main."sqlable_change_quarantine" WHERE "consumer" = \(consumer) AND "seq" < 0
@@ -47,13 +48,6 @@ struct QuarantineRecord {
         return (.row(values), record)
       }
     ) { $1 }
-  }
-
-  /// The columns of the table that have values of changes, such as `v0`.
-  private static func valueColumns(_ db: SqliteDatabase) throws -> [String] {
-    try db.running { connection in
-      try connection.rows("PRAGMA main.table_info(\(ChangeTables.log.quotedName))").map { $0[1] }
-    }.filter { !["seq", "table", "kind", "at"].contains($0) }
   }
 
   /// Returns the rest of the pause before the next attempt, in milliseconds.
@@ -88,8 +82,8 @@ struct QuarantineRecord {
   ) throws -> Int? {
     switch subject {
     case .change(let number):
-      let columns = SQL(
-        verbatim: (["table", "kind", "at"] + (try valueColumns(db))).map(\.quotedName).joined(separator: ", "))
+      let names = try ["table", "kind", "at"] + db.running { try $0.valueColumns() }
+      let columns = SQL(verbatim: names.map(\.quotedName).joined(separator: ", "))
       try db.execute(
         """
         INSERT INTO main."sqlable_change_quarantine"

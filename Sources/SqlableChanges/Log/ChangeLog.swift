@@ -76,8 +76,9 @@ extension ChangeLog {
   /// trimmed: consumers and positions before the call get `.changeLog(.trimmed)`.
   ///
   /// Throws `.schema(.missingTable)` for a missing table. Throws `.misuse` for a view, a virtual or full-text table, a
-  /// table of the log itself, and a table whose columns hide all names of the rowid. An error leaves the database
-  /// unchanged. Blocks the thread. In `async` code, use the overload for pools with `await`.
+  /// temporary table, a table of an attached file or of the log itself, and a table whose columns hide all names of the
+  /// rowid. An error leaves the database unchanged. Blocks the thread. In `async` code, use the overload for pools with
+  /// `await`.
   public func create(_ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line) throws {
     try db.withTransaction(.immediate, file: file, line: line) { try createTriggers($0) }
   }
@@ -110,17 +111,16 @@ extension ChangeLog {
   private func createTriggers(_ db: SqliteDatabase) throws {
     for definition in ChangeTables.definitions { try db.execute(definition) }
     let renamed = try db.running { try $0.logRenames() }
-    for update in renamed.flatMap(\.updates) { try db.execute(SQL(verbatim: update)) }
-    for (table, _) in renamed {
-      for update in try db.running({ try $0.logUpdates(of: table) }) { try db.execute(SQL(verbatim: update)) }
-    }
-    for statement in try db.running({ try $0.lossUpdates(of: tables.map(\.name)) }) {
-      try db.execute(SQL(verbatim: statement))
-    }
+    try run(renamed.flatMap(\.updates), in: db)
+    for (table, _) in renamed { try run(db.running { try $0.logUpdates(of: table) }, in: db) }
+    try run(db.running { try $0.lossUpdates(of: tables.map(\.name)) }, in: db)
     for table in tables {
-      let updates = try db.running { try table.loggedTable(on: $0).updates(values, on: $0) }
-      for update in updates { try db.execute(SQL(verbatim: update)) }
+      try run(db.running { try table.loggedTable(on: $0).updates(values, on: $0) }, in: db)
     }
+  }
+
+  private func run(_ statements: [String], in db: SqliteDatabase) throws {
+    for statement in statements { try db.execute(SQL(verbatim: statement)) }
   }
 
   private func dropTriggers(_ db: SqliteDatabase) throws {
@@ -151,11 +151,11 @@ extension TableInfo {
     }
     guard view == nil else { throw refused("it is a view") }
     guard fullText?.isExternal != false else { throw refused("it is a full-text table") }
-    guard database == nil else { throw refused("it is in an attached file") }
     guard !name.foldedName.starts(with: "sqlable_change".utf8) else { throw refused("it belongs to the change log") }
     let found = try connection.rows("SELECT type, name, sql FROM main.sqlite_schema WHERE type IN ('table', 'view')")
       .first { $0[1].isSameName(as: name) }
     guard let found else {
+      if let other = try connection.otherDatabase(ofTable: name) { throw refused("it is in \(other)") }
       throw SqlError(
         .schema(.missingTable(name)), message: "the database has no table \(name); create it before its change log",
         table: name)
@@ -165,5 +165,18 @@ extension TableInfo {
     let table = try LoggedTable(named: found[1], on: connection)
     guard table.isIdentifiable else { throw refused("its columns hide all names of the rowid") }
     return table
+  }
+}
+
+extension Connection {
+  /// Returns the place of a table that the database's own file does not have: an attached file, or the temporary
+  /// tables. Nil if no place has the table.
+  fileprivate func otherDatabase(ofTable table: String) throws -> String? {
+    for database in try rows("PRAGMA database_list").map({ $0[1] }) where database != "main" {
+      let tables = try rows("SELECT name FROM \(database.quotedName).sqlite_schema WHERE type = 'table'")
+      guard tables.contains(where: { $0[0].isSameName(as: table) }) else { continue }
+      return database == "temp" ? "the temporary database" : "the attached file \(database)"
+    }
+    return nil
   }
 }

@@ -90,6 +90,12 @@ enum LoggedKind: Int {
 }
 
 extension Connection {
+  /// Returns the columns of the log that have values of changes, such as `v0` and `o0`.
+  func valueColumns() throws -> [String] {
+    try rows("PRAGMA main.table_info(\(ChangeTables.log.quotedName))").map { $0[1] }
+      .filter { !["seq", "table", "kind", "at"].contains($0) }
+  }
+
   /// Returns the statements that add columns for values to the log until it has `count` such columns.
   func missingValueColumns(_ count: Int) throws -> [String] {
     var statements: [String] = []

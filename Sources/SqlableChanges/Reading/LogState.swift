@@ -25,6 +25,11 @@ struct LogState {
     self.trimmed = trimmed
   }
 
+  /// The number of the first change in the log; 1 for an empty log. Another program might have written smaller numbers.
+  static func first(in db: SqliteDatabase) throws -> Int {
+    try max(db.query("SELECT coalesce(min(\"seq\"), 1) FROM main.\"sqlable_changes\"", as: Int.self)[0], 1)
+  }
+
   private static var missing: SqlError {
     SqlError(
       .schema(.missingTable(ChangeTables.log)),

@@ -61,10 +61,42 @@ import Testing
     }
   }
 
+  @Test func keepsChangesUpToASize() async throws {
+    try await withLoggedMembers { pool in
+      // Each change needs about 1,000 bytes.
+      try await Member.insert((1...10).map { Member(id: $0, name: String(repeating: "m", count: 970)) }).run(pool)
+      #expect(try await ChangeLog.trim(pool, keeping: .bytes(20_000)) == 0)
+      #expect(try await ChangeLog.trim(pool, keeping: .bytes(4_400)) == 6)
+      #expect(try numbers(pool) == Array(7...10))
+      #expect(try await ChangeLog.trim(pool, keeping: .bytes(0), .count(3)) == 1)
+      #expect(try await pool.transaction { db in try ChangeLog.trim(db, keeping: .bytes(0)) } == 2)
+      #expect(try numbers(pool) == [10])
+    }
+  }
+
+  @Test func theSizeOfALongLogIsEstimated() async throws {
+    try await withLoggedMembers { pool in
+      var random = SeededGenerator(seed: SeededGenerator.seed)
+      let members = (1...30_000).map { number in
+        // The second half of the log has longer rows.
+        let length = Int.random(in: 0...200, using: &random) + number / 15_000 * 200
+        return Member(id: number, name: String(repeating: "m", count: length))
+      }
+      try await Member.insert(members).run(pool)
+      try await ChangeLog.trim(pool, keeping: .bytes(4_000_000))
+      try await pool.transaction { db in try db.execute("DROP TABLE member") }
+      let size = try await pool.read { db in
+        try db.query(
+          "SELECT (SELECT * FROM pragma_page_count) - (SELECT * FROM pragma_freelist_count)", as: Int.self)[0] * 4_096
+      }
+      #expect((3_600_000...4_500_000).contains(size))
+    }
+  }
+
   @Test func aConsumerThatHasFallenBehindThrowsAndCanStartAgain() async throws {
     try await withLog { pool in
       try await start("slow", at: 4, pool)
-      try await ChangeLog.trim(pool, keeping: .count(2))
+      try await ChangeLog.trim(pool, keeping: .bytes(100))
       var loop = pool.changes(on: Member.self, as: "slow").makeAsyncIterator()
       let error = await #expect(throws: SqlError.self) { try await loop.next() }
       #expect(error?.kind == .changeLog(.trimmed))
@@ -104,6 +136,7 @@ import Testing
     try await withLog { pool in
       expectMisuse { _ = try pool.transaction { db in try ChangeLog.trim(db) } }
       expectMisuse { _ = try pool.transaction { db in try ChangeLog.trim(db, keeping: .count(-1)) } }
+      expectMisuse { _ = try pool.transaction { db in try ChangeLog.trim(db, keeping: .bytes(-1)) } }
       expectMisuse { _ = try pool.transaction { db in try ChangeLog.trim(db, keeping: .age(.seconds(-1))) } }
     }
   }
@@ -121,6 +154,7 @@ import Testing
       }
       #expect(try await ChangeLog.trim(pool, keeping: .count(0)) == 0)
       #expect(try await ChangeLog.trim(pool, keeping: .age(.zero)) == 0)
+      #expect(try await ChangeLog.trim(pool, keeping: .bytes(0)) == 0)
       #expect(try await pool.changeConsumers().map(\.lag) == [1])
       var loop = pool.changes(on: Member.self, as: "edited").makeAsyncIterator()
       let error = await #expect(throws: SqlError.self) { _ = try await loop.next() }

@@ -229,6 +229,48 @@ import Testing
     }
   }
 
+  @Test func refusesTablesOfOtherDatabases() throws {
+    try withDirectory { directory in
+      let path = directory + "/attached.sqlite"
+      try SqliteDatabase(filepath: path).execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+      let db = try SqliteDatabase(
+        filepath: directory + "/main.sqlite", configuration: Configuration(attached: ["other": path]))
+      let attached = expectSqlError { try ChangeLog(Entry<Table>.self).create(db) }
+      #expect(attached?.message.contains("it is in the attached file other") == true)
+      try db.execute("CREATE TEMP TABLE t (id INTEGER PRIMARY KEY, v)")
+      let temporary = expectSqlError { try ChangeLog(Entry<Table>.self).create(db) }
+      #expect(temporary?.message.contains("it is in the temporary database") == true)
+      #expect(try !db.tableExists("sqlable_changes"))
+      // The database's own table has precedence.
+      try db.execute("CREATE TABLE main.t (id INTEGER PRIMARY KEY, v)")
+      try ChangeLog(Entry<Table>.self).create(db)
+    }
+  }
+
+  @Test func writersThatAttachTheFileAreLogged() throws {
+    try withDirectory { directory in
+      let path = directory + "/logged.sqlite"
+      let logged = try SqliteDatabase(filepath: path)
+      try logged.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+      try ChangeLog(Entry<Table>.self).create(logged)
+      let db = try SqliteDatabase(
+        filepath: directory + "/main.sqlite", configuration: Configuration(attached: ["other": path]))
+      // Another table and another log of the same names.
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+      try ChangeLog(Entry<Table>.self).create(db)
+      try db.transaction { db in
+        try db.execute("INSERT INTO other.t VALUES (1, 'a'), (2, 'b')")
+        try db.execute("INSERT INTO t VALUES (3, 'c')")
+        try db.execute("REPLACE INTO other.t VALUES (1, 'd')")
+      }
+      func changes(_ db: SqliteDatabase) throws -> [[Int]] {
+        try db.query("SELECT kind, v0 FROM sqlable_changes ORDER BY seq", as: Int.self, Int.self).map { [$0, $1] }
+      }
+      #expect(try changes(logged) == [[1, 1], [1, 2], [2, 1], [1, 1]])
+      #expect(try changes(db) == [[1, 3]])
+    }
+  }
+
   @Test func schemasIgnoreTheLog() throws {
     try withDatabase { db in
       let schema = Schema(Person.self, Bicycle.self)

@@ -112,7 +112,7 @@ final class ProofRun {
       count("backups")
     case 76..<81 where access(directory + "/backup.sqlite", F_OK) == 0: try restore()
     case 81..<87:
-      try ChangeLog.trim(db, keeping: .unacknowledged, .count(200))
+      try ChangeLog.trim(db, keeping: .unacknowledged, Bool.random(using: &random) ? .count(200) : .bytes(20_000))
       count("trims")
     default: try migrate()
     }

@@ -60,9 +60,10 @@ struct Consumption {
   }
 
   private func report(_ text: String, _ count: Int, _ body: () async throws -> Void) async throws {
-    let begin = ContinuousClock.now
+    let (begin, used) = (ContinuousClock.now, processorTime())
     try await body()
-    let rate = Double(count) / ((ContinuousClock.now - begin) / .seconds(1))
-    print("\(count) changes, \(text): \(Int(rate)) changes/s")
+    let elapsed = (ContinuousClock.now - begin) / .seconds(1)
+    let (rate, processorRate) = (Double(count) / elapsed, Double(count) / (processorTime() - used))
+    print("\(count) changes, \(text): \(Int(rate)) changes/s, \(Int(processorRate)) per processor second")
   }
 }

@@ -90,14 +90,16 @@ func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
 /// The seconds of processor time of this process, which other processes on the machine hardly change.
 func processorSeconds(_ body: () throws -> Void) rethrows -> Double {
-  func now() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
-  }
-  let begin = now()
+  let begin = processorTime()
   try body()
-  return now() - begin
+  return processorTime() - begin
+}
+
+/// The processor time of this process until now, in seconds.
+func processorTime() -> Double {
+  var time = timespec()
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+  return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
 }
 
 func seconds(_ body: () throws -> Void) rethrows -> Double {

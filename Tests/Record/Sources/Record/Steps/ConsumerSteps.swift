@@ -2,11 +2,13 @@ import Glibc
 import Sqlable
 import SqlableChanges
 
-/// A consumer that keeps totals in the same database. Each change counts once.
+/// A consumer that keeps totals in the same database. Each change counts once, also across backups, restores, VACUUM,
+/// trims and changes of the schema.
 struct ConsumerSteps: SteppedWork {
   private let path: String
+  private let backup: String
 
-  init(_ directory: String) { path = directory + "/log.sqlite" }
+  init(_ directory: String) { (path, backup) = (directory + "/log.sqlite", directory + "/backup.sqlite") }
 
   func prepare() throws {
     let db = try SqliteDatabase(filepath: path, configuration: Configuration(busyTimeout: 60))
@@ -25,10 +27,14 @@ struct ConsumerSteps: SteppedWork {
   private func run(writes: Int) throws {
     let configuration = PoolConfiguration(handles: Configuration(busyTimeout: 60), readers: 1)
     let pool = try SqlitePool(filepath: path, configuration: configuration)
+    let db = try SqliteDatabase(filepath: path, configuration: Configuration(busyTimeout: 60))
     try waiting {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await consume(pool) }
+        // The first restore comes before the first backup of this process.
+        if access(backup, F_OK) == 0 { try db.restore(from: backup, BackupOptions(pagesPerStep: 3)) }
         for number in 0..<writes {
+          try maintain(number, db)
           let id = number * 7 % 40
           try await pool.transaction { db in
             try Member(id: id, name: String(repeating: "x", count: number % 13)).save().run(db)
@@ -41,7 +47,27 @@ struct ConsumerSteps: SteppedWork {
         group.cancelAll()
       }
     }
+    try db.close()
     try pool.close()
+  }
+
+  private func maintain(_ number: Int, _ db: SqliteDatabase) throws {
+    switch number % 12 {
+    // A trim before the first read would delete changes that the totals need.
+    case 2 where try !db.changeConsumers().isEmpty:
+      try ChangeLog.trim(db, keeping: .unacknowledged, .bytes(1_000))
+    case 4: try db.execute("VACUUM")
+    case 6: try db.backup(to: backup)
+    case 8:
+      try db.transaction { db in
+        guard try db.query("SELECT count(*) FROM pragma_table_info('member')", as: Int.self) == [2] else { return }
+        try db.execute("ALTER TABLE member ADD COLUMN more INTEGER DEFAULT 7")
+        try ChangeLog(Member.self).create(db)
+      }
+    case 10: try Schema(Member.self).plan(db, dropping: .columns).apply(db, allowing: .dataLoss)
+    case 11: try db.restore(from: backup, BackupOptions(pagesPerStep: 3))
+    default: break
+    }
   }
 
   private func consume(_ pool: SqlitePool) async throws {
