@@ -33,7 +33,18 @@ extension Date: SqlValue {
     if cell.type.isRealDate {
       try cell.set(timeIntervalSince1970)
     } else {
-      try cell.set(databaseValue(in: cell.type))
+      try writeInOtherForm(to: &cell)
+    }
+  }
+
+  @usableFromInline
+  func writeInOtherForm(to cell: inout WriteCell) throws {
+    guard let format = cell.type.dateFormat, format.isText else { return try cell.set(databaseValue(in: cell.type)) }
+    try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: ISO8601Date.capacity) { bytes in
+      let count = ISO8601Date.write(
+        secondsSince1970: timeIntervalSince1970, inSQLitesForm: format == .sqliteText, to: bytes)
+      guard count > 0 else { throw Date.unwritable }
+      cell.set(converted: UnsafeBufferPointer(rebasing: bytes[..<count]))
     }
   }
 
@@ -78,19 +89,24 @@ extension Date: SqlValue {
 
   private func textStorage(_ format: ColumnType.DateFormat) throws -> DatabaseValue {
     let isSQLite = format == .sqliteText
-    guard let text = ISO8601Date.text(secondsSince1970: timeIntervalSince1970, inSQLitesForm: isSQLite) else {
-      throw SqlError.encoding(expected: "a date of the years 0000 to 9999", found: "another date")
-    }
+    guard let text = ISO8601Date.text(secondsSince1970: timeIntervalSince1970, inSQLitesForm: isSQLite)
+    else { throw Date.unwritable }
     return .text(text)
+  }
+
+  private static var unwritable: SqlError {
+    .encoding(expected: "a date of the years 0000 to 9999", found: "another date")
   }
 }
 
 extension ReadCell {
-  /// The seconds since 1970, if the text is a date in a format of the library or of SQLite; nil for other values. A
-  /// column of each format reads these texts as the same date.
+  /// The seconds since 1970 of a text that is a date; nil for other values.
   @usableFromInline
   var isoSeconds: Double? {
-    borrowedTextBytes.flatMap { ISO8601Date.secondsSince1970(ofCanonicalForm: $0) }
+    guard let bytes = borrowedTextBytes else { return nil }
+    // A column of each format reads texts in the canonical forms as the same date.
+    return ISO8601Date.secondsSince1970(ofCanonicalForm: bytes)
+      ?? ISO8601Date.secondsSince1970(bytes, assumingUTC: type.dateFormat?.assumesUTC == true)
   }
 }
 

@@ -9,33 +9,45 @@ enum ISO8601Date {
   /// The milliseconds of 0000-01-01 to 9999-12-31T23:59:59.999. In other years, text order differs from time order.
   private static let years: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-  /// Returns the date in UTC, rounded to the millisecond. Returns nil for years outside 0000 to 9999.
-  static func text(secondsSince1970 seconds: Double, inSQLitesForm isSQLite: Bool = false) -> String? {
+  /// The number of bytes that `write(secondsSince1970:inSQLitesForm:to:)` needs.
+  static let capacity = 24
+
+  /// Writes the date in UTC, rounded to the millisecond, and returns the number of bytes. Returns 0 for years outside
+  /// 0000 to 9999.
+  static func write(
+    secondsSince1970 seconds: Double, inSQLitesForm isSQLite: Bool, to bytes: UnsafeMutableBufferPointer<UInt8>
+  ) -> Int {
     guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), years.contains(milliseconds)
-    else { return nil }
+    else { return 0 }
     let days = floorDivided(milliseconds, by: millisecondsPerDay)
     let ofDay = Int(milliseconds - days * millisecondsPerDay)
     let (year, month, day) = date(ofDay: Int(days))
-    return String(unsafeUninitializedCapacity: 24) { bytes in
-      var count = 0
-      func put(_ number: Int, digits: Int, _ separator: Unicode.Scalar) {
-        var rest = number
-        for index in (count..<count + digits).reversed() {
-          bytes[index] = UInt8(48 + rest % 10)
-          rest /= 10
-        }
-        bytes[count + digits] = UInt8(ascii: separator)
-        count += digits + 1
-      }
-      put(year, digits: 4, "-")
-      put(month, digits: 2, "-")
-      put(day, digits: 2, isSQLite ? " " : "T")
-      put(ofDay / 3_600_000, digits: 2, ":")
-      put(ofDay / 60_000 % 60, digits: 2, ":")
-      put(ofDay / 1000 % 60, digits: 2, ".")
-      put(ofDay % 1000, digits: 3, "Z")
-      return isSQLite ? count - 1 : count
+    func put(_ number: Int, at index: Int, _ separator: Unicode.Scalar) {
+      bytes[index] = UInt8(truncatingIfNeeded: 48 + number / 10)
+      bytes[index + 1] = UInt8(truncatingIfNeeded: 48 + number % 10)
+      bytes[index + 2] = UInt8(ascii: separator)
     }
+    let seconds = ofDay / 1000
+    let fraction = ofDay % 1000
+    bytes[0] = UInt8(truncatingIfNeeded: 48 + year / 1000)
+    bytes[1] = UInt8(truncatingIfNeeded: 48 + year / 100 % 10)
+    put(year % 100, at: 2, "-")
+    put(month, at: 5, "-")
+    put(day, at: 8, isSQLite ? " " : "T")
+    put(seconds / 3600, at: 11, ":")
+    put(seconds / 60 % 60, at: 14, ":")
+    put(seconds % 60, at: 17, ".")
+    bytes[20] = UInt8(truncatingIfNeeded: 48 + fraction / 100)
+    put(fraction % 100, at: 21, "Z")
+    return isSQLite ? capacity - 1 : capacity
+  }
+
+  /// Returns the date in UTC, rounded to the millisecond. Returns nil for years outside 0000 to 9999.
+  static func text(secondsSince1970 seconds: Double, inSQLitesForm isSQLite: Bool = false) -> String? {
+    let text = String(unsafeUninitializedCapacity: capacity) {
+      write(secondsSince1970: seconds, inSQLitesForm: isSQLite, to: $0)
+    }
+    return text.isEmpty ? nil : text
   }
 
   /// Parses `2013-01-01T06:00:00Z`, with an optional fraction of a second, without the seconds, or with an offset such
@@ -43,7 +55,13 @@ enum ISO8601Date {
   /// With `assumingUTC`, also parses other text without a zone, and `2013-01-01` as midnight. Returns nil for other
   /// text.
   static func secondsSince1970(_ text: String, assumingUTC: Bool = false) -> Double? {
-    var reader = Reader(bytes: text.utf8[...])
+    var text = text
+    return text.withUTF8 { secondsSince1970(UnsafeRawBufferPointer($0), assumingUTC: assumingUTC) }
+  }
+
+  /// Parses the same texts as bytes.
+  static func secondsSince1970(_ bytes: UnsafeRawBufferPointer, assumingUTC: Bool) -> Double? {
+    var reader = Reader(bytes: bytes[...])
     guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
       let day = reader.number(2), (1...12).contains(month), (1...days(inMonth: month, of: year)).contains(day)
     else { return nil }
@@ -81,21 +99,22 @@ enum ISO8601Date {
       date | time | rest | (date &+ 0x7f76_767f_7676_7676) | (time &+ 0x7676_7f76_767f_7676)
       | (rest &+ 0x7f76_7676_7f76_767f)
     guard wrong & 0x8080_8080_8080_8080 == 0 else { return nil }
-    func digits(_ word: UInt64, _ first: Int) -> Int {
-      Int(truncatingIfNeeded: (word >> UInt64(first * 8)) & 15) * 10
-        + Int(truncatingIfNeeded: (word >> UInt64(first * 8 + 8)) & 15)
+    // Adding ten times each digit to the digit after it gives numbers of two digits, which fit into a byte.
+    func number(_ word: UInt64, _ first: UInt64) -> Int {
+      Int(truncatingIfNeeded: (word &* 10 &+ (word >> 8)) >> (first &* 8) & 0xff)
     }
-    let (year, month, day) = (digits(date, 0) * 100 + digits(date, 2), digits(date, 5), digits(time, 0))
-    let (hour, minute, second) = (digits(time, 3), digits(time, 6), digits(rest, 1))
-    guard month >= 1, month <= 12, day >= 1, day <= days(inMonth: month, of: year), hour < 24, minute < 60, second < 60
+    let (year, month, day) = (number(date, 0) * 100 + number(date, 2), number(date, 5), number(time, 0))
+    let (hour, minute, second) = (number(time, 3), number(time, 6), number(rest, 1))
+    guard month >= 1, month <= 12, day >= 1, day <= 28 || day <= days(inMonth: month, of: year),
+      hour < 24, minute < 60, second < 60
     else { return nil }
-    let milliseconds = digits(rest, 4) * 10 + Int(truncatingIfNeeded: (rest >> 48) & 15)
+    let milliseconds = number(rest, 4) * 10 + Int(truncatingIfNeeded: rest >> 48 & 15)
     let wholeSeconds = (dayNumber(year, month, day) * 24 + hour) * 3600 + minute * 60 + second
     return Double(wholeSeconds) + Double(milliseconds) / 1000
   }
 
   private struct Reader {
-    var bytes: Substring.UTF8View
+    var bytes: UnsafeRawBufferPointer.SubSequence
 
     mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
       guard bytes.first == UInt8(ascii: scalar) else { return false }
@@ -156,14 +175,14 @@ enum ISO8601Date {
 
   // MARK: The proleptic Gregorian calendar
 
-  // Years start in March, so that the leap day is the last day of a year. An era of 400 years has 146,097 days.
+  // Years start in March, so that the leap day is the last day of a year.
 
   private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    let year = month <= 2 ? year - 1 : year
-    let era = Int(floorDivided(Int64(year), by: 400))
-    let yearOfEra = year - era * 400
-    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    // The calendar repeats after 400 years of 146,097 days. The added 400 years keep the dividends positive.
+    let year = year + 400 - (month <= 2 ? 1 : 0)
+    let century = year / 100
+    let dayOfYear = (153 * (month <= 2 ? month + 9 : month - 3) + 2) / 5 + day - 1
+    return year * 365 + year / 4 - century + century / 4 + dayOfYear - 146_097 - 719_468
   }
 
   private static func date(ofDay day: Int) -> (year: Int, month: Int, day: Int) {

@@ -65,6 +65,12 @@ public struct WriteCell {
     if isCurrent() { parameter = .blob(self.bytes.pointee.copy(bytes), bytes.count) }
   }
 
+  /// Sets a text that a date was converted to. The bytes are copied.
+  mutating func set(converted text: UnsafeBufferPointer<UInt8>) {
+    isConverted = true
+    if isCurrent() { parameter = .text(bytes.pointee.copy(text), text.count) }
+  }
+
   /// Sets a value of any storage class. Throws `.encoding` for NaN.
   public mutating func set(_ storage: DatabaseValue) throws {
     let storage = try storage.checked()

@@ -56,4 +56,32 @@ import Testing
       #expect(quick(text) == nil)
     }
   }
+
+  @Test func sqlitesFunctionsWriteAndReadTheSameDates() throws {
+    var random = SeededGenerator(seed: SeededGenerator.seed)
+    try withDatabase { db in
+      for _ in 0..<3_000 {
+        // SQLite knows no dates outside these years, and a zone shifts a date by less than a day.
+        let milliseconds = Int.random(in: -62_167_132_800_000...253_402_214_399_999, using: &random)
+        let seconds = Double(milliseconds) / 1000
+        let (second, day) = (seconds.rounded(.down), (seconds / 86_400).rounded(.down) * 86_400)
+        let written = try db.query(
+          """
+          SELECT strftime('%Y-%m-%d %H:%M:%f', \(seconds), 'unixepoch') UNION ALL
+          SELECT datetime(\(second), 'unixepoch') UNION ALL SELECT date(\(second), 'unixepoch')
+          """, as: String.self)
+        func rounded(_ seconds: Double?) -> Double? { seconds.map { ($0 * 1000).rounded() } }
+        #expect(ISO8601Date.text(secondsSince1970: seconds, inSQLitesForm: true) == written.first)
+        #expect(
+          written.map { rounded(ISO8601Date.secondsSince1970($0, assumingUTC: true)) }
+            == [Double(milliseconds), second * 1000, day * 1000])
+        #expect(written.map { rounded(quick($0)) } == [Double(milliseconds), second * 1000, nil])
+        let zone = ["", "Z", "+01:00", "-09:30"].randomElement(using: &random) ?? ""
+        let text = try #require(written.first).dropLast(Int.random(in: 0...2, using: &random)) + zone
+        let read = try db.query("SELECT (julianday(\(String(text))) - 2440587.5) * 86400000.0", as: Double.self)
+        let found = ISO8601Date.secondsSince1970(String(text), assumingUTC: true)
+        #expect(rounded(found) == read.first?.rounded(), "\(text)")
+      }
+    }
+  }
 }

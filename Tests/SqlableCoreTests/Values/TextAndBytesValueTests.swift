@@ -144,6 +144,27 @@ import Testing
     }
   }
 
+  /// Short ASCII, text with NUL bytes, and other text are read in different ways.
+  @Test func textOfAnyBytesIsReadUnchangedOrRefused() throws {
+    var random = SeededGenerator(seed: SeededGenerator.seed)
+    let pieces = ["a", "\u{7f}", "\0", "é", "👩", "\u{FFFD}"].map { Array($0.utf8) } + [[0xff]]
+    try withDatabase { db in
+      for _ in 0..<5_000 {
+        let known = Int.random(in: 1...pieces.count, using: &random)
+        let bytes = (0..<Int.random(in: 0...24, using: &random)).flatMap { _ in
+          pieces[Int.random(in: 0..<known, using: &random)]
+        }
+        var read: [String] = []
+        let error = sqlError { read = try db.query("SELECT CAST(\(Data(bytes)) AS TEXT)", as: String.self) }
+        if let text = String(validating: bytes, as: UTF8.self) {
+          #expect(read.map { Array($0.utf8) } == [Array(text.utf8)])
+        } else {
+          #expect(error?.mismatch?.found == "TEXT that is not valid UTF-8", "\(bytes)")
+        }
+      }
+    }
+  }
+
   @Test func theReplacementCharacterItselfIsValid() throws {
     try expectRoundTrip(["\u{FFFD}", "a\u{FFFD}b", "\u{FFFE}\u{FFFF}"])
   }

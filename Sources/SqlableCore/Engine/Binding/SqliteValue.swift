@@ -57,15 +57,28 @@ package struct SqliteValue {
   @inline(__always)
   func text() throws -> String {
     let bytes = try textBytes()
-    // Decoding repairs invalid UTF-8, so the decoded bytes differ only if the text is invalid. Comparing the bytes
-    // takes half the time of `String(validating:as:)`, whose generic code looks up metadata on every call.
-    let text = String(decoding: bytes, as: UTF8.self)
-    let isSame = text.utf8.withContiguousStorageIfAvailable { decoded in
-      guard decoded.count == bytes.count else { return false }
-      guard let first = decoded.baseAddress, let second = bytes.baseAddress else { return true }
-      return memcmp(first, second, decoded.count) == 0
+    // This way and the next take 120 instructions fewer than decoding.
+    if bytes.isShortASCII {
+      return String(unsafeUninitializedCapacity: bytes.count) { target in
+        if let target = target.baseAddress, let source = bytes.baseAddress { memcpy(target, source, bytes.count) }
+        return bytes.count
+      }
     }
-    guard isSame == true else {
+    // SQLite ends each text with a NUL byte. A text that contains another one has more bytes than the string.
+    if let start = bytes.baseAddress,
+      let text = String(validatingCString: UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)),
+      text.utf8.count == bytes.count
+    {
+      return text
+    }
+    return try decoded(bytes)
+  }
+
+  @inline(never)
+  private func decoded(_ bytes: UnsafeBufferPointer<UInt8>) throws -> String {
+    // Decoding repairs invalid UTF-8, so the decoded bytes differ only if the text is invalid.
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard text.utf8.elementsEqual(bytes) else {
       throw SqlError.decoding(expected: "TEXT", found: "TEXT that is not valid UTF-8")
     }
     return text
@@ -99,5 +112,21 @@ package struct SqliteValue {
       guard let left, let right else { return count == 0 }
       return memcmp(left, right, Int(count)) == 0
     }
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  /// True for at most 15 bytes, all of them ASCII. A `String` stores such a text without memory of its own.
+  @inline(__always)
+  fileprivate var isShortASCII: Bool {
+    guard count <= 15 else { return false }
+    var bits: UInt64 = 0
+    if count >= 8, let start = baseAddress.map({ UnsafeRawPointer($0) }) {
+      // The two words can overlap.
+      bits = start.loadUnaligned(as: UInt64.self) | start.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+    } else {
+      for index in 0..<count { bits |= UInt64(self[index]) }
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
   }
 }

@@ -34,6 +34,13 @@ uint64_t baseline_scan_mixed(sqlite3 *db) {
   return sum;
 }
 
+uint64_t baseline_scan_text_dates(sqlite3 *db) {
+  sqlite3_stmt *statement = baseline_prepare(db, "SELECT " BASELINE_COLUMNS " FROM mixed_text");
+  uint64_t sum = baseline_collect_text_dates(statement, 1024);
+  sqlite3_finalize(statement);
+  return sum;
+}
+
 uint64_t baseline_point_selects(sqlite3 *db, const int64_t *ids, int count) {
   sqlite3_stmt *statement = baseline_prepare(db, "SELECT " BASELINE_COLUMNS " FROM mixed WHERE id = ?");
   uint64_t sum = 0;

@@ -1,3 +1,4 @@
+import CBaseline
 import CSQLite3
 import Foundation
 
@@ -52,9 +53,9 @@ final class RawSwift {
   }
 
   /// Reads all rows of a bound statement, and makes it ready for the next time.
-  static func rows(_ statement: OpaquePointer) -> [MixedRow] {
+  static func rows(_ statement: OpaquePointer, datesAreText: Bool = false) -> [MixedRow] {
     var rows: [MixedRow] = []
-    while sqlite3_step(statement) == SQLITE_ROW { rows.append(mixed(statement)) }
+    while sqlite3_step(statement) == SQLITE_ROW { rows.append(mixed(statement, datesAreText: datesAreText)) }
     sqlite3_reset(statement)
     return rows
   }
@@ -75,12 +76,15 @@ final class RawSwift {
 
   static let mixedColumns = "id, name, bio, price, active, nick, at"
 
-  static func mixed(_ statement: OpaquePointer) -> MixedRow {
+  @inline(__always)
+  static func mixed(_ statement: OpaquePointer, datesAreText: Bool = false) -> MixedRow {
     MixedRow(
       id: Int(sqlite3_column_int64(statement, 0)), name: text(statement, 1), bio: text(statement, 2),
       price: sqlite3_column_double(statement, 3), active: sqlite3_column_int64(statement, 4) != 0,
       nick: sqlite3_column_type(statement, 5) == SQLITE_NULL ? nil : text(statement, 5),
-      at: Date(timeIntervalSince1970: sqlite3_column_double(statement, 6)))
+      at: Date(
+        timeIntervalSince1970: datesAreText
+          ? baseline_date(sqlite3_column_text(statement, 6)) : sqlite3_column_double(statement, 6)))
   }
 
   static func bind(_ text: String, _ statement: OpaquePointer, _ index: Int32) {

@@ -62,11 +62,16 @@ uint64_t baseline_row_digest(const baseline_row *row);
 void baseline_free_row(baseline_row *row);
 // Reads all rows of a bound statement into an array, as a program that keeps them does.
 uint64_t baseline_collect(sqlite3_stmt *statement, size_t capacity);
+// The same of a table whose dates are texts like `2013-01-01 06:00:00.000`.
+uint64_t baseline_collect_text_dates(sqlite3_stmt *statement, size_t capacity);
+// The seconds since 1970 of such a text. Does not check it.
+double baseline_date(const unsigned char *text);
 
 // MARK: - Reading
 
 uint64_t baseline_scan_integers(sqlite3 *db);
 uint64_t baseline_scan_mixed(sqlite3 *db);
+uint64_t baseline_scan_text_dates(sqlite3 *db);
 uint64_t baseline_point_selects(sqlite3 *db, const int64_t *ids, int count);
 uint64_t baseline_queries(sqlite3 *db, const int64_t *starts, int count, int width);
 uint64_t baseline_counts(sqlite3 *db, const int64_t *starts, int count, int width);
