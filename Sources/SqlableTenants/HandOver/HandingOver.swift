@@ -30,7 +30,7 @@ extension SqliteTenants {
     try checkFork()
     let name = try TenantName(name)
     guard directory.exists(name) || directory.isAway(name) else { throw missing(name) }
-    let lock = try await changes.run { [directory] in try directory.lockHandOver(of: name) }
+    let lock = try await steps.run { [directory] in try directory.lockHandOver(of: name) }
     if !directory.exists(name), directory.isAway(name) {
       return try await goOn(name, lock, within: duration, send)
     }
@@ -53,9 +53,7 @@ extension SqliteTenants {
   ) async throws {
     try checkFork()
     let name = try TenantName(name)
-    guard !directory.exists(name), directory.isAway(name) else {
-      throw SqlError.misuse("the tenant is not being handed over").labelled(name.text)
-    }
+    guard !directory.exists(name), directory.isAway(name) else { throw notHandedOver(name) }
     let (lock, slot) = try await takeAway(name, within: .seconds(10))
     defer { start(withState { $0.endClaim(slot) }) }
     try await cancel(TenantSender(name, lock.token(), send), lock)
@@ -78,13 +76,17 @@ extension SqliteTenants {
     return SqlError(.tenant(.handedOver), message: message, label: name.text)
   }
 
+  private func notHandedOver(_ name: TenantName) -> SqlError {
+    SqlError.misuse("the tenant is not being handed over").labelled(name.text)
+  }
+
   // MARK: Steps
 
   private func begin(
     _ name: TenantName, _ lock: HandOverLock, within duration: Duration, _ send: @escaping TenantSender.Send
   ) async throws {
     let token = newToken()
-    try await changes.run { try lock.write(token) }
+    try await steps.run { try lock.write(token) }
     var sender = TenantSender(name, token, send)
     let fenced: FencedTenant
     do {
@@ -106,7 +108,7 @@ extension SqliteTenants {
       sender = try fenced.sender.get()
       try await sender.send(fenced.tail.first)
       for range in fenced.tail.ranges.dropFirst() {
-        let part = try await changes.run { [directory] in
+        let part = try await steps.run { [directory] in
           try RawFile(path: directory.awayFile(of: name)).part(of: fenced.tail, range)
         }
         try await sender.send(part)
@@ -131,7 +133,7 @@ extension SqliteTenants {
   ) async throws -> FencedTenant {
     let name = sender.name
     try await sender.send(.begin)
-    let pages = try await changes.run { [directory] in
+    let pages = try await steps.run { [directory] in
       try OutgoingPages(lease.pool, directory.file(of: name))
     }
     let user = lease.pool.add(endsIfDeleted(pages, lease.slot))
@@ -141,7 +143,7 @@ extension SqliteTenants {
     }
     var offset = 0
     while true {
-      let (begin, data) = (offset, try await changes.run { [offset] in try pages.bytes(at: offset) })
+      let (begin, data) = (offset, try await steps.run { [offset] in try pages.bytes(at: offset) })
       guard !data.isEmpty else { break }
       try await sender.send(.bytes(data, offset: begin))
       offset += data.count
@@ -158,13 +160,13 @@ extension SqliteTenants {
   private func sendChanges(_ pages: OutgoingPages, _ sender: inout TenantSender, syncs: Bool) async throws {
     var last = Int.max
     for _ in 0..<8 {
-      let parts = try await changes.run { try pages.changes() }
+      let parts = try await steps.run { try pages.changes() }
       for part in parts {
-        guard let content = try await changes.run({ try pages.content(of: part) }) else { break }
+        guard let content = try await steps.run({ try pages.content(of: part) }) else { break }
         try await sender.send(content)
       }
       if syncs {
-        async let copied: Void = changes.run { try pages.checkpoint() }
+        async let copied: Void = steps.run { try pages.checkpoint() }
         try await sender.send(.sync)
         try await copied
       }
@@ -197,7 +199,7 @@ extension SqliteTenants {
     do {
       defer { continuation.finish() }
       try await endCopy(of: name, until: end)
-      tail = try await changes.run { [self] in
+      tail = try await steps.run { [self] in
         try directory.withLock(.exclusive, of: [name]) {
           try checkOtherProcesses(name, "hand over")
           return try takeAway(name, pages) { continuation.yield($0) }
@@ -244,11 +246,14 @@ extension SqliteTenants {
     let tail = try RawFile(path: path).tail(numbers, pageSize: pages.pageSize)
     try directory.prepareLeaving(name)
     try files(name).move(to: away)
-    guard try pages.firstPage(away) == firstPage else {
+    do {
+      guard try pages.firstPage(away) == firstPage else { throw OutgoingPages.changedMeanwhile.labelled(name.text) }
+      try syncDirectory(directory.directory(of: name))
+    } catch {
+      // The receiver can't become the owner yet, so the tenant stays here.
       try files(at: away).move(to: path)
-      throw OutgoingPages.changedMeanwhile.labelled(name.text)
+      throw error
     }
-    try syncDirectory(directory.directory(of: name))
     return tail
   }
 
@@ -279,7 +284,7 @@ extension SqliteTenants {
   }
 
   private func confirm(_ name: TenantName, _ lock: HandOverLock) async throws {
-    try await changes.run { [directory] in
+    try await steps.run { [directory] in
       try directory.withLock(.exclusive, of: [name]) { try directory.confirm(name) }
       lock.remove()
     }
@@ -292,7 +297,7 @@ extension SqliteTenants {
       try await confirm(name, lock)
       throw handedOver(name)
     }
-    try await changes.run { [self] in
+    try await steps.run { [self] in
       try directory.withLock(.exclusive, of: [name]) {
         try files(at: directory.awayFile(of: name)).move(to: directory.file(of: name))
       }
@@ -302,10 +307,11 @@ extension SqliteTenants {
 
   /// Locks an unfinished hand-over, and makes other calls on the tenant wait.
   private func takeAway(_ name: TenantName, within duration: Duration) async throws -> (HandOverLock, TenantSlot) {
-    let lock = try await changes.run { [directory] in try directory.lockHandOver(of: name) }
-    guard !directory.isGone(name) else {
+    let lock = try await steps.run { [directory] in try directory.lockHandOver(of: name) }
+    // The hand-over can have ended before this call got the lock.
+    guard !directory.isGone(name), !directory.exists(name), directory.isAway(name) else {
       lock.remove()
-      throw handedOver(name)
+      throw directory.isGone(name) ? handedOver(name) : notHandedOver(name)
     }
     return (lock, try await claim(name, .waits, until: Deadline.after(duration)))
   }
@@ -328,7 +334,7 @@ extension SqliteTenants {
       while true {
         let (begin, data) = (
           offset,
-          try await changes.run { [directory, offset] in
+          try await steps.run { [directory, offset] in
             try RawFile(path: directory.awayFile(of: name)).part(at: offset)
           }
         )

@@ -24,8 +24,8 @@ extension SqliteTenants {
     let isOwner =
       switch part.content {
       case .end(let size):
-        try await changing([name]) { [self] _ in try take(name, part, size: size) }
-      default: try await changes.run { [self] in try add(part, to: name) }
+        try await changing([name], on: steps) { [self] _ in try take(name, part, size: size) }
+      default: try await steps.run { [self] in try add(part, to: name) }
       }
     return TenantReceipt(token: part.token, number: part.number, isOwner: isOwner)
   }

@@ -162,6 +162,7 @@ extension SqliteTenants {
   /// Calls `body` on a thread of its own while no other call of this process uses the tenants' files.
   func changing<Value: Sendable>(
     _ names: [TenantName], _ policy: ClaimPolicy = .waits, within duration: Duration? = nil,
+    on work: BlockingWork? = nil,
     _ body: @escaping @Sendable ([TenantSlot]) throws -> Value
   ) async throws -> Value {
     try checkFork()
@@ -181,7 +182,7 @@ extension SqliteTenants {
       }
     }
     let slots = names.compactMap { name in claimed.first { $0.name == name } }
-    return try await changes.run { try body(slots) }
+    return try await (work ?? changes).run { try body(slots) }
   }
 
   /// Waits until no other call uses a tenant's file, and closes the tenant.
@@ -243,7 +244,7 @@ extension SqliteTenants {
   private func close(_ pool: SqlitePool, until end: ContinuousClock.Instant, leavesLog: Bool) async throws {
     while true {
       do {
-        return try await changes.run { try pool.close(within: .zero, leavesLog: leavesLog) }
+        return try await steps.run { try pool.close(within: .zero, leavesLog: leavesLog) }
       } catch let error as SqlError where error.kind == .busy {
         guard ContinuousClock.now < end, !Task.isCancelled else { throw error }
       }

@@ -29,6 +29,9 @@ public final class SqliteTenants: Sendable {
   let resources: PoolResources
   /// The threads of the calls that create, delete, rename, copy or migrate tenants.
   let changes: BlockingWork
+  /// The threads of short work: the steps of hand-overs, and the closing of tenants. It does not wait for copies and
+  /// migrations.
+  let steps: BlockingWork
   /// The tenants that are being received from another machine.
   let receptions = TenantReceptions()
   private let state: LockedValue<TenantsState>
@@ -51,6 +54,7 @@ public final class SqliteTenants: Sendable {
       directory, lockTimeout: .seconds(max(configuration.pool.handles.busyTimeout, 1)))
     resources = PoolResources(threads: configuration.threads)
     changes = BlockingWork(maximum: configuration.threads)
+    steps = BlockingWork(maximum: configuration.threads)
     state = LockedValue(TenantsState(maximumOpen: configuration.maximumOpen))
   }
 

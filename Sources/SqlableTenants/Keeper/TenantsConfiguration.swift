@@ -14,7 +14,7 @@ public struct TenantsConfiguration: Sendable, Hashable {
   /// The number of threads that run the SQL of all tenants. Default: 4. While some of these threads wait for other
   /// processes' locks, up to `threads` further threads replace them. A loop over rows uses an additional thread while
   /// it waits for its caller. The calls that create, delete, rename, copy or migrate tenants run on up to `threads`
-  /// separate threads.
+  /// separate threads, and so do the steps of hand-overs.
   public var threads: Int
 
   /// The maximum time that a call waits until its tenant is open, after which the call throws `.timeout`. Default: 10
