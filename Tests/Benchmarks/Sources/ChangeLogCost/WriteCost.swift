@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import SqlableChanges
 
-/// The time of writers with and without a log: processor time, and for durable inserts the time until the return.
+/// The cost of writers with and without a log: processor time, and for durable inserts the time until the return.
 struct WriteCost {
   let options: Options
   let place: String
@@ -16,7 +16,6 @@ struct WriteCost {
     var batch = 0.0
     var update = 0.0
     var delete = 0.0
-    var durable = 0.0
   }
 
   func measure() throws {
@@ -29,7 +28,7 @@ struct WriteCost {
     }
     for (text, count, time) in [
       ("insert in a batch", options.rows, \Times.batch), ("update of all rows", options.rows, \.update),
-      ("delete of all rows", options.rows, \.delete), ("durable insert", options.commits, \.durable),
+      ("delete of all rows", options.rows, \.delete),
     ] {
       let without = times[.nothing, default: []].map { $0[keyPath: time] }
       var parts = ["\(text): \(microseconds(median(without), count)) without a log"]
@@ -40,6 +39,30 @@ struct WriteCost {
       }
       print(parts.joined(separator: "; "))
     }
+    try measureDurable()
+  }
+
+  /// Inserts single rows into three databases in turn, because the time of a sync depends most on other processes.
+  private func measureDurable() throws {
+    let all = Logged.allCases
+    let databases = try all.map { logged in
+      let path = "\(place)/durable-\(logged)"
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      _ = try database(logged, path)
+      return try SqliteDatabase(filepath: path + "/write.sqlite", configuration: .init(synchronous: .full))
+    }
+    var times = all.map { _ in [Double]() }
+    for number in 0..<options.rounds * options.commits {
+      for turn in all.indices {
+        let index = (number + turn) % all.count
+        times[index].append(try seconds { try Item(number).insert().run(databases[index]) })
+      }
+    }
+    let medians = times.map(median)
+    let parts = zip(all, medians).map { logged, time in
+      "\(logged) \(microseconds(time, 1)), \(String(format: "%.2f", time / medians[0])) times"
+    }
+    print("durable insert, with a log of: \(parts.joined(separator: "; "))")
   }
 
   private func microseconds(_ seconds: Double, _ count: Int) -> String {
@@ -76,8 +99,6 @@ struct WriteCost {
     times.batch = try processorSeconds { try Item.insert(rows).run(db) }
     times.update = try processorSeconds { try Item.updateAll(Item.price.set(to: Item.price + 1)).run(db) }
     times.delete = try processorSeconds { try Item.deleteAll().run(db) }
-    let durable = try SqliteDatabase(filepath: path + "/write.sqlite", configuration: .init(synchronous: .full))
-    times.durable = try seconds { for row in rows.prefix(options.commits) { try row.insert().run(durable) } }
     return times
   }
 }
