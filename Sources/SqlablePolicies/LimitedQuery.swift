@@ -4,17 +4,13 @@ import SqlableCore
 import SqlableDocuments
 
 /// A statement that runs within the limits of a policy, created by ``Runnable/limited(by:)-(StatementPolicy)``.
-public struct LimitedQuery<Work: Runnable>: Runnable {
+public struct LimitedQuery<Work: Runnable>: Runnable, WrappingWork {
   let work: Work
   let limits: StatementPolicy.Limits
   /// The tables, columns and functions that SQLite can use for the statement; nil for no restriction.
   let authorizerRules: AuthorizerRules?
 
-  public var sql: String { work.sql }
-  public var isReadOnly: Bool { work.isReadOnly }
-  public var runsOutsideTransaction: Bool { work.runsOutsideTransaction }
-
-  public func requests() throws -> [SqlRequest] { try work.requests() }
+  package var wrapped: Work { work }
 
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Work.Output {

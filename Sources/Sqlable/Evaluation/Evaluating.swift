@@ -2,8 +2,8 @@
 
 import SqlableCore
 
-extension Statement where Output == [Model] {
-  /// Returns the rows that the read would return, if its table had these rows.
+extension Statement {
+  /// Returns the result that the read would have, if its table had these rows.
   ///
   /// ```swift
   /// let reds = try Bicycle.read().filter(Bicycle.color == "red").orderBy(Bicycle.name).evaluate(over: bikes)
@@ -13,39 +13,12 @@ extension Statement where Output == [Model] {
   /// values that an insert would store, and `init(row:)` reads the result.
   ///
   /// Throws the errors of running the statement, and `.invalidStatement` for a change.
-  public func evaluate(over rows: some Sequence<Model>) throws -> [Model] {
-    try evaluated(over: try tables(rows)) { try $0.run($1) }
-  }
-}
-
-extension Statement where Output == Model? {
-  /// Returns the row that the read would return, if its table had these rows; nil if no row matches.
-  public func evaluate(over rows: some Sequence<Model>) throws -> Model? {
+  public func evaluate(over rows: some Sequence<Model>) throws -> Output {
     try evaluated(over: try tables(rows)) { try $0.run($1) }
   }
 
-  /// Returns the row that the read would return, if the database had these tables; nil if no row matches.
-  public func evaluate(over tables: MemoryTables) throws -> Model? { try evaluated(over: tables) { try $0.run($1) } }
-}
-
-extension Statement where Output == Int {
-  /// Returns the number of rows that the count would return, if its table had these rows.
-  public func evaluate(over rows: some Sequence<Model>) throws -> Int {
-    try evaluated(over: try tables(rows)) { try $0.run($1) }
-  }
-
-  /// Returns the number of rows that the count would return, if the database had these tables.
-  public func evaluate(over tables: MemoryTables) throws -> Int { try evaluated(over: tables) { try $0.run($1) } }
-}
-
-extension Statement where Output == Bool {
-  /// Returns true if the statement would find a row, if its table had these rows.
-  public func evaluate(over rows: some Sequence<Model>) throws -> Bool {
-    try evaluated(over: try tables(rows)) { try $0.run($1) }
-  }
-
-  /// Returns true if the statement would find a row, if the database had these tables.
-  public func evaluate(over tables: MemoryTables) throws -> Bool { try evaluated(over: tables) { try $0.run($1) } }
+  /// Returns the result that the read would have, if the database had these tables.
+  public func evaluate(over tables: MemoryTables) throws -> Output { try evaluated(over: tables) { try $0.run($1) } }
 }
 
 extension SelectStatement {

@@ -91,18 +91,14 @@ extension Select: Runnable {
   }
 }
 
-extension ScalarQuery: Runnable {
-  public var sql: String { select.sql }
-
-  public var isReadOnly: Bool { true }
+extension ScalarQuery: Runnable, WrappingWork {
+  package var wrapped: Select<Value> { select }
 
   /// The values bound to each `?`, in order. Empty if the query can't be run.
   public var bindings: [DatabaseValue] { select.bindings }
 
   @_disfavoredOverload
   public func run(_ db: SqliteDatabase) throws -> Value { try select.run(db).only() }
-
-  public func requests() throws -> [SqlRequest] { try select.requests() }
 
   public func run(over transport: some SqlTransport) async throws -> Value {
     try await select.run(over: transport).only()
@@ -171,20 +167,18 @@ extension SelectStatement where Row: Sendable {
   }
 }
 
-extension FirstReturnedQuery: Runnable {
-  public var isReadOnly: Bool { false }
+extension FirstReturnedQuery: Runnable, WrappingWork {
+  package var wrapped: Returning<Model, Row> { all }
 
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Row? { try all.run(db).first }
 
-  public func requests() throws -> [SqlRequest] { try all.requests() }
-
   public func run(over transport: some SqlTransport) async throws -> Row? { try await all.run(over: transport).first }
 }
 
-extension Returning: Runnable {
-  public var isReadOnly: Bool { false }
+extension Returning: Runnable, WrappingWork {
+  package var wrapped: Statement<Model, [Model]> { change }
 
   /// Runs the change as one write. If a value does not fit its type, nothing is changed.
   @_disfavoredOverload
@@ -200,8 +194,6 @@ extension Returning: Runnable {
     }
     return rows
   }
-
-  public func requests() throws -> [SqlRequest] { try change.requests() }
 
   public func run(over transport: some SqlTransport) async throws -> [Row] {
     let requests = try sentRequests()

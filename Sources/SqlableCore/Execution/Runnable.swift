@@ -39,6 +39,20 @@ public protocol Runnable<Output>: Sendable, CustomStringConvertible {
   func run(over transport: some SqlTransport) async throws -> Output
 }
 
+/// A statement that runs another one in its own way, with the SQL and the requests of the other.
+package protocol WrappingWork: Runnable {
+  associatedtype Wrapped: Runnable
+  var wrapped: Wrapped { get }
+}
+
+extension WrappingWork {
+  public var sql: String { wrapped.sql }
+  public var isReadOnly: Bool { wrapped.isReadOnly }
+  public var runsOutsideTransaction: Bool { wrapped.runsOutsideTransaction }
+
+  public func requests() throws -> [SqlRequest] { try wrapped.requests() }
+}
+
 extension Runnable {
   /// The SQL, with `?` for every bound value.
   public var description: String { sql }

@@ -5,7 +5,7 @@
 /// try names.run(db)                // [String]
 /// try await names.run(pool)
 /// ```
-public struct SqlRows<Row>: Runnable {
+public struct SqlRows<Row>: Runnable, WrappingWork {
   package let text: SQL
   /// True if `init(from:)` decodes the rows. Some types can also be decoded in another way, so this flag is part of
   /// `key`.
@@ -15,14 +15,10 @@ public struct SqlRows<Row>: Runnable {
   /// Returns a decoder of remote rows. Throws before anything is sent if the type can't be decoded.
   let received: @Sendable () throws -> (ReceivedRows) throws -> [Row]
 
-  public var sql: String { text.text }
+  package var wrapped: SQL { text }
 
   /// True if the SQL is a query that changes nothing, judging by its keywords.
   public var isReadOnly: Bool { text.isRead }
-
-  public var runsOutsideTransaction: Bool { text.runsOutsideTransaction }
-
-  public func requests() throws -> [SqlRequest] { [try text.request()] }
 
   /// Reads the rows. Throws the errors of the handle's `query(_:as:)`.
   @_disfavoredOverload

@@ -78,13 +78,3 @@ extension SqlError {
     "-- " + String(message(of: error).map { $0.isNewline ? " " : $0 })
   }
 }
-
-extension Returning {
-  /// The SQL with `?` for each bound value.
-  public var sql: String { change.sql }
-}
-
-extension FirstReturnedQuery {
-  /// The SQL of the change, with `?` for each bound value. A change has no limit.
-  public var sql: String { all.sql }
-}

@@ -361,7 +361,8 @@ extension SqlExpression {
 public struct TypedExpression<Value: SqlValue>: Sendable {
   public let expression: SqlExpression
 
-  package init(expression: SqlExpression) {
+  /// Makes a term of an expression. The type of the expression is not checked, as by `typed(as:)`.
+  public init(expression: SqlExpression) {
     self.expression = expression
   }
 }

@@ -16,7 +16,7 @@ extension AssociatedQuery {
   private var rootQuery: LevelQuery { LevelQuery(root.asSelect().query) }
 }
 
-extension AssociatedQuery: Runnable {
+extension AssociatedQuery: Runnable, WrappingWork {
   /// Reads the rows, each with its associated rows.
   ///
   /// A row whose key is NULL, or has a NULL, has no associated rows. Throws the errors of reads. Also throws `.misuse`
@@ -35,12 +35,7 @@ extension AssociatedQuery: Runnable {
     } catch { throw db.errorOfSeparateTransaction(error, levels: levels) }
   }
 
-  /// The SQL that reads the rows.
-  public var sql: String { root.sql }
-
-  public var isReadOnly: Bool { true }
-
-  public func requests() throws -> [SqlRequest] { try root.requests() }
+  package var wrapped: Statement<Root, [Root]> { root }
 
   /// Reads the rows, then their associated rows, level by level. The levels share no snapshot: a later level can
   /// contain a commit that an earlier level lacks.

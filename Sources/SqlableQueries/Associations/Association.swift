@@ -90,6 +90,11 @@ extension Association: Selectable where Output: SqlValue {
 }
 
 extension Association: TypedTerm where Output: SqlValue {}
+extension Association: FunctionTerm where Output: SqlValue {}
+extension Association: NumberTerm where Output: SqlNumber {}
+extension Association: IntegerTerm where Output: SqlInteger {}
+extension Association: TextTerm where Output: SqlText {}
+extension Association: DateTerm where Output: SqlDate {}
 extension Association: SqlCondition where Output: SqlBoolean {}
 
 // MARK: - Modifiers

@@ -2,11 +2,8 @@
 
 import SqlableCore
 
-extension InsertOrFind: Runnable {
-  /// The SQL of the insert.
-  public var sql: String { insert.sql }
-
-  public var isReadOnly: Bool { false }
+extension InsertOrFind: Runnable, WrappingWork {
+  package var wrapped: Statement<Model, Int> { insert }
 
   @_disfavoredOverload
   @discardableResult

@@ -89,32 +89,22 @@ extension TypedTerm {
   fileprivate var jsonPart: SqlExpression { isStoredAsJSON(Value.self) ? jsonText.call(.json) : jsonText }
 }
 
-extension TypedTerm {
+extension FunctionTerm {
   /// The value at a path, as JSON text: `"a" -> '$.…'`. NULL if the path does not exist.
-  public func json(_ steps: JSONStep...) -> TypedExpression<String?> {
-    TypedExpression(expression: jsonText.following(.json, steps))
+  public func json(_ steps: JSONStep...) -> OfText {
+    OfText(expression: jsonText.following(.json, steps))
   }
-
-  /// The value at a path: `"a" ->> '$.…'`. NULL if the path does not exist or its value is null.
-  public func jsonValue<Result: SqlValue>(
-    _ steps: JSONStep..., as type: Result.Type
-  ) -> TypedExpression<Result?> { TypedExpression(expression: jsonText.following(.jsonValue, steps)) }
-
-  /// The value at a path: `json_extract("a", '$.…')`. NULL if the path does not exist or its value is null.
-  public func jsonExtract<Result: SqlValue>(
-    _ steps: JSONStep..., as type: Result.Type
-  ) -> TypedExpression<Result?> { TypedExpression(expression: jsonText.calling(.jsonExtract, steps)) }
 
   /// The length of an array: `json_array_length("a", '$.…')`. 0 if the value is not an array, NULL if the path does not
   /// exist.
-  public func jsonArrayLength(_ steps: JSONStep...) -> TypedExpression<Int?> {
-    TypedExpression(expression: jsonText.calling(.jsonArrayLength, steps))
+  public func jsonArrayLength(_ steps: JSONStep...) -> OfInt {
+    OfInt(expression: jsonText.calling(.jsonArrayLength, steps))
   }
 
   /// The type of the value at a path, `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`,
   /// `false` or `null`. NULL if the path does not exist.
-  public func jsonType(_ steps: JSONStep...) -> TypedExpression<String?> {
-    TypedExpression(expression: jsonText.calling(.jsonType, steps))
+  public func jsonType(_ steps: JSONStep...) -> OfText {
+    OfText(expression: jsonText.calling(.jsonType, steps))
   }
 
   /// True if the term is well-formed JSON: `json_valid("a")`. For NULL the result is 0 or NULL, depending on the
@@ -124,6 +114,18 @@ extension TypedTerm {
   /// Stay.read().filter(!Stay.doc.jsonValid())     // SELECT … FROM "stay" WHERE NOT json_valid("doc")
   /// ```
   public func jsonValid() -> SqlExpression { jsonText.call(.jsonValid) }
+}
+
+extension TypedTerm {
+  /// The value at a path: `"a" ->> '$.…'`. NULL if the path does not exist or its value is null.
+  public func jsonValue<Result: SqlValue>(
+    _ steps: JSONStep..., as type: Result.Type
+  ) -> TypedExpression<Result?> { TypedExpression(expression: jsonText.following(.jsonValue, steps)) }
+
+  /// The value at a path: `json_extract("a", '$.…')`. NULL if the path does not exist or its value is null.
+  public func jsonExtract<Result: SqlValue>(
+    _ steps: JSONStep..., as type: Result.Type
+  ) -> TypedExpression<Result?> { TypedExpression(expression: jsonText.calling(.jsonExtract, steps)) }
 
   /// All values of a group as a JSON array: `json_group_array("a")`, or the distinct values:
   /// `json_group_array(DISTINCT "a")`. The array is empty for no rows. NULL becomes null.
@@ -145,26 +147,11 @@ extension TypedTerm {
 }
 
 extension SqlTerm {
-  /// The value at a path, as JSON text: `"a" -> '$.…'`. NULL if the path does not exist.
-  public func json(_ steps: JSONStep...) -> SqlExpression { expression.following(.json, steps) }
-
   /// The value at a path: `"a" ->> '$.…'`. NULL if the path does not exist or its value is null.
   public func jsonValue(_ steps: JSONStep...) -> SqlExpression { expression.following(.jsonValue, steps) }
 
   /// The value at a path: `json_extract("a", '$.…')`. NULL if the path does not exist or its value is null.
   public func jsonExtract(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonExtract, steps) }
-
-  /// The length of an array: `json_array_length("a", '$.…')`. 0 if the value is not an array, NULL if the path does not
-  /// exist.
-  public func jsonArrayLength(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonArrayLength, steps) }
-
-  /// The type of the value at a path, `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`,
-  /// `false` or `null`. NULL if the path does not exist.
-  public func jsonType(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonType, steps) }
-
-  /// True if the term is well-formed JSON: `json_valid("a")`. For NULL the result is 0 or NULL, depending on the
-  /// version of SQLite.
-  public func jsonValid() -> SqlExpression { expression.call(.jsonValid) }
 
   /// All values of a group as a JSON array: `json_group_array("a")`. Without `orderBy`, the order of the values is
   /// undefined. `orderBy` needs SQLite 3.44.
@@ -191,11 +178,12 @@ extension SqlExpression {
   }
 }
 
-extension TypedTerm {
-  /// Converts a JSON result to the storage class of the term's column.
-  private func stored(_ result: SqlExpression) -> TypedExpression<Value> {
-    let isStoredAsBytes = !holdsBytes && expression.columnDefinition?.type.storageClass == .blob
-    return TypedExpression(expression: isStoredAsBytes ? .special(.cast(.blob), result) : result)
+extension FunctionTerm {
+  /// Converts a JSON result to the storage class of a typed term's column.
+  private func stored(_ result: SqlExpression) -> Same {
+    let isTypedJSON = (self as? any TypedTerm)?.holdsBytes == false
+    let isStoredAsBytes = isTypedJSON && expression.columnDefinition?.type.storageClass == .blob
+    return Same(expression: isStoredAsBytes ? .special(.cast(.blob), result) : result)
   }
 
   /// The JSON with a value added or replaced at a path: `json_set("a", '$.…', ?)`.
@@ -208,50 +196,52 @@ extension TypedTerm {
   /// Text becomes a JSON string, and nil becomes null. A Boolean, an array, and any other value that columns store as
   /// JSON becomes nested JSON. A term of JSON, such as ``json(_:)`` or `jsonArray`, becomes nested JSON too. Missing
   /// objects of the path are created. A path beyond the end of an array, or into a number or text, changes nothing.
-  public func jsonSet(_ steps: JSONStep..., to value: some SqlValue) -> TypedExpression<Value> {
+  public func jsonSet(_ steps: JSONStep..., to value: some SqlValue) -> Same {
     stored(jsonText.changing(.jsonSet, steps, to: SqlExpression(within: value)))
   }
 
   /// The JSON with the value of a term added or replaced at a path: `json_set("a", '$.…', "b")`.
-  public func jsonSet(_ steps: JSONStep..., to term: some TypedTerm) -> TypedExpression<Value> {
-    stored(jsonText.changing(.jsonSet, steps, to: term.jsonPart))
+  public func jsonSet(_ steps: JSONStep..., to term: some AnyTerm) -> Same {
+    stored(jsonText.changing(.jsonSet, steps, to: term.part))
   }
 
   /// The JSON with a value added at a path, if the path has no value yet: `json_insert("a", '$.…', ?)`.
-  public func jsonInsert(_ steps: JSONStep..., value: some SqlValue) -> TypedExpression<Value> {
+  public func jsonInsert(_ steps: JSONStep..., value: some SqlValue) -> Same {
     stored(jsonText.changing(.jsonInsert, steps, to: SqlExpression(within: value)))
   }
 
   /// The JSON with the value of a term added at a path, if the path has no value yet: `json_insert("a", '$.…', "b")`.
-  public func jsonInsert(_ steps: JSONStep..., value term: some TypedTerm) -> TypedExpression<Value> {
-    stored(jsonText.changing(.jsonInsert, steps, to: term.jsonPart))
+  public func jsonInsert(_ steps: JSONStep..., value term: some AnyTerm) -> Same {
+    stored(jsonText.changing(.jsonInsert, steps, to: term.part))
   }
 
   /// The JSON with the value at a path replaced, if the path has a value: `json_replace("a", '$.…', ?)`.
-  public func jsonReplace(_ steps: JSONStep..., with value: some SqlValue) -> TypedExpression<Value> {
+  public func jsonReplace(_ steps: JSONStep..., with value: some SqlValue) -> Same {
     stored(jsonText.changing(.jsonReplace, steps, to: SqlExpression(within: value)))
   }
 
   /// The JSON with the value at a path replaced by a term, if the path has a value: `json_replace("a", '$.…', "b")`.
-  public func jsonReplace(_ steps: JSONStep..., with term: some TypedTerm) -> TypedExpression<Value> {
-    stored(jsonText.changing(.jsonReplace, steps, to: term.jsonPart))
+  public func jsonReplace(_ steps: JSONStep..., with term: some AnyTerm) -> Same {
+    stored(jsonText.changing(.jsonReplace, steps, to: term.part))
   }
 
   /// The JSON without the value at a path: `json_remove("a", '$.…')`.
-  public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> TypedExpression<Value> {
+  public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> Same {
     stored(jsonText.calling(.jsonRemove, [first] + steps))
   }
 
   /// The JSON merged with the object `patch`, in which null removes a member (RFC 7396): `json_patch("a", ?)`.
-  public func jsonPatch(_ patch: String) -> TypedExpression<Value> {
+  public func jsonPatch(_ patch: String) -> Same {
     stored(jsonText.call(.jsonPatch, SqlExpression(patch)))
   }
 
-  /// The JSON merged with the object of a term: `json_patch("a", "b")`. NULL if the term is NULL.
-  public func jsonPatch(_ patch: some TypedTerm<Value>) -> TypedExpression<Value> {
+  /// The JSON merged with the object of a term of the same type: `json_patch("a", "b")`. NULL if the term is NULL.
+  public func jsonPatch<Other: FunctionTerm>(_ patch: Other) -> Same where Other.Same == Same {
     stored(jsonText.call(.jsonPatch, patch.jsonText))
   }
+}
 
+extension TypedTerm {
   /// The rows of a group as a JSON object, with this term as key and `value` as value: `json_group_object("a", "b")`.
   ///
   /// The object is empty for no rows. If two rows have the same key, the object contains the key twice. `orderBy` needs
@@ -266,47 +256,6 @@ extension TypedTerm {
 }
 
 extension SqlTerm {
-  /// The JSON with a value added or replaced at a path: `json_set("a", '$.…', ?)`.
-  public func jsonSet(_ steps: JSONStep..., to value: any SqlValue) -> SqlExpression {
-    expression.changing(.jsonSet, steps, to: SqlExpression(within: value))
-  }
-
-  /// The JSON with the value of a term added or replaced at a path: `json_set("a", '$.…', "b")`.
-  public func jsonSet(_ steps: JSONStep..., to term: some SqlTerm) -> SqlExpression {
-    expression.changing(.jsonSet, steps, to: term.expression)
-  }
-
-  /// The JSON with a value added at a path, if the path has no value yet: `json_insert("a", '$.…', ?)`.
-  public func jsonInsert(_ steps: JSONStep..., value: any SqlValue) -> SqlExpression {
-    expression.changing(.jsonInsert, steps, to: SqlExpression(within: value))
-  }
-
-  /// The JSON with the value of a term added at a path, if the path has no value yet: `json_insert("a", '$.…', "b")`.
-  public func jsonInsert(_ steps: JSONStep..., value term: some SqlTerm) -> SqlExpression {
-    expression.changing(.jsonInsert, steps, to: term.expression)
-  }
-
-  /// The JSON with the value at a path replaced, if the path has a value: `json_replace("a", '$.…', ?)`.
-  public func jsonReplace(_ steps: JSONStep..., with value: any SqlValue) -> SqlExpression {
-    expression.changing(.jsonReplace, steps, to: SqlExpression(within: value))
-  }
-
-  /// The JSON with the value at a path replaced by a term, if the path has a value: `json_replace("a", '$.…', "b")`.
-  public func jsonReplace(_ steps: JSONStep..., with term: some SqlTerm) -> SqlExpression {
-    expression.changing(.jsonReplace, steps, to: term.expression)
-  }
-
-  /// The JSON without the value at a path: `json_remove("a", '$.…')`.
-  public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> SqlExpression {
-    expression.calling(.jsonRemove, [first] + steps)
-  }
-
-  /// The JSON merged with the object `patch`, in which null removes a member (RFC 7396): `json_patch("a", ?)`.
-  public func jsonPatch(_ patch: String) -> SqlExpression { expression.call(.jsonPatch, SqlExpression(patch)) }
-
-  /// The JSON merged with the object of a term: `json_patch("a", "b")`.
-  public func jsonPatch(_ patch: some SqlTerm) -> SqlExpression { expression.call(.jsonPatch, patch.expression) }
-
   /// The rows of a group as a JSON object, with this term as key and `value` as value: `json_group_object("a", "b")`.
   /// `orderBy` needs SQLite 3.44.
   public func jsonGroupObject(

@@ -3,9 +3,9 @@ import SqlableCore
 /// A random integer for each row: `random()`.
 public func randomInteger() -> TypedExpression<Int> { TypedExpression(expression: .call(.random, [])) }
 
-extension TypedTerm where Value: SqlNumber {
+extension NumberTerm {
   /// The absolute value: `abs("a")`.
-  public func abs() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.abs)) }
+  public func abs() -> Same { Same(expression: expression.call(.abs)) }
 }
 
 extension TypedTerm where Value: BinaryFloatingPoint {
@@ -35,9 +35,6 @@ extension TypedTerm {
 }
 
 extension SqlTerm {
-  /// The absolute value: `abs("a")`.
-  public func abs() -> SqlExpression { expression.call(.abs) }
-
   /// The number rounded to `digits` decimal places: `round("a", 2)`.
   public func round(_ digits: Int = 0) -> SqlExpression { expression.call(.round, .short(digits)) }
 

@@ -9,7 +9,7 @@ extension SqlExpression {
   }
 }
 
-extension TypedTerm where Value: SqlText {
+extension TextTerm {
   /// True if a part of the text matches a regular expression: `"a" REGEXP ?`. NULL if the text is NULL.
   ///
   /// ```swift
@@ -27,23 +27,13 @@ extension TypedTerm where Value: SqlText {
   ///
   /// The first statement of a handle with a regular expression registers the function `regexp`, unless the program has
   /// registered that function. A remote SQLite needs its own function `regexp`. SQLite uses no index for the condition.
+  ///
+  /// A number of an untyped term is matched as the text that SQLite writes for the number. A BLOB matches no pattern.
   public func regexp(_ pattern: String) -> SqlExpression { expression.matches(pattern) }
 
   /// True if a part of the text matches a regular expression that is a term: `"a" REGEXP "b"`. NULL if the text or the
   /// pattern is NULL.
-  public func regexp<Other: TypedTerm>(_ pattern: Other) -> SqlExpression where Other.Value: SqlText {
-    expression.combined(.matchesRegexp, with: pattern.expression)
-  }
-}
-
-extension SqlTerm {
-  /// True if a part of the text matches a regular expression: `"a" REGEXP ?`. NULL if the text is NULL. A number is
-  /// matched as the text that SQLite writes for the number. A BLOB matches no pattern.
-  public func regexp(_ pattern: String) -> SqlExpression { expression.matches(pattern) }
-
-  /// True if a part of the text matches a regular expression that is a term: `"a" REGEXP "b"`. NULL if the text or the
-  /// pattern is NULL.
-  public func regexp(_ pattern: some SqlTerm) -> SqlExpression {
+  public func regexp(_ pattern: some TextTerm) -> SqlExpression {
     expression.combined(.matchesRegexp, with: pattern.expression)
   }
 }

@@ -76,6 +76,79 @@ public func format(_ format: String, _ terms: any AnyTerm...) -> TypedExpression
   return TypedExpression(expression: .call(.printf, [SqlExpression(format)] + terms.map(\.expression)))
 }
 
+extension TextTerm {
+  /// The text in lower case, for A to Z only: `lower("a")`.
+  public func lowercase() -> Same { Same(expression: expression.call(.lower)) }
+
+  /// The text in upper case, for a to z only: `upper("a")`.
+  public func uppercase() -> Same { Same(expression: expression.call(.upper)) }
+
+  /// The substring from character `start`, counted from 1, or from the end if negative: `substr("a", 2, 3)`.
+  public func substr(_ start: Int, _ length: Int? = nil) -> Same {
+    Same(expression: expression.substr(start, length))
+  }
+
+  /// The text without spaces, or the given characters, at both ends: `trim("a", 'xy')`.
+  public func trim(_ characters: String? = nil) -> Same {
+    Same(expression: expression.trim(.trim, characters))
+  }
+
+  /// The text without spaces, or the given characters, at the start: `ltrim("a", 'xy')`.
+  public func ltrim(_ characters: String? = nil) -> Same {
+    Same(expression: expression.trim(.ltrim, characters))
+  }
+
+  /// The text without spaces, or the given characters, at the end: `rtrim("a", 'xy')`.
+  public func rtrim(_ characters: String? = nil) -> Same {
+    Same(expression: expression.trim(.rtrim, characters))
+  }
+
+  /// The text with every occurrence of one text replaced by another: `replace("a", ?, ?)`.
+  public func replace(_ text: String, with other: String) -> Same {
+    Same(expression: expression.call(.replace, SqlExpression(text), SqlExpression(other)))
+  }
+
+  /// The code point of the first character: `unicode("a")`. NULL for empty text.
+  public func unicode() -> OfInt { OfInt(expression: expression.call(.unicode)) }
+
+  /// True if the text matches a case-sensitive pattern: `"a" GLOB ?`. `*` matches any text, `?` matches one character,
+  /// and `[a-z]` matches one character of a set.
+  public func glob(_ pattern: String) -> SqlExpression {
+    expression.combined(.matchesGlob, with: SqlExpression(pattern))
+  }
+
+  /// True if the text begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
+
+  /// True if the text ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
+
+  /// True if the text contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
+
+  /// True if the text matches the case-sensitive pattern of a term: `"a" GLOB "b"`. NULL if the pattern is NULL.
+  public func glob(_ pattern: some TextTerm) -> SqlExpression {
+    expression.combined(.matchesGlob, with: pattern.expression)
+  }
+
+  /// True if the text begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
+  /// NULL if a text is NULL.
+  public func hasPrefix(_ text: some TextTerm) -> SqlExpression {
+    expression.begins(with: text.expression)
+  }
+
+  /// True if the text ends with the text of a term, ignoring the case of A to Z. NULL if a text is NULL.
+  public func hasSuffix(_ text: some TextTerm) -> SqlExpression {
+    expression.ends(with: text.expression)
+  }
+
+  /// True if the text contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
+  /// NULL if a text is NULL.
+  public func contains(_ text: some TextTerm) -> SqlExpression {
+    expression.contains(text.expression)
+  }
+}
+
 extension TypedTerm where Value: SqlText {
   /// Concatenates text: `"a" || ?`.
   public func concatenated(_ value: Value) -> TypedExpression<Value> {
@@ -100,19 +173,8 @@ extension TypedTerm where Value: SqlText {
     expression.isLike(pattern.expression, escape: escape)
   }
 
-  /// The text in lower case, for A to Z only: `lower("a")`.
-  public func lowercase() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.lower)) }
-
-  /// The text in upper case, for a to z only: `upper("a")`.
-  public func uppercase() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.upper)) }
-
   /// The number of characters, up to the first NUL: `length("a")`.
   public func length() -> TypedExpression<Value.Count> { TypedExpression(expression: expression.call(.length)) }
-
-  /// The substring from character `start`, counted from 1, or from the end if negative: `substr("a", 2, 3)`.
-  public func substr(_ start: Int, _ length: Int? = nil) -> TypedExpression<Value> {
-    TypedExpression(expression: expression.substr(start, length))
-  }
 
   /// The substring from character `start`, where `start` is a term: `substr("a", "b")`. NULL if `start` is NULL.
   public func substr<Start: TypedTerm>(_ start: Start) -> TypedExpression<Value> where Start.Value == Value.Count {
@@ -140,26 +202,6 @@ extension TypedTerm where Value: SqlText {
     TypedExpression(expression: expression.call(.substr, start.expression, length.expression))
   }
 
-  /// The text without spaces, or the given characters, at both ends: `trim("a", 'xy')`.
-  public func trim(_ characters: String? = nil) -> TypedExpression<Value> {
-    TypedExpression(expression: expression.trim(.trim, characters))
-  }
-
-  /// The text without spaces, or the given characters, at the start: `ltrim("a", 'xy')`.
-  public func ltrim(_ characters: String? = nil) -> TypedExpression<Value> {
-    TypedExpression(expression: expression.trim(.ltrim, characters))
-  }
-
-  /// The text without spaces, or the given characters, at the end: `rtrim("a", 'xy')`.
-  public func rtrim(_ characters: String? = nil) -> TypedExpression<Value> {
-    TypedExpression(expression: expression.trim(.rtrim, characters))
-  }
-
-  /// The text with every occurrence of one text replaced by another: `replace("a", ?, ?)`.
-  public func replace(_ text: String, with other: String) -> TypedExpression<Value> {
-    TypedExpression(expression: expression.call(.replace, SqlExpression(text), SqlExpression(other)))
-  }
-
   /// The text with every occurrence of one text replaced by another: `replace("a", "b", "c")`. NULL if the text or a
   /// term is NULL.
   public func replace<Text: TypedTerm, Other: TypedTerm>(
@@ -176,46 +218,6 @@ extension TypedTerm where Value: SqlText {
   /// The position of the first occurrence of a text, counted from 1; 0 if the text does not occur: `instr("a", "b")`.
   public func instr(_ text: some TypedTerm<String>) -> TypedExpression<Value.Count> {
     TypedExpression(expression: expression.call(.instr, text.expression))
-  }
-
-  /// The code point of the first character: `unicode("a")`. NULL for empty text.
-  public func unicode() -> TypedExpression<Int?> { TypedExpression(expression: expression.call(.unicode)) }
-
-  /// True if the text matches a case-sensitive pattern: `"a" GLOB ?`. `*` matches any text, `?` matches one character,
-  /// and `[a-z]` matches one character of a set.
-  public func glob(_ pattern: String) -> SqlExpression {
-    expression.combined(.matchesGlob, with: SqlExpression(pattern))
-  }
-
-  /// True if the text begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
-  public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
-
-  /// True if the text ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
-  public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
-
-  /// True if the text contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
-  public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
-
-  /// True if the text matches the case-sensitive pattern of a term: `"a" GLOB "b"`. NULL if the pattern is NULL.
-  public func glob<Pattern: TypedTerm>(_ pattern: Pattern) -> SqlExpression where Pattern.Value: SqlText {
-    expression.combined(.matchesGlob, with: pattern.expression)
-  }
-
-  /// True if the text begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
-  /// NULL if a text is NULL.
-  public func hasPrefix<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
-    expression.begins(with: text.expression)
-  }
-
-  /// True if the text ends with the text of a term, ignoring the case of A to Z. NULL if a text is NULL.
-  public func hasSuffix<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
-    expression.ends(with: text.expression)
-  }
-
-  /// True if the text contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
-  /// NULL if a text is NULL.
-  public func contains<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
-    expression.contains(text.expression)
   }
 }
 
@@ -238,17 +240,8 @@ extension TypedTerm {
 }
 
 extension SqlTerm {
-  /// The text in lower case, for A to Z only: `lower("a")`.
-  public func lowercase() -> SqlExpression { expression.call(.lower) }
-
-  /// The text in upper case, for a to z only: `upper("a")`.
-  public func uppercase() -> SqlExpression { expression.call(.upper) }
-
   /// The number of characters of text, up to its first NUL, or of bytes of a BLOB: `length("a")`.
   public func length() -> SqlExpression { expression.call(.length) }
-
-  /// The substring from character `start`, counted from 1, or from the end if negative: `substr("a", 2, 3)`.
-  public func substr(_ start: Int, _ length: Int? = nil) -> SqlExpression { expression.substr(start, length) }
 
   /// The substring from character `start`, where `start` is a term: `substr("a", "b")`.
   public func substr(_ start: some SqlTerm) -> SqlExpression { expression.call(.substr, start.expression) }
@@ -259,20 +252,6 @@ extension SqlTerm {
     expression.call(.substr, start.expression, length.expression)
   }
 
-  /// The text without spaces, or the given characters, at both ends: `trim("a", 'xy')`.
-  public func trim(_ characters: String? = nil) -> SqlExpression { expression.trim(.trim, characters) }
-
-  /// The text without spaces, or the given characters, at the start: `ltrim("a", 'xy')`.
-  public func ltrim(_ characters: String? = nil) -> SqlExpression { expression.trim(.ltrim, characters) }
-
-  /// The text without spaces, or the given characters, at the end: `rtrim("a", 'xy')`.
-  public func rtrim(_ characters: String? = nil) -> SqlExpression { expression.trim(.rtrim, characters) }
-
-  /// The text with every occurrence of one text replaced by another: `replace("a", ?, ?)`.
-  public func replace(_ text: String, with other: String) -> SqlExpression {
-    expression.call(.replace, SqlExpression(text), SqlExpression(other))
-  }
-
   /// The position of the first occurrence of a text, counted from 1; 0 if the text does not occur: `instr("a", ?)`.
   public func instr(_ text: String) -> SqlExpression {
     expression.call(.instr, SqlExpression(text))
@@ -281,45 +260,11 @@ extension SqlTerm {
   /// The position of the first occurrence of a text, counted from 1; 0 if the text does not occur: `instr("a", "b")`.
   public func instr(_ text: some SqlTerm) -> SqlExpression { expression.call(.instr, text.expression) }
 
-  /// The code point of the first character: `unicode("a")`. NULL for empty text.
-  public func unicode() -> SqlExpression { expression.call(.unicode) }
-
   /// The bytes in hexadecimal: `hex("a")`. Empty for NULL.
   public func hex() -> SqlExpression { expression.call(.hex) }
 
   /// The storage class, `integer`, `real`, `text`, `blob` or `null`: `typeof("a")`.
   public func typeof() -> SqlExpression { expression.call(.typeof) }
-
-  /// True if the text matches a case-sensitive pattern: `"a" GLOB ?`. `*` matches any text, `?` matches one character,
-  /// and `[a-z]` matches one character of a set.
-  public func glob(_ pattern: String) -> SqlExpression {
-    expression.combined(.matchesGlob, with: SqlExpression(pattern))
-  }
-
-  /// True if the text begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
-  public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
-
-  /// True if the text ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
-  public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
-
-  /// True if the text contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
-  public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
-
-  /// True if the text matches the case-sensitive pattern of a term: `"a" GLOB "b"`.
-  public func glob(_ pattern: some SqlTerm) -> SqlExpression {
-    expression.combined(.matchesGlob, with: pattern.expression)
-  }
-
-  /// True if the text begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
-  /// NULL if a text is NULL.
-  public func hasPrefix(_ text: some SqlTerm) -> SqlExpression { expression.begins(with: text.expression) }
-
-  /// True if the text ends with the text of a term, ignoring the case of A to Z. NULL if a text is NULL.
-  public func hasSuffix(_ text: some SqlTerm) -> SqlExpression { expression.ends(with: text.expression) }
-
-  /// True if the text contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
-  /// NULL if a text is NULL.
-  public func contains(_ text: some SqlTerm) -> SqlExpression { expression.contains(text.expression) }
 }
 
 // Unavailable overloads for terms that are not text. Without them, the compiler's error is about the model's property

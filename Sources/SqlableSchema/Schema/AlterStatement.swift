@@ -39,8 +39,8 @@ public struct AlterStatement: Sendable, Hashable, Codable {
   }
 }
 
-extension AlterStatement: DefinitionStatement {
-  public func texts(for db: SqliteDatabase?) throws -> [String] {
+extension AlterStatement: DefinitionStatement, WrittenDefinition {
+  package func texts(for db: SqliteDatabase?) throws -> [String] {
     try SqlError.checkName(table, of: "table to change")
     let text: String
     switch change {

@@ -42,8 +42,8 @@ public struct CreateStatement: Sendable, Hashable {
   }
 }
 
-extension CreateStatement: DefinitionStatement {
-  public func texts(for db: SqliteDatabase?) throws -> [String] {
+extension CreateStatement: DefinitionStatement, WrittenDefinition {
+  package func texts(for db: SqliteDatabase?) throws -> [String] {
     guard let db else { return try texts(nil) }
     return try db.running { try texts($0) }
   }

@@ -74,10 +74,8 @@ public struct DatabaseStatement: Sendable, Hashable, Codable {
   }
 }
 
-extension DatabaseStatement: Runnable {
-  public var sql: String { text.sql }
-  public var isReadOnly: Bool { false }
-  public var runsOutsideTransaction: Bool { text.runsOutsideTransaction }
+extension DatabaseStatement: Runnable, WrappingWork {
+  package var wrapped: SQL { text }
 
   public func requests() throws -> [SqlRequest] { try checked().requests() }
 

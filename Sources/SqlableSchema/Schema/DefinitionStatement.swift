@@ -12,7 +12,10 @@ import SqlableCore
 /// `description` is the first SQL text of the statement, or a comment with the error if the statement can't be run. All
 /// texts of a statement run in one transaction, on a handle, a pool or a remote database. Clients can't send these
 /// statements as documents.
-public protocol DefinitionStatement: Runnable, Hashable where Output == Void {
+public protocol DefinitionStatement: Runnable, Hashable where Output == Void {}
+
+/// The part of a statement that only the library uses. Every statement of the library conforms.
+package protocol WrittenDefinition: DefinitionStatement {
   /// Returns the SQL texts in the order in which they run. Throws if the statement can't be run.
   ///
   /// - Parameter db: The handle that runs the texts, whose SQLite version determines how numbers are written as exact
@@ -20,7 +23,7 @@ public protocol DefinitionStatement: Runnable, Hashable where Output == Void {
   func texts(for db: SqliteDatabase?) throws -> [String]
 }
 
-extension DefinitionStatement {
+extension WrittenDefinition {
   public var sql: String {
     do { return try texts(for: nil).first ?? "" } catch { return SqlError.comment(error) }
   }

@@ -47,8 +47,8 @@ public struct DropStatement: Sendable, Hashable, Codable {
   }
 }
 
-extension DropStatement: DefinitionStatement {
-  public func texts(for db: SqliteDatabase?) throws -> [String] {
+extension DropStatement: DefinitionStatement, WrittenDefinition {
+  package func texts(for db: SqliteDatabase?) throws -> [String] {
     try SqlError.checkName(name, of: "\(kind) to drop")
     func drop(_ kind: Kind, _ name: String) -> String {
       "DROP \(kind.rawValue.uppercased()) \(isLenient ? "IF EXISTS " : "")main.\(name.quotedName)"

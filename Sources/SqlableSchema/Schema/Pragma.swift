@@ -36,12 +36,8 @@ public struct Pragma<Value: SqlValue>: Sendable, Hashable, Codable {
   }
 }
 
-extension Pragma: Runnable {
-  public var sql: String { rows.sql }
-  public var isReadOnly: Bool { rows.isReadOnly }
-  public var runsOutsideTransaction: Bool { rows.runsOutsideTransaction }
-
-  public func requests() throws -> [SqlRequest] { try rows.requests() }
+extension Pragma: Runnable, WrappingWork {
+  package var wrapped: SqlRows<DynamicRow> { rows }
 
   @_disfavoredOverload
   @discardableResult
@@ -87,10 +83,8 @@ public struct PragmaSetting<Value: SqlValue>: Sendable, Hashable, Codable {
   }
 }
 
-extension PragmaSetting: Runnable {
-  public var sql: String { text.sql }
-  public var isReadOnly: Bool { false }
-  public var runsOutsideTransaction: Bool { true }
+extension PragmaSetting: Runnable, WrappingWork {
+  package var wrapped: SQL { text }
 
   public func requests() throws -> [SqlRequest] { try rows().requests() }
 

@@ -118,8 +118,8 @@ public struct Trigger: Sendable, Hashable {
   }
 }
 
-extension Trigger: DefinitionStatement {
-  public func texts(for db: SqliteDatabase?) throws -> [String] {
+extension Trigger: DefinitionStatement, WrittenDefinition {
+  package func texts(for db: SqliteDatabase?) throws -> [String] {
     guard let db else { return [try text(isLenient: isLenient) { $0.literal }] }
     return try db.running { [try create(for: $0, isLenient: isLenient)] }
   }

@@ -9,14 +9,11 @@
 /// Each value is checked against the column that the value is compared with or stored in. A value that does not fit
 /// throws `.encoding`. A nil binds NULL, for which only IS and IS NOT can be true. A missing, unknown or duplicate name
 /// throws `.misuse`, and nothing is changed. The compiled statement is cached like that of any other statement.
-public struct BoundStatement<Base: Runnable>: Runnable {
+public struct BoundStatement<Base: Runnable>: Runnable, WrappingWork {
   package let base: Base
   let values: KeyValuePairs<String, any SqlValue>
 
-  public var sql: String { base.sql }
-
-  public var isReadOnly: Bool { base.isReadOnly }
-  public var runsOutsideTransaction: Bool { base.runsOutsideTransaction }
+  package var wrapped: Base { base }
 
   public func requests() throws -> [SqlRequest] {
     try checked { try base.requests() }

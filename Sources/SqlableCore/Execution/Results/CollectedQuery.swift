@@ -9,7 +9,7 @@
 /// A collected statement runs wherever the statement itself runs. If the rows of a change can't be collected, the
 /// change is rolled back, as in `update(…).returning().only()`. A remote database can't roll a change back, so such a
 /// statement throws `.misuse` there and nothing is sent.
-public struct CollectedQuery<Source: Runnable, Output>: Runnable {
+public struct CollectedQuery<Source: Runnable, Output>: Runnable, WrappingWork {
   package let source: Source
   let shape: ResultShape
   /// The function that collects the rows. Queries of the same type with equal shapes have the same function.
@@ -19,12 +19,7 @@ public struct CollectedQuery<Source: Runnable, Output>: Runnable {
     (self.source, self.shape, self.collect) = (source, shape, collect)
   }
 
-  public var sql: String { source.sql }
-
-  public var isReadOnly: Bool { source.isReadOnly }
-  public var runsOutsideTransaction: Bool { source.runsOutsideTransaction }
-
-  public func requests() throws -> [SqlRequest] { try source.requests() }
+  package var wrapped: Source { source }
 
   /// Runs the statement and collects its rows.
   ///
