@@ -49,9 +49,9 @@ extension Connection {
 
   /// Returns the compiled statement of a read by an integer key, with its values bound.
   @inline(__always)
-  func prepared(_ read: IntegerKeyRead, _ query: SelectQuery) throws -> PreparedStatement {
+  func prepared(_ read: IntegerKeyRead) throws -> PreparedStatement {
     guard recorder == nil, let statement = try recent(ShortKey(.statement, of: read.table)) else {
-      return try prepared(query, of: .statement).statement
+      return try prepared(SelectQuery(of: read.table, integerKey: read.key), of: .statement).statement
     }
     do {
       try statement.bind(.integer(read.key), at: 1)

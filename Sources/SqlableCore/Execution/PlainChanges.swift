@@ -127,10 +127,11 @@ extension SqliteDatabase {
   func finish(_ run: RowRun, _ tree: StatementTree) throws -> Int {
     defer { end(run) }
     do {
-      let connection = run.connection.takeUnretainedValue()
-      // Without RETURNING, an upsert has a second part that reads the id of the updated row.
-      return try writing(on: connection, atomically: run.change.form != .save || Library.hasReturning) {
-        try connection.change(run.change, tree, run.writer.pointee.values)
+      return try run.connection._withUnsafeGuaranteedRef { connection in
+        // Without RETURNING, an upsert has a second part that reads the id of the updated row.
+        try writing(on: connection, atomically: run.change.form != .save || Library.hasReturning) {
+          try connection.change(run.change, tree, run.writer.pointee.values)
+        }
       }
     } catch { throw located(error, in: run.change.table.takeUnretainedValue()) }
   }

@@ -50,6 +50,7 @@ struct RowGroup {
   }
 
   /// Adds a row. Returns false if the row can't join the group.
+  @inline(__always)
   mutating func add(_ row: RowValues) throws -> Bool {
     guard let shape = row.shape, shape != 0, count == 0 || shape == self.shape else { return false }
     self.shape = shape
@@ -59,7 +60,9 @@ struct RowGroup {
     } else {
       guard try hasIdsInARow() else { return false }
     }
-    row.eachValue { connection.parameters.append($0) }
+    // Read once: otherwise each value counts a reference to the buffer.
+    let parameters = connection.parameters
+    row.eachValue { parameters.append($0) }
     count += 1
     return true
   }

@@ -128,10 +128,10 @@ extension SqliteDatabase {
   }
 
   /// Starts a read by an integer key. Takes no references to the table and the connection.
-  func beginReading(_ read: IntegerKeyRead, _ query: SelectQuery, isLoop: Bool) throws -> StatementRun {
+  func beginReading(_ read: IntegerKeyRead, isLoop: Bool) throws -> StatementRun {
     try read.table._withUnsafeGuaranteedRef { try $0.checkDeclarations() }
     return try reading(of: read.table.takeUnretainedValue(), isLoop: isLoop) { connection in
-      let statement = try connection.prepared(read, query)
+      let statement = try connection.prepared(read)
       read.table._withUnsafeGuaranteedRef { statement.expectColumns($0.identities, count: $0.count) }
       return statement
     }

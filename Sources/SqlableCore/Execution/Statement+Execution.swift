@@ -169,12 +169,18 @@ extension SqliteDatabase {
   /// Starts a read: compiles and binds the statement. With `isLoop`, the caller may end transactions during the read.
   @usableFromInline
   func beginReading(_ tree: StatementTree, isLoop: Bool = false) throws -> StatementRun {
+    if let read = tree.integerKeyRead { return try beginReading(read, isLoop: isLoop) }
+    return try beginOtherReading(tree, isLoop: isLoop)
+  }
+
+  // A function of its own, because a read by key would copy the query too.
+  @inline(never)
+  private func beginOtherReading(_ tree: StatementTree, isLoop: Bool) throws -> StatementRun {
     guard case .select(let query) = tree else {
       throw SqlError.invalidStatement("a loop can't read a change with RETURNING; use run").at(
         table: tree.tableInfo.name)
     }
-    guard let read = query.integerKeyRead else { return try beginReading(modelsOf: query, isLoop: isLoop) }
-    return try beginReading(read, query, isLoop: isLoop)
+    return try beginReading(modelsOf: query, isLoop: isLoop)
   }
 
   package func beginReading(modelsOf query: SelectQuery, isLoop: Bool = false) throws -> StatementRun {

@@ -146,6 +146,12 @@ struct IntegerKeyRead {
   let key: Int64
 }
 
+extension StatementTree {
+  /// The statement as a read of the first row with an integer key; nil for another statement or key.
+  @inline(__always)
+  var integerKeyRead: IntegerKeyRead? { if case .select(let query) = self { query.integerKeyRead } else { nil } }
+}
+
 extension SelectQuery {
   /// The maximum number of tables that SQLite joins.
   package static let maximumSources = 64

@@ -41,12 +41,10 @@ package struct TermChain: RandomAccessCollection, Sendable {
   func appending(_ term: SqlExpression) -> TermChain {
     switch form {
     case .few(let terms):
-      return TermChain(
-        [SqlExpression](unsafeUninitializedCapacity: terms.count + 1) { longer, count in
-          count = longer.initialize(fromContentsOf: terms)
-          longer.initializeElement(at: count, to: term)
-          count += 1
-        })
+      var longer = terms
+      longer.reserveCapacity(terms.count + 1)
+      longer.append(term)
+      return TermChain(longer)
     case .many(let storage, let count):
       let slot = Slot(term, after: storage[count - 1], count: count)
       return TermChain(.many(storage.appending(slot, at: count), count + 1))
