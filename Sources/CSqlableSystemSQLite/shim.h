@@ -65,6 +65,10 @@ static inline int sqlable_vtab_innocuous(sqlite3 *db) {
 // sqlite3_config is variadic.
 static inline int sqlable_config_memory_statistics(int on) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, on); }
 
+static inline int sqlable_config_single_pages(void) {
+  return sqlite3_config(SQLITE_CONFIG_PAGECACHE, (void *)0, 0, 0);
+}
+
 // sqlite3_snprintf is variadic. The format is the one that SQLite uses to convert a REAL to text.
 static inline void sqlable_real_text(double value, int digits, char *buffer, int size) {
   sqlite3_snprintf(size, buffer, "%!.*g", digits, value);

@@ -206,7 +206,7 @@ extension Connection {
     firesDeleteTriggersOnReplace = configuration.recursiveTriggers
     try pragma("PRAGMA secure_delete = \(configuration.secureDelete.rawValue)")
     try pragma("PRAGMA synchronous = \(configuration.synchronous.rawValue)")
-    try pragma("PRAGMA cache_size = \(configuration.isCompact ? 1 : -configuration.cacheSize)")
+    try pragma("PRAGMA cache_size = -\(configuration.cacheSize)")
     if let pages = configuration.maximumPageCount { try pragma("PRAGMA max_page_count = \(pages)") }
     guard !isInMemory else { return }
     setAutocheckpoint(pages: configuration.walAutocheckpoint)
@@ -221,22 +221,9 @@ extension Connection {
         throw SqlError(
           .cannotOpen, message: "can't change the journal mode to \(configuration.journalMode.rawValue)")
       }
-      return try endOpening(configuration)
+      return
     }
     try pragma("PRAGMA schema_version")
-    try endOpening(configuration)
-  }
-
-  /// Gives the page cache of a compact connection its size.
-  ///
-  /// With its first page, SQLite allocates memory for twenty pages, or for as many as the cache can have. Read the first
-  /// page while the cache has one page: the memory of each further page is then allocated when it is needed.
-  private func endOpening(_ configuration: Configuration) throws {
-    guard configuration.isCompact else { return }
-    // Reading the schema has filled the cache.
-    sqlite3_db_release_memory(handle)
-    try pragma("PRAGMA schema_version")
-    try pragma("PRAGMA cache_size = -\(configuration.cacheSize)")
   }
 
   private func attach(_ configuration: Configuration) throws {

@@ -1,7 +1,8 @@
 import CSqlableSQLite
 import Synchronization
 
-/// SQLite's memory statistics, for the whole process. When enabled, each SQLite allocation takes a process-wide lock.
+/// SQLite's memory statistics and the allocation of its cached pages, for the whole process. When the statistics are
+/// enabled, each SQLite allocation takes a process-wide lock.
 enum MemoryStatistics {
   private static let areKept = Atomic<Bool>(false)
   private static let isSettled = Atomic<Bool>(false)
@@ -14,12 +15,14 @@ enum MemoryStatistics {
     areKept.store(true, ordering: .releasing)
   }
 
-  /// Applies the setting. Call before the first use of SQLite; later, the setting has no effect.
+  /// Applies the settings of the process's memory. Call before the first use of SQLite; later, they have no effect.
   static func settle() { settled }
 
   private static let settled: Void = {
     isSettled.store(true, ordering: .releasing)
     // SQLITE_MISUSE means that SQLite is already in use and the setting is unchanged.
     if !areKept.load(ordering: .acquiring) { _ = sqlable_config_memory_statistics(0) }
+    // Otherwise each connection allocates memory for twenty pages (87 kB) when it reads its first page.
+    _ = sqlable_config_single_pages()
   }()
 }

@@ -64,7 +64,10 @@ extension SqliteTenants {
   /// Throws `.busy` if the kernel's list of locks shows that another process has a tenant's file open.
   func checkOtherProcesses(_ name: TenantName, _ action: String) throws {
     let path = directory.file(of: name)
-    guard let other = KernelLocks.otherProcess(withFileAt: path) else { return }
+    let files = { [path, path + "-shm"].map { FileIdentity($0) } }
+    let before = files()
+    // If a file was deleted meanwhile, a file of another process can have its number.
+    guard let other = KernelLocks.otherProcess(withFileAt: path), files() == before else { return }
     throw SqlError(
       .busy, message: "can't \(action) the tenant: another process (\(other)) has the file open", label: name.text)
   }
