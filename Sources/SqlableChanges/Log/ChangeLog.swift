@@ -71,9 +71,10 @@ extension ChangeLog {
   /// the changes of a row in the wrong order. `create` therefore also recreates the log's triggers if another trigger
   /// of the table is newer.
   ///
-  /// A logged table that has lost its triggers, such as a table that was dropped and created again outside of a plan or
-  /// migration, can have changes that are not logged. `create`, a plan or a migration then marks all earlier changes as
-  /// trimmed: consumers and positions before the call get `.changeLog(.trimmed)`.
+  /// The log can lack changes of a table that has lost triggers of the log, such as a table that was dropped and
+  /// created again outside of a plan or migration. It can lack deletes by REPLACE because of a unique index that was
+  /// created outside of them. `create`, a plan or a migration then marks all earlier changes as trimmed: consumers and
+  /// positions before the call get `.changeLog(.trimmed)`. So does `create` after `drop`.
   ///
   /// Throws `.schema(.missingTable)` for a missing table. Throws `.misuse` for a view, a virtual or full-text table, a
   /// table of the log itself, and a table whose columns hide all names of the rowid. An error leaves the database
@@ -110,12 +111,13 @@ extension ChangeLog {
   private func createTriggers(_ db: SqliteDatabase) throws {
     for definition in ChangeTables.definitions { try db.execute(definition) }
     let renamed = try db.running { try $0.logRenames() }
-    for update in renamed.flatMap(\.updates) { try db.execute(SQL(verbatim: update)) }
+    let names = tables.map(\.name) + renamed.map(\.table)
+    for update in try db.running({ try $0.lossUpdates(of: names, includingDropped: true) }) + renamed.flatMap(\.updates)
+    {
+      try db.execute(SQL(verbatim: update))
+    }
     for (table, _) in renamed {
       for update in try db.running({ try $0.logUpdates(of: table) }) { try db.execute(SQL(verbatim: update)) }
-    }
-    for statement in try db.running({ try $0.lossUpdates(of: tables.map(\.name)) }) {
-      try db.execute(SQL(verbatim: statement))
     }
     for table in tables {
       let updates = try db.running { try table.loggedTable(on: $0).updates(values, on: $0) }

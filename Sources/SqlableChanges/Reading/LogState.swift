@@ -50,7 +50,7 @@ struct LogState {
     }
   }
 
-  private static var otherHistory: SqlError {
+  static var otherHistory: SqlError {
     SqlError(
       .changeLog(.otherHistory),
       message:
