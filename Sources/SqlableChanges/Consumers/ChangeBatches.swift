@@ -163,28 +163,36 @@ public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
     private let pages: LogPages<Change>?
     private var rows: PoolRows<SnapshotRow<Change>>.Iterator?
     private var page: LogPage<Change>?
-    /// The elements of the page, apart from the page so that a call copies only one element.
-    private var elements: [Change]
+    /// The items of the page, apart from the page so that a call copies only one item.
+    private var items: [LogItem<Change>]
     private var delivered = 0
 
     fileprivate init(pages: LogPages<Change>?, rows: PoolRows<SnapshotRow<Change>>.Iterator?) {
       (self.pages, self.rows) = (pages, rows)
-      (page, elements) = (pages?.first, pages?.first.elements ?? [])
+      (page, items) = (pages?.first, pages?.first.items ?? [])
     }
 
     /// Returns the next change; nil after the last change.
     public mutating func next() async throws -> Change? { try await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Change? {
+      guard rows == nil else {
+        try Task.checkCancellation()
+        return try await rows?.next(isolation: actor)?.change.get()
+      }
+      return try await nextItem(isolation: actor)?.result.get()
+    }
+
+    /// Returns the next change in the log, or the error of decoding it; nil after the last change.
+    mutating func nextItem(isolation actor: isolated (any Actor)?) async throws -> LogItem<Change>? {
       try Task.checkCancellation()
-      while delivered == elements.count {
-        guard let pages, let page else { return try await rows?.next(isolation: actor)?.change }
-        if page.isLast { return nil }
+      while delivered == items.count {
+        guard let pages, let page, !page.isLast else { return nil }
         let next = try await pages.consumer.page(after: page.end, upTo: pages.first.snapshotEnd)
-        (self.page, elements, delivered) = (next, next.elements, 0)
+        (self.page, items, delivered) = (next, next.items, 0)
       }
       delivered += 1
-      return elements[delivered - 1]
+      return items[delivered - 1]
     }
   }
 }

@@ -82,10 +82,10 @@ extension ChangeRetention {
       guard age >= .zero else { throw SqlError.misuse("the age of the changes to keep can't be negative") }
       let milliseconds = min(age / .milliseconds(1), 1e15)
       let time = ConsumerRecord.now - Int(milliseconds)
-      let last = try db.query(
-        "SELECT \"seq\" FROM main.\"sqlable_changes\" WHERE \"at\" < \(time) ORDER BY \"seq\" DESC LIMIT 1",
-        as: Int.self)
-      return last.first.map { $0 < state.end.number ? $0 + 1 : $0 } ?? 0
+      // The clock might have been set back for some later changes.
+      let first = try db.query(
+        "SELECT \"seq\" FROM main.\"sqlable_changes\" WHERE \"at\" >= \(time) ORDER BY \"seq\" LIMIT 1", as: Int.self)
+      return first.first ?? state.end.number
     case .count(let count):
       guard count >= 0 else { throw SqlError.misuse("the number of the changes to keep can't be negative") }
       return count < state.end.number ? state.end.number - max(count, 1) + 1 : 0

@@ -37,7 +37,7 @@ final class Consumer<Element: Sendable>: Sendable {
         case .lost: guard try await lease.acquire(isolation: actor) != nil else { return nil }
         case .new(let start): return ChangeBatch(snapshotFor: self, after: start)
         case .read(let start, let page):
-          if !page.elements.isEmpty { return ChangeBatch(self, after: start, page) }
+          if !page.items.isEmpty { return ChangeBatch(self, after: start, page) }
           if page.end.number - start.number >= ConsumerRecord.longestGap {
             try await acknowledge(from: start, to: page.end)
           } else {
@@ -62,7 +62,11 @@ final class Consumer<Element: Sendable>: Sendable {
     }
     let reached = reached.withLock { $0 }
     // After a restore, the database has an older position of the consumer, and might have other changes.
-    if let reached { try state.check(max(reached.acknowledged, record.position), in: db) }
+    if let reached {
+      // Positions of different histories have no order.
+      guard reached.acknowledged.history == record.position.history else { throw LogState.otherHistory }
+      try state.check(max(reached.acknowledged, record.position), in: db)
+    }
     if record.isNew { return .new(record.position) }
     let isSame = reached?.acknowledged == record.position
     let read = isSame ? reached?.read ?? record.position : record.position

@@ -61,10 +61,34 @@ final class ConsumerLease: Sendable {
         if !isHeld.exchange(true, ordering: .relaxed) { keep() }
         return record
       case .wait(let time, let claim):
-        guard let hasWaited = try await pause(time, signal, isolation: actor) else { return nil }
+        let hasWaited = try await pause(time, signal, until: { $0?.owner == nil }, isolation: actor)
+        guard let hasWaited else { return nil }
         // After a shorter pause, another loop can have stored a claim with the same time.
         unanswered = hasWaited ? claim : nil
       }
+    }
+  }
+
+  /// Waits until the consumer has no owner, for a caller that needs no lease; returns false if the pool was closed.
+  /// Throws `.changeLog(.ownerChanged)` if the owner answers a claim.
+  func removeDeadOwner(isolation actor: isolated (any Actor)?) async throws -> Bool {
+    let signal = CommitSignal(pool, table: ChangeTables.consumers, columns: ["owner", "claimed"])
+    var unanswered: Int?
+    while true {
+      let attempt = try await pool.perform(.write, at: callSite) { [self, unanswered] db in
+        let attempt = try claim(db, unanswered)
+        if case .acquired = attempt { try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) } }
+        return attempt
+      }
+      guard case .wait(let time, let claim) = attempt else { return true }
+      let hasWaited = try await pause(time, signal, until: { $0?.claimed == nil }, isolation: actor)
+      guard let hasWaited else { return false }
+      if !hasWaited {
+        let owner = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.ownership.owner }
+        if owner == nil { return true }
+        throw ConsumerRecord.ownerChanged(name)
+      }
+      unanswered = claim
     }
   }
 
@@ -84,11 +108,12 @@ final class ConsumerLease: Sendable {
     }
   }
 
-  /// Waits for the time, or until the consumer has no owner. Returns true after the whole time; nil if the pool was
-  /// closed.
-  private func pause(_ time: Duration, _ signal: CommitSignal, isolation actor: isolated (any Actor)?) async throws
-    -> Bool?
-  {
+  /// Waits for the time, or until a condition of the ownership is true. Returns true after the whole time; nil if the
+  /// pool was closed.
+  private func pause(
+    _ time: Duration, _ signal: CommitSignal, until isOver: (ConsumerOwnership?) -> Bool,
+    isolation actor: isolated (any Actor)?
+  ) async throws -> Bool? {
     let alarm = Task {
       try? await Task.sleep(for: time)
       signal.wake()
@@ -100,8 +125,8 @@ final class ConsumerLease: Sendable {
         try Task.checkCancellation()
         return nil
       }
-      let owner = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.ownership.owner }
-      if owner == nil { return false }
+      let ownership = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.ownership }
+      if isOver(ownership) { return false }
     }
     return true
   }

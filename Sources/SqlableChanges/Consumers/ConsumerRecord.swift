@@ -7,6 +7,8 @@ struct ConsumerRecord {
   static let longestGap = 1_000
 
   let name: String
+  /// The followed table; nil for all logged tables.
+  let table: String?
   /// The position after the last acknowledged change.
   let position: ChangePosition
   /// True if the consumer has not acknowledged the rows that it started with.
@@ -17,14 +19,24 @@ struct ConsumerRecord {
   init?(named name: String, in db: SqliteDatabase) throws {
     let rows = try db.query(
       """
-      SELECT "history", "seq", "at", "isNew", "owner", "claimed" FROM main."sqlable_change_consumers"
+      SELECT "table", "history", "seq", "at", "isNew", "owner", "claimed" FROM main."sqlable_change_consumers"
       WHERE "name" = \(name)
-      """, as: String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self)
-    guard let (history, number, time, isNew, owner, claimed) = rows.first else { return nil }
-    self.name = name
+      """, as: String?.self, String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self)
+    guard let (table, history, number, time, isNew, owner, claimed) = rows.first else { return nil }
+    (self.name, self.table) = (name, table)
     position = ChangePosition(history: history, number: number, time: time)
     self.isNew = isNew
     ownership = ConsumerOwnership(owner: owner, claimed: claimed)
+  }
+
+  /// Throws `.misuse` if the consumer follows another table.
+  func check(follows other: String?) throws {
+    guard table.map({ table in other.map(table.isSameName) ?? false }) ?? (other == nil) else {
+      let (followed, wanted) = (
+        table.map { "table \($0)" } ?? "all tables", other.map { "table \($0)" } ?? "all tables"
+      )
+      throw SqlError.misuse("consumer \(name) follows \(followed); a consumer of \(wanted) needs another name")
+    }
   }
 
   /// Returns the row of a consumer, which is added if the consumer is unknown.
@@ -35,7 +47,10 @@ struct ConsumerRecord {
       throw SqlError.misuse("the name of a consumer can't be empty or contain a NUL byte")
     }
     let state = try LogState(db)
-    if let record = try ConsumerRecord(named: name, in: db) { return record }
+    if let record = try ConsumerRecord(named: name, in: db) {
+      try record.check(follows: tableName)
+      return record
+    }
     let position = start == .log ? ChangePosition(history: state.end.history, number: 0, time: 0) : state.end
     if start == .log { try state.check(position, in: db) }
     try db.execute(

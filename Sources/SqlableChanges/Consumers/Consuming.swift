@@ -24,7 +24,8 @@ extension SqlitePool {
   ///
   /// The other parameters are those of ``changes(on:in:as:startingWith:lease:file:line:)``. Throws the errors of the
   /// closure, of ``changes(on:in:since:file:line:)``, and `CancellationError`. Throws `.changeLog(.ownerChanged)` if a
-  /// loop over batches owns the consumer.
+  /// loop over batches owns the consumer. A loop that does not answer within ten seconds, for example in a process that
+  /// was killed, loses the consumer.
   public func consume<Model: Sqlable & Sendable>(
     _ name: String, on model: Model.Type, in tableName: String? = nil, startingWith start: ConsumerStart = .rows,
     retries: ChangeRetries? = nil, file: StaticString = #fileID, line: UInt = #line,
@@ -72,6 +73,9 @@ extension SqlitePool {
           do {
             switch work {
             case .none: isAtEnd = true
+            case .owned:
+              let lease = ConsumerLease(self, run.name, of: run.followed.table, run.start, .seconds(10), callSite)
+              guard try await lease.removeDeadOwner(isolation: nil) else { return }
             case .register: try await perform(.write, at: callSite) { db in try run.register(db) }
             case .pause(let milliseconds): try await Task.sleep(for: .milliseconds(milliseconds))
             case .changes:
@@ -123,6 +127,8 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
     /// The database does not know the consumer. A transaction of its own stores the consumer, so that the consumer and
     /// its error can be seen if the first change fails.
     case register
+    /// A loop over batches owns the consumer. The loop might have been killed.
+    case owned
     /// The consumer must wait for a number of milliseconds before it tries again.
     case pause(Int)
     /// The consumer is new, or the log has changes of the table, or many changes, after its position.
@@ -131,9 +137,11 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
 
   func nextWork(_ db: SqliteDatabase) throws -> Work {
     guard let record = try ConsumerRecord(named: name, in: db) else { return .register }
+    try record.check(follows: followed.table)
+    guard record.ownership.isOwned(by: nil) else { return .owned }
     if !record.isNew {
       let page = try followed.source.page(after: record.position, in: db)
-      guard !page.elements.isEmpty || page.end.number - record.position.number >= ConsumerRecord.longestGap else {
+      guard !page.items.isEmpty || page.end.number - record.position.number >= ConsumerRecord.longestGap else {
         return .none
       }
     }
@@ -168,7 +176,7 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
       var page = LogPage<Element>(end: record.position, isLast: false, snapshotEnd: state.end)
       while !page.isLast {
         page = try followed.source.page(after: page.end, upTo: state.end, in: db)
-        for change in page.elements { try attempt(db, change, failed) { .change(followed.position(change).number) } }
+        for item in page.items { try attempt(db, item.result, failed) { .change(item.number) } }
       }
       if failed.contains(where: { !$0.value.isQuarantined }) {
         try QuarantineRecord.removeTried(of: name, upTo: state.end.number, in: db)
@@ -178,11 +186,11 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
   }
 
   private func attempt(
-    _ db: SqliteDatabase, _ change: Element, _ failed: [FailedAttempt.Subject: QuarantineRecord],
-    _ subject: () throws -> FailedAttempt.Subject
+    _ db: SqliteDatabase, _ change: Result<Element, any Error>,
+    _ failed: [FailedAttempt.Subject: QuarantineRecord], _ subject: () throws -> FailedAttempt.Subject
   ) throws {
     if !failed.isEmpty, failed[try subject()]?.isQuarantined == true { return }
-    do { try body(db, change) } catch {
+    do { try body(db, change.get()) } catch {
       throw retries == nil ? error : FailedAttempt(subject: try subject(), error: error)
     }
   }

@@ -101,11 +101,11 @@ private struct Delivery<Element: Sendable>: Sendable {
   private func deliver(changes: BatchChanges<Element>) async throws -> Bool {
     var failed: [FailedAttempt.Subject: QuarantineRecord] = [:]
     var isFirst = true
-    for try await change in changes {
-      let number = batches.followed.position(change).number
-      if isFirst { failed = try await failures(after: number - 1) }
+    var items = changes.makeAsyncIterator()
+    while let item = try await items.nextItem(isolation: nil) {
+      if isFirst { failed = try await failures(after: item.number - 1) }
       isFirst = false
-      try await deliver(change, failed) { .change(number) }
+      try await deliver(item.result, failed) { .change(item.number) }
     }
     return failed.contains { !$0.value.isQuarantined }
   }
@@ -117,7 +117,7 @@ private struct Delivery<Element: Sendable>: Sendable {
   }
 
   private func deliver(
-    _ change: Element, _ failed: [FailedAttempt.Subject: QuarantineRecord],
+    _ change: Result<Element, any Error>, _ failed: [FailedAttempt.Subject: QuarantineRecord],
     _ subject: () throws -> FailedAttempt.Subject
   ) async throws {
     let known = failed.isEmpty ? nil : failed[try subject()]
@@ -127,7 +127,7 @@ private struct Delivery<Element: Sendable>: Sendable {
         try await Task.sleep(for: .milliseconds(record.pause(retries, now: ConsumerRecord.now)))
       }
       do {
-        try await body(change)
+        try await body(change.get())
         guard let record, known == nil else { return }
         return try await pool.perform(.write, at: callSite) { [name] db in
           try QuarantineRecord.removeTried(of: name, at: record.number, in: db)

@@ -18,7 +18,8 @@ typealias RowReading<Element: Sendable> =
 
 /// A row with which a new consumer starts.
 struct SnapshotRow<Element: Sendable>: Sendable {
-  let change: Element
+  /// The row as an insert, or the error of decoding the row.
+  let change: Result<Element, any Error>
   /// Returns the values for the quarantine.
   let values: @Sendable () throws -> KeptValues
 }
@@ -40,10 +41,13 @@ extension FollowedChanges where Element == LoggedChange {
         try db.query(entry.rows()) { row in
           var row = ResultRow(row, types: layout.types)
           let values = try DynamicRow.next(of: &row)
+          let columns = Array(entry.visibleColumns)
+          let visible = DynamicRow(columns: columns, values: Array(values.values.prefix(columns.count)))
           let change = LoggedChange(
-            position: position, time: position.date, table: entry.table, change: .insert, old: nil, new: values,
+            position: position, time: position.date, table: entry.table, change: .insert, old: nil, new: visible,
             key: entry.key)
-          try body(SnapshotRow(change: change, values: { KeptValues(entry: entry.id, values: values.values) }))
+          try body(
+            SnapshotRow(change: .success(change), values: { KeptValues(entry: entry.id, values: values.values) }))
         }
       }
     }
@@ -60,9 +64,13 @@ extension FollowedChanges {
       db, position, body in
       let entry = try LogEntry.current(of: table.name, in: db)
       // The log keeps columns that the model does not read.
-      let rows = try entry.rows(after: table.columns.map(\.name)).rows(as: Model.self, DynamicRow.self).cursor(db)
+      let rows = try entry.rows(after: table.columns.map(\.name)).rows(
+        as: Attempted<Model>.self, DynamicRow.self
+      ).cursor(db)
       while let (model, values) = try rows.next() {
-        let change = LoggedModelChange(position: position, time: position.date, row: LoggedRow.insert(model))
+        let change = model.result.map { model in
+          LoggedModelChange(position: position, time: position.date, row: LoggedRow.insert(model))
+        }
         try body(SnapshotRow(change: change, values: { KeptValues(entry: entry.id, values: values.values) }))
       }
     }

@@ -14,7 +14,7 @@ package final class LogReader: Sendable {
   {
     try db.transaction(.deferred) { db in
       let page = try position.map { try source.page(after: $0, in: db) } ?? firstPage(db)
-      return (page.elements, page.end, page.isLast)
+      return (try page.elements, page.end, page.isLast)
     }
   }
 

@@ -153,19 +153,20 @@ extension SqlitePool {
     _ followed: FollowedChanges<Element>, of consumer: String, _ callSite: CallSite,
     _ attempt: (Element) async throws -> Bool
   ) async throws -> Int {
-    let changes = try await perform(.read, at: callSite) { db in
+    let items = try await perform(.read, at: callSite) { db in
       try db.transaction(.deferred) { try followed.source.quarantined(of: consumer, in: $0) }
     }
     var count = 0
-    for change in changes {
+    for item in items {
       try Task.checkCancellation()
       do {
+        let change: Element
+        do { change = try item.result.get() } catch { throw FailedAttempt(subject: nil, error: error) }
         if try await attempt(change) { count += 1 }
       } catch let failure as FailedAttempt {
         guard !failure.isFinal else { throw failure.error }
-        let number = followed.position(change).number
         try await perform(.write, at: callSite) { db in
-          try QuarantineRecord.noteAgain(failure.error, of: number, consumer: consumer, in: db)
+          try QuarantineRecord.noteAgain(failure.error, of: item.number, consumer: consumer, in: db)
         }
       }
     }
@@ -175,7 +176,7 @@ extension SqlitePool {
 
 extension QuarantinedChange {
   fileprivate static func all(of consumer: String, in db: SqliteDatabase) throws -> [QuarantinedChange] {
-    let changes = try LogSource<LoggedChange>().quarantined(of: consumer, in: db)
+    let changes = try LogSource<LoggedChange>().quarantined(of: consumer, in: db).map { try $0.result.get() }
     let rows = try db.query(
       """
       SELECT "seq", "attempts", "error", "failedAt" FROM main."sqlable_change_quarantine"

@@ -72,7 +72,14 @@ struct QuarantineRecord {
       "isQuarantined" = coalesce("attempts" + 1 >= \(limit), 0)
       WHERE "consumer" = \(consumer) AND "seq" = \(number)
       """)
-    return try changes(of: consumer, after: number - 1, in: db)[.change(number)]
+    let rows = try db.query(
+      """
+      SELECT "attempts", "isQuarantined" FROM main."sqlable_change_quarantine"
+      WHERE "consumer" = \(consumer) AND "seq" = \(number)
+      """, as: Int.self, Bool.self)
+    return rows.first.map { attempts, isQuarantined in
+      QuarantineRecord(number: number, attempts: attempts, failedAt: now, isQuarantined: isQuarantined)
+    }
   }
 
   /// Returns the number under which the quarantine table has a change or row. Adds the change or row if this is its

@@ -71,9 +71,10 @@ extension ChangeLog {
   /// the changes of a row in the wrong order. `create` therefore also recreates the log's triggers if another trigger
   /// of the table is newer.
   ///
-  /// A logged table that has lost its triggers, such as a table that was dropped and created again outside of a plan or
-  /// migration, can have changes that are not logged. `create`, a plan or a migration then marks all earlier changes as
-  /// trimmed: consumers and positions before the call get `.changeLog(.trimmed)`.
+  /// The log can lack changes of a table that has lost triggers of the log, such as a table that was dropped and
+  /// created again outside of a plan or migration. It can lack deletes by REPLACE because of a unique index that was
+  /// created outside of them. `create`, a plan or a migration then marks all earlier changes as trimmed: consumers and
+  /// positions before the call get `.changeLog(.trimmed)`. So does `create` after `drop`.
   ///
   /// Throws `.schema(.missingTable)` for a missing table. Throws `.misuse` for a view, a virtual or full-text table, a
   /// temporary table, a table of an attached file or of the log itself, and a table whose columns hide all names of the
@@ -111,9 +112,10 @@ extension ChangeLog {
   private func createTriggers(_ db: SqliteDatabase) throws {
     for definition in ChangeTables.definitions { try db.execute(definition) }
     let renamed = try db.running { try $0.logRenames() }
-    try run(renamed.flatMap(\.updates), in: db)
+    let names = tables.map(\.name) + renamed.map(\.table)
+    let losses = try db.running { try $0.lossUpdates(of: names, includingDropped: true) }
+    try run(losses + renamed.flatMap(\.updates), in: db)
     for (table, _) in renamed { try run(db.running { try $0.logUpdates(of: table) }, in: db) }
-    try run(db.running { try $0.lossUpdates(of: tables.map(\.name)) }, in: db)
     for table in tables {
       try run(db.running { try table.loggedTable(on: $0).updates(values, on: $0) }, in: db)
     }

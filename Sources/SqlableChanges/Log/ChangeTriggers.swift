@@ -5,7 +5,8 @@ import SqlableCore
 /// AFTER triggers log the changes. SQLite calls no trigger for a row that REPLACE deletes, unless `recursive_triggers`
 /// is on. A BEFORE trigger therefore copies the rows with which a new row conflicts into a table of candidates. If
 /// there are candidates, another AFTER trigger logs a delete for each candidate that is gone. A candidate stays in its
-/// table after OR IGNORE or an upsert; the next trigger of the logged table removes it.
+/// table after OR IGNORE or an upsert, until its row changes or another row conflicts: an AFTER trigger can't
+/// distinguish it from a candidate of an outer statement, whose BEFORE trigger has changed other rows of the table.
 ///
 /// Most changes have no candidates. Their cost is the call of each trigger, about 1,000 instructions, and the INSERT
 /// into the log.
@@ -31,21 +32,22 @@ struct ChangeTriggers {
   /// The triggers with their names, in the order of their creation. SQLite calls the newest trigger first. In the log,
   /// the deletes of a REPLACE therefore precede the change of the row, and this change precedes the changes by the
   /// program's older triggers. The names are sorted, because a plan that rebuilds the table creates the triggers in the
-  /// order of their names.
+  /// order of their names. The ends of the names contain no underscore, so that triggers of two tables can't have the
+  /// same name.
   var all: [(name: String, sql: String)] {
     let hasChanged = keyChange.map { "(\($0)) AND " } ?? ""
     let ofKeys = keyNames.map { " OF \($0.map(\.quotedName).joined(separator: ", "))" } ?? ""
     let parts = [
-      ("before_insert", "BEFORE INSERT", " WHEN \(conflictExists(besides: nil))", note(besides: nil)),
+      ("beforeInsert", "BEFORE INSERT", " WHEN \(conflictExists(besides: nil))", note(besides: nil)),
       (
-        "before_update", "BEFORE UPDATE\(ofKeys)", " WHEN \(hasChanged)(\(conflictExists(besides: "old")))",
+        "beforeUpdate", "BEFORE UPDATE\(ofKeys)", " WHEN \(hasChanged)(\(conflictExists(besides: "old")))",
         note(besides: "old")
       ),
       ("delete", "AFTER DELETE", "", table.deletesItself ? ownDelete : [forgetOld, image(.deleted, "old")]),
       ("insert", "AFTER INSERT", "", [image(.inserted, "new")]),
-      ("insert_replaced", "AFTER INSERT", " WHEN \(candidateExists)", [logReplaced, forget]),
+      ("insertReplaced", "AFTER INSERT", " WHEN \(candidateExists)", [logReplaced(), forgetReplaced()]),
       ("update", "AFTER UPDATE", "", [updateImages] + ownUpdate),
-      ("update_replaced", "AFTER UPDATE", " WHEN \(candidateExists)", [forgetOld, logReplaced, forget]),
+      ("updateReplaced", "AFTER UPDATE", " WHEN \(candidateExists)", afterUpdate),
     ]
     return parts.map { suffix, event, condition, body in
       let trigger = "\(ChangeTables.triggerPrefix)\(table.name)_\(suffix)"
@@ -74,7 +76,7 @@ struct ChangeTriggers {
 
   // MARK: Rows
 
-  /// A condition that two rows are the same row.
+  /// A condition that two rows are the same row, in one statement.
   private func isSame(_ left: String, _ right: String) -> String {
     guard let rowid = table.rowid else {
       return table.rowKey.map { term in
@@ -86,17 +88,24 @@ struct ChangeTriggers {
 
   /// A condition that a candidate is a copy of a row.
   ///
+  /// A primary key identifies the row, unless it contains NULL. `VACUUM` can change the rowid of a row with another
+  /// key, while a candidate of an earlier statement is still in its table.
+  ///
   /// - Parameter candidate: The alias or the quoted name of the table of candidates. Without it, a column of the logged
   ///   table could have the name.
   private func isCopy(of row: String, _ candidate: String) -> String {
-    guard let rowid = table.rowid else {
-      return table.rowKey.map { term in
-        let position = images.firstIndex { $0.isExactly(term.column ?? "") } ?? 0
-        let value = ChangeTables.value(position).quotedName
-        return "\(row).\(term.expression) COLLATE \(term.collation.quotedName) = \(candidate).\(value)"
-      }.joined(separator: " AND ")
+    let hasRowid = table.rowid.map { "\(row).\($0) = \(candidate).\"row\"" }
+    let key = table.rowKey.map { term in
+      let position = images.firstIndex { $0.isExactly(term.column ?? "") } ?? 0
+      return (term: term, value: "\(candidate).\(ChangeTables.value(position).quotedName)")
     }
-    return "\(row).\(rowid) = \(candidate).\"row\""
+    guard !key.isEmpty else { return hasRowid ?? "0" }
+    let hasKey = key.map { term, value in
+      "\(row).\(term.expression) COLLATE \(term.collation.quotedName) = \(value)"
+    }.joined(separator: " AND ")
+    guard let hasRowid else { return hasKey }
+    let hasNull = key.map { "\($0.value) IS NULL" }.joined(separator: " OR ")
+    return "((\(hasKey)) OR (\(hasRowid) AND (\(hasNull))))"
   }
 
   // MARK: Conflicts
@@ -109,27 +118,65 @@ struct ChangeTriggers {
     return "coalesce(new.\(column.quotedName), (\(replacement)))"
   }
 
-  /// The conditions that an existing row `t` conflicts with the new row, one for each unique index.
-  private var conflicts: [String] {
-    let conflicts = table.uniques.map { index in
-      let terms = index.terms.map { term in
-        guard let column = term.column else {
-          let row = table.columns.map { "\(new($0.name)) AS \($0.name.quotedName)" }.joined(separator: ", ")
-          return "(\(term.expression)) COLLATE \(term.collation.quotedName) = "
-            + "(SELECT \(term.expression) FROM (SELECT \(row)))"
-        }
-        return "t.\(column.quotedName) COLLATE \(term.collation.quotedName) = \(new(column))"
+  /// A sub-SELECT with the value of an expression for the new row.
+  ///
+  /// `new.a` has no affinity. CAST gives the value the column's affinity, by which comparisons in the expression
+  /// convert other values.
+  private func newValue(_ expression: String, isCast: Bool) -> String {
+    let values = table.columns(in: expression).map { column in
+      let value = new(column.name)
+      let cast = isCast ? column.castType.map { "CAST(\(value) AS \($0))" } : nil
+      // `coalesce` has no collation.
+      let collation = column.collation.map { " COLLATE \($0)" } ?? ""
+      return "\(cast ?? value)\(collation) AS \(column.name.quotedName)"
+    }
+    return values.isEmpty ? "(\(expression))" : "(SELECT \(expression) FROM (SELECT \(values.joined(separator: ", "))))"
+  }
+
+  /// The conditions that an existing row `t` conflicts with the new row: one for each unique index, or two.
+  ///
+  /// - Parameter newValue: Returns the SQL of an expression's value for the new row.
+  private func conflicts(_ newValue: (_ expression: String, _ isCast: Bool) -> String) -> [String] {
+    let conflicts = table.uniques.flatMap { index in
+      // CAST changes a blob in a column of texts, and a text in a column of numbers. These values have no affinity.
+      let hasAffinity = index.terms.contains { term in
+        term.column == nil && table.columns(in: term.expression).contains { $0.castType != nil }
       }
-      return (terms + (index.condition.map { ["(\($0))"] } ?? [])).joined(separator: " AND ")
+      let forms = hasAffinity ? [true, false] : [false]
+      return forms.map { isCast in
+        let terms = index.terms.map { term in
+          let (value, collation) = (term.column.map(new), term.collation.quotedName)
+          return term.column.map { "t.\($0.quotedName) COLLATE \(collation) = \(value ?? "NULL")" }
+            ?? "(\(term.expression)) COLLATE \(collation) = \(newValue(term.expression, isCast))"
+        }
+        return (terms + (index.condition.map { ["(\($0))"] } ?? [])).joined(separator: " AND ")
+      }
     }
     return (table.rowid.map { ["t.\($0) = new.\($0)"] } ?? []) + conflicts
   }
 
+  private var conflicts: [String] { conflicts(newValue) }
+
+  private func exists(_ conflict: String, besides row: String?) -> String {
+    let other = row.map { " AND NOT (\(isSame("t", $0)))" } ?? ""
+    return "EXISTS (SELECT 1 FROM \(name) AS t WHERE \(conflict)\(other))"
+  }
+
   private func conflictExists(besides row: String?) -> String {
-    conflicts.map { conflict in
-      let other = row.map { " AND NOT (\(isSame("t", $0)))" } ?? ""
-      return "EXISTS (SELECT 1 FROM \(name) AS t WHERE \(conflict)\(other))"
-    }.joined(separator: " OR ")
+    conflicts.map { exists($0, besides: row) }.joined(separator: " OR ")
+  }
+
+  /// True if an older trigger of these, before an insert, finds all rows with which a new row can conflict.
+  func findsAllConflicts(_ trigger: String) -> Bool {
+    // RENAME COLUMN leaves the old name as the alias in a sub-SELECT: compare only the text before and after.
+    conflicts { _, _ in "\0" }.allSatisfy { conflict in
+      var rest = trigger[...]
+      return exists(conflict, besides: nil).split(separator: "\0").allSatisfy { part in
+        guard let range = rest.firstRange(of: part) else { return false }
+        rest = rest[range.upperBound...]
+        return true
+      }
+    }
   }
 
   /// A condition that an update changed a value on which a conflict depends; nil if a change of any column can cause a
@@ -189,8 +236,34 @@ struct ChangeTriggers {
     "NOT EXISTS (SELECT 1 FROM \(name) AS t WHERE \(isCopy(of: "t", candidate)))"
   }
 
-  /// Logs a delete for each candidate that is gone, or whose place the new row has taken.
-  private var logReplaced: String { logGone("(\(isCopy(of: "new", "c"))) OR \(isGone("c"))") }
+  /// A condition that a candidate is gone, or that the new row has taken its place.
+  private func isReplaced(_ candidate: String, besides row: String?) -> String {
+    // `IS NOT 1`, because a comparison of a key that contains NULL is NULL.
+    let other = row.map { " AND (\(isCopy(of: $0, candidate))) IS NOT 1" } ?? ""
+    return "((\(isCopy(of: "new", candidate))) OR \(isGone(candidate)))\(other)"
+  }
+
+  /// Logs a delete for each replaced candidate.
+  private func logReplaced(besides row: String? = nil) -> String { logGone(isReplaced("c", besides: row)) }
+
+  /// Removes the candidates whose deletes are logged. Other candidates can be those of an outer statement.
+  private func forgetReplaced(besides row: String? = nil) -> String {
+    "DELETE FROM \(candidates) WHERE (\(isOwnCandidate)) AND "
+      + "(\"table\" = -\(entry) OR \(isReplaced(candidates, besides: row)))"
+  }
+
+  /// The statements for candidates after an update. The updated row itself can be a candidate of an upsert, which ends
+  /// with the update, or of an outer REPLACE, whose BEFORE trigger has updated the row before it is deleted.
+  private var afterUpdate: [String] {
+    guard table.hasBeforeTriggers else { return [forgetOld, logReplaced(), forgetReplaced()] }
+    let rowid = table.rowid.map { "new.\($0)" } ?? "NULL"
+    let copies = images.enumerated().map { "\(ChangeTables.value($0).quotedName) = new.\($1.quotedName)" }
+    return [
+      logReplaced(besides: "old"), forgetReplaced(besides: "old"),
+      "UPDATE \(candidates) SET \"row\" = \(rowid), \(copies.joined(separator: ", ")) "
+        + "WHERE \"table\" = \(entry) AND \(isCopy(of: "old", candidates))",
+    ]
+  }
 
   private func logGone(_ condition: String) -> String {
     let copied = images.indices.map { "c.\(ChangeTables.value($0).quotedName)" }.joined(separator: ", ")

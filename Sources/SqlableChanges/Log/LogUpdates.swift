@@ -3,8 +3,10 @@ import SqlableSchema
 
 extension LoggedTable {
   /// Returns the statements that bring the log's triggers of the table up to date. The statements also add the columns
-  /// and the entry that the triggers need. Empty if everything is up to date.
+  /// and the entry that the triggers need. Empty if everything is up to date. Throws `.misuse` if the triggers can't
+  /// record all changes.
   func updates(_ kept: ChangeLog.Values, on connection: Connection) throws -> [String] {
+    try checkConflicts()
     let existing = try connection.triggers(of: name)
     var (entries, additions) = (
       try LogEntry.all(on: connection), try connection.missingValueColumns(images(kept).count)
@@ -23,7 +25,9 @@ extension LoggedTable {
       && !existing.dropLast(triggers.count).contains(where: \.isOfLog)
     guard !isUpToDate else { return additions + entry.updates }
     let drops = existing.filter(\.isOfLog).map { "DROP TRIGGER main.\($0.name.quotedName)" }
-    return additions + entry.updates + drops + triggers.map(\.sql)
+    // A rebuild can change the rowids by which candidates identify rows.
+    let forget = "DELETE FROM main.\(ChangeTables.candidates.quotedName) WHERE \"table\" IN (\(entry.id), -\(entry.id))"
+    return additions + entry.updates + drops + [forget] + triggers.map(\.sql)
   }
 }
 
@@ -76,8 +80,12 @@ extension ChangeLogHook: ChangeLogUpdates {
     try connection.logRenames()
   }
 
-  package func losses(of tables: [String], on connection: Connection) throws -> [String] {
+  package func losses(of tables: [String]?, on connection: Connection) throws -> [String] {
     try connection.lossUpdates(of: tables)
+  }
+
+  package func hasAllTriggers(of table: String, on connection: Connection) throws -> Bool {
+    try connection.triggers(of: table).filter(\.isOfLog).count >= ChangeTriggers.count
   }
 
   package func renaming(table old: String, to new: String) -> [String] {
@@ -106,14 +114,18 @@ extension Connection {
   /// Returns the logged tables that ALTER TABLE has renamed since the log's triggers were created. SQLite attaches the
   /// triggers to the renamed table, but the triggers' names still contain the old table name.
   func renamedTables(_ entries: [LogEntry]) throws -> [(old: String, new: String)] {
-    let (prefix, suffix) = (ChangeTables.triggerPrefix.utf8.count, "_delete".utf8)
-    return try rows("SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger'").compactMap { row in
-      // Each table has one trigger with this end of its name.
-      guard row[0].isChangeTrigger, row[0].foldedName.suffix(suffix.count).elementsEqual(suffix) else { return nil }
-      let old = String(decoding: row[0].utf8.dropFirst(prefix).dropLast(suffix.count), as: UTF8.self)
-      let isLogged = entries.contains { $0.isLogged && $0.table.isSameName(as: old) }
-      return isLogged && !old.isSameName(as: row[1]) ? (old, row[1]) : nil
+    let prefix = ChangeTables.triggerPrefix.utf8.count
+    var renamed: [(old: String, new: String)] = []
+    for row in try rows("SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger'") {
+      // The ends of the triggers' names contain no underscore.
+      guard row[0].isChangeTrigger, let end = row[0].utf8.lastIndex(of: UInt8(ascii: "_")) else { continue }
+      let old = String(decoding: row[0].utf8[..<end].dropFirst(prefix), as: UTF8.self)
+      guard !old.isSameName(as: row[1]), !renamed.contains(where: { $0.old.isSameName(as: old) }),
+        entries.contains(where: { $0.isLogged && $0.table.isSameName(as: old) })
+      else { continue }
+      renamed.append((old, row[1]))
     }
+    return renamed
   }
 
   /// Returns the renamed tables by their new names, with the statements that rename them in the log and drop their
@@ -138,16 +150,22 @@ extension Connection {
     return result
   }
 
-  /// If a logged table has lost the log's triggers, returns the statements that mark all positions as trimmed, because
-  /// the log might lack later changes of the table. Empty if all logged tables have their triggers.
-  func lossUpdates(of tables: [String]) throws -> [String] {
+  /// Returns the statements that mark all positions as trimmed if the log might lack changes of a table: the table has
+  /// lost triggers of the log, or it has a unique index for which they were not made. Empty otherwise.
+  ///
+  /// - Parameters:
+  ///   - tables: The present names of the tables; nil for all logged tables.
+  ///   - includingDropped: True to include tables whose log was dropped, for which triggers are created again.
+  func lossUpdates(of tables: [String]? = nil, includingDropped: Bool = false) throws -> [String] {
     guard try hasTable(named: ChangeTables.tables) else { return [] }
-    let logged = try LogEntry.all(on: self).current.filter(\.isLogged).map(\.table)
-    let hasLost = try tables.contains { table in
-      try logged.contains(where: table.isSameName) && hasTable(named: table)
-        && !triggers(of: table).contains(where: \.isOfLog)
+    let entries = try LogEntry.all(on: self)
+    let renamed = try renamedTables(entries)
+    let isLossy = try entries.current.contains { entry in
+      let table = renamed.first { entry.table.isSameName(as: $0.old) }?.new ?? entry.table
+      guard entry.isLogged || includingDropped, tables?.contains(where: table.isSameName) != false else { return false }
+      return try lacksChanges(of: table, entry)
     }
-    guard hasLost else { return [] }
+    guard isLossy else { return [] }
     let log = "main.\(ChangeTables.log.quotedName)"
     // Append a row of kind 0, which readers skip, as the new end of the log. The previous end is then trimmed, too.
     return [
@@ -155,6 +173,16 @@ extension Connection {
         + "SELECT max(coalesce(max(\"seq\"), 0), 1) + 1, 0, \(ChangeTables.time) FROM \(log)",
       "UPDATE main.\(ChangeTables.history.quotedName) SET \"trimmed\" = (SELECT max(\"seq\") FROM \(log)) - 1",
     ]
+  }
+
+  private func lacksChanges(of table: String, _ entry: LogEntry) throws -> Bool {
+    guard try hasTable(named: table) else { return false }
+    let triggers = try triggers(of: table).filter(\.isOfLog)
+    guard triggers.count >= ChangeTriggers.count,
+      let beforeInsert = triggers.first(where: { $0.sql.contains(" BEFORE INSERT ON ") })
+    else { return true }
+    let shape = try LoggedTable(named: table, on: self)
+    return !ChangeTriggers(table: shape, entry: entry.id, kept: entry.kept).findsAllConflicts(beforeInsert.sql)
   }
 
   /// Returns the triggers of a table in the order of their creation.

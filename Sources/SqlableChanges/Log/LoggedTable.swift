@@ -8,6 +8,13 @@ struct LoggedTable {
     /// The SQL of the default by which OR REPLACE replaces NULL; nil if the column can be NULL or has no default.
     let replacement: String?
     let isGenerated: Bool
+    /// The type to which CAST converts a value so that a comparison has the column's affinity; nil for a column without
+    /// an affinity.
+    let castType: String?
+    /// The expression of a generated column. Nil also in a table whose unique indexes consist of ordinary columns.
+    var expression: String?
+    /// The SQL of the declared collation. Nil also in a table whose unique indexes consist of ordinary columns.
+    var collation: String?
   }
 
   /// A term of a unique index: a column, or an expression.
@@ -30,17 +37,18 @@ struct LoggedTable {
   var columns: [Column] = []
   /// The name of the rowid; nil for a table without a rowid.
   var rowid: String?
-  /// The terms of the key of a table without a rowid.
+  /// The terms of the primary key; empty for a table without a primary key, and for a key that is the rowid.
   var rowKey: [Term] = []
   /// The columns of the primary key; empty for a table without a primary key.
   var primaryKey: [String] = []
-  /// True if the primary key is not the rowid.
-  private var hasKeyIndex = false
+  private var isWithoutRowid = false
   var uniques: [UniqueIndex] = []
   /// True if a changed key can change other columns of the same row, because the table references itself.
   var updatesItself = false
   /// True if a deleted row can delete other rows of the table, because the table references itself.
   var deletesItself = false
+  /// True if a trigger of the program can change rows of the table while a REPLACE is running.
+  var hasBeforeTriggers = false
 
   /// - Parameter name: The name of an ordinary table of the database's own file, in the spelling of the schema.
   init(named name: String, on connection: Connection) throws {
@@ -50,13 +58,18 @@ struct LoggedTable {
       // `notnull` is 1 for a NOT NULL column; the default is empty for a column without a default.
       Column(
         name: row[1], replacement: row[3] == "1" && !row[4].isEmpty ? row[4] : nil,
-        isGenerated: row[6] == "2" || row[6] == "3")
+        isGenerated: row[6] == "2" || row[6] == "3", castType: TypeAffinity(of: row[2]).castType)
     }
     let keyRows = rows.filter { $0[5] != "0" }.sorted { (Int($0[5]) ?? 0) < (Int($1[5]) ?? 0) }
     primaryKey = keyRows.map { $0[1] }
     rowid = String.rowidName(avoiding: columns.map(\.name))
     for index in try connection.rows("PRAGMA main.index_list(\(name.quotedName))") where index[2] == "1" {
       try add(indexNamed: index[1], isKey: index[3] == "pk", isPartial: index[4] == "1", on: connection)
+    }
+    if uniques.contains(where: { $0.terms.contains(where: isComputed) }) { try readDefinitions(on: connection) }
+    // A trigger's stored text begins with `CREATE TRIGGER name`. BEFORE is the default.
+    hasBeforeTriggers = try connection.triggers(of: name).contains { trigger in
+      !trigger.isOfLog && !SQLTokenList(trigger.sql).isWord(3, "after")
     }
     for key in try connection.rows("PRAGMA main.foreign_key_list(\(name.quotedName))")
     where key[2].isSameName(as: name) {
@@ -83,14 +96,28 @@ struct LoggedTable {
       terms.append(Term(column: isExpression ? nil : row[2], expression: expression, collation: row[4]))
     }
     uniques.append(UniqueIndex(terms: terms, condition: parsed?.condition?.text))
-    if isKey { hasKeyIndex = true }
+    guard isKey else { return }
+    rowKey = terms
     // The index of a key ends with the rowid, column -1, unless the table has no rowid.
-    if isKey, !rows.contains(where: { $0[1] == "-1" }) { (rowid, rowKey) = (nil, terms) }
+    if !rows.contains(where: { $0[1] == "-1" }) { (rowid, isWithoutRowid) = (nil, true) }
+  }
+
+  /// Reads the expressions and collations of the columns from the table's definition. No PRAGMA has them.
+  private mutating func readDefinitions(on connection: Connection) throws {
+    let text = try connection.rows(
+      "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = \(name.quotedText) COLLATE NOCASE")
+    var reader = SchemaReader(text.first?.first ?? "")
+    let table = try reader.table()
+    for (position, column) in columns.enumerated() {
+      let definition = table[column: column.name]
+      columns[position].expression = definition?.generated?.expression.text
+      columns[position].collation = definition?.collation?.text
+    }
   }
 
   /// The name of the rowid if the table has another key; nil otherwise. The log keeps this rowid for the ids of
   /// ``RowChange``.
-  var hiddenRowid: String? { hasKeyIndex ? rowid : nil }
+  var hiddenRowid: String? { rowKey.isEmpty ? nil : rowid }
 
   /// The columns whose values the log keeps. A row without a declared key is identified by its rowid.
   func images(_ kept: ChangeLog.Values) -> [String] {
@@ -106,5 +133,64 @@ struct LoggedTable {
   var identity: [String] { primaryKey.isEmpty ? [rowid].compactMap(\.self) : primaryKey }
 
   /// True if the log's triggers can identify the rows.
-  var isIdentifiable: Bool { rowid != nil || !rowKey.isEmpty }
+  var isIdentifiable: Bool { rowid != nil || isWithoutRowid }
+
+  // MARK: Expressions
+
+  private func isComputed(_ term: Term) -> Bool {
+    term.column.map { name in columns.contains { $0.isGenerated && $0.name.isExactly(name) } } ?? true
+  }
+
+  /// The columns whose names an expression contains.
+  func columns(in expression: String) -> [Column] {
+    let tokens = SQLTokenList(expression)
+    let names = (0..<tokens.count).compactMap(tokens.name)
+    return columns.filter { column in names.contains(where: column.name.isSameName) }
+  }
+
+  /// The columns on which the value of a term depends. The inputs of a generated column follow this column.
+  private func inputs(of term: Term) -> [Column] {
+    var inputs = term.column.map { name in columns.filter { $0.name.isExactly(name) } } ?? columns(in: term.expression)
+    var next = 0
+    while next < inputs.count {
+      let more = inputs[next].expression.map(columns(in:)) ?? []
+      inputs += more.filter { column in !inputs.contains { $0.name.isExactly(column.name) } }
+      next += 1
+    }
+    return inputs
+  }
+
+  /// Throws `.misuse` if a BEFORE trigger can't know the rows with which a new row conflicts. SQLite sets an automatic
+  /// key, and the default for a NULL that the column does not accept, after the BEFORE triggers.
+  func checkConflicts() throws {
+    func refuse(_ reason: String) throws {
+      throw SqlError.misuse("a change log can't record table \(name): \(reason)").at(table: name)
+    }
+    for term in uniques.flatMap(\.terms) where isComputed(term) {
+      let inputs = inputs(of: term)
+      if rowKey.isEmpty, let key = primaryKey.first, inputs.contains(where: { $0.name.isExactly(key) }) {
+        try refuse("a unique index computes its values from the automatic key \(key)")
+      }
+      for column in inputs where column.isGenerated {
+        let generated = Term(column: column.name, expression: column.name.quotedName, collation: "")
+        guard let input = self.inputs(of: generated).first(where: { $0.replacement != nil }) else { continue }
+        try refuse(
+          "a unique index contains generated column \(column.name), which depends on the default of column "
+            + "\(input.name)")
+      }
+    }
+  }
+}
+
+extension TypeAffinity {
+  /// The type to which CAST converts a value so that a comparison has this affinity. CAST to INTEGER would remove the
+  /// fraction of a number.
+  fileprivate var castType: String? {
+    switch self {
+    case .text: "TEXT"
+    case .real: "REAL"
+    case .integer, .numeric: "NUMERIC"
+    case .blob: nil
+    }
+  }
 }

@@ -1,15 +1,27 @@
 import SqlableCore
 import SqlableSchema
 
+/// A row of the log as an element, or the error of decoding the row.
+struct LogItem<Element: Sendable>: Sendable {
+  /// The number of the change in the log.
+  let number: Int
+  let result: Result<Element, any Error>
+}
+
 /// A part of the log, read in one snapshot.
 struct LogPage<Element: Sendable>: Sendable {
-  var elements: [Element] = []
+  var items: [LogItem<Element>] = []
   /// The position up to which the log was read.
   var end: ChangePosition
   /// True if the snapshot has no more changes.
   var isLast: Bool
   /// The end of the log in the snapshot.
   var snapshotEnd: ChangePosition
+
+  /// The elements. Throws the first error of decoding.
+  var elements: [Element] {
+    get throws { try items.map { try $0.result.get() } }
+  }
 }
 
 /// A reader that decodes logged changes to elements of one type.
@@ -23,12 +35,16 @@ final class LogSource<Element: Sendable>: Sendable {
 
   /// The result of a query of the log.
   struct Decoded: Sendable {
-    /// The changes. A row of the log that this version of the library does not know has no element.
-    var elements: [Element] = []
+    /// The changes. A row of the log that this version of the library does not know has no item.
+    var items: [LogItem<Element>] = []
     /// The number of rows.
     var count = 0
     /// The position of the last row.
     var end: ChangePosition?
+
+    mutating func add(_ result: Result<Element, any Error>, at position: ChangePosition) {
+      items.append(LogItem(number: position.number, result: result))
+    }
   }
 
   private let query: @Sendable (SqliteDatabase) throws -> Query
@@ -68,11 +84,11 @@ final class LogSource<Element: Sendable>: Sendable {
     let decoded = try decode(db, sql, query, state.end.history)
     let isLast = decoded.count < Self.pageLength
     return LogPage(
-      elements: decoded.elements, end: isLast ? end : decoded.end ?? end, isLast: isLast, snapshotEnd: state.end)
+      items: decoded.items, end: isLast ? end : decoded.end ?? end, isLast: isLast, snapshotEnd: state.end)
   }
 
   /// Reads the changes in the quarantine of a consumer that are not after the consumer's position.
-  func quarantined(of consumer: String, in db: SqliteDatabase) throws -> [Element] {
+  func quarantined(of consumer: String, in db: SqliteDatabase) throws -> [LogItem<Element>] {
     let (state, query) = (try LogState(db), try currentQuery(db))
     let entries = query.entries.map { "\($0.id)" }.joined(separator: ", ")
     let sql: SQL = """
@@ -81,7 +97,7 @@ final class LogSource<Element: Sendable>: Sendable {
       AND "seq" <= (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer) AND "isNew" = 0)
       ORDER BY "seq" > 0, abs("seq")
       """
-    return try decode(db, sql, query, state.end.history).elements
+    return try decode(db, sql, query, state.end.history).items
   }
 
   private func currentQuery(_ db: SqliteDatabase) throws -> Query {
@@ -104,13 +120,20 @@ extension LogSource<LoggedChange> {
       return Query(values: (["table"] + columns).map(\.quotedName).joined(separator: ", "), entries: entries)
     } decode: { db, sql, query, history in
       let entries = Dictionary(query.entries.map { ($0.id, (entry: $0, columns: Array($0.visibleColumns))) }) { $1 }
-      let rows = try db.query(sql, as: Int.self, Int.self, Int.self, Int.self, DynamicRow.self)
+      let rows = try db.query(sql, as: Int.self, Int.self, Int.self, Int.self, Attempted<DynamicRow>.self)
       var decoded = Decoded(count: rows.count)
-      decoded.elements.reserveCapacity(rows.count)
-      for (number, time, kind, table, values) in rows {
+      decoded.items.reserveCapacity(rows.count)
+      for (number, time, kind, table, row) in rows {
         let position = ChangePosition(history: history, number: number, time: time)
         decoded.end = position
         guard let (entry, columns) = entries[table], let kind = LoggedKind(rawValue: kind) else { continue }
+        let values: DynamicRow
+        switch row.result {
+        case .success(let row): values = row
+        case .failure(let error):
+          decoded.add(.failure(error), at: position)
+          continue
+        }
         func image(from first: Int) -> DynamicRow {
           DynamicRow(columns: columns, values: Array(values.values.dropFirst(first).prefix(columns.count)))
         }
@@ -118,7 +141,7 @@ extension LogSource<LoggedChange> {
         let change = LoggedChange(
           position: position, time: position.date, table: entry.table, change: kind.change,
           old: kind == .deleted ? changed : before, new: kind == .deleted ? nil : changed, key: entry.key)
-        decoded.elements.append(change)
+        decoded.add(.success(change), at: position)
       }
       return decoded
     }
@@ -141,13 +164,16 @@ extension LogSource {
     self.init { db in
       try Query(of: table, in: db)
     } decode: { db, sql, _, history in
-      let rows = try db.query(sql, as: Int.self, Int.self, ModelImages<Model>.self)
+      let rows = try db.query(sql, as: Int.self, Int.self, Attempted<ModelImages<Model>>.self)
       var decoded = Decoded(count: rows.count)
-      decoded.elements.reserveCapacity(rows.count)
+      decoded.items.reserveCapacity(rows.count)
       for (number, time, images) in rows {
         let position = ChangePosition(history: history, number: number, time: time)
-        if let row = images.row {
-          decoded.elements.append(LoggedModelChange(position: position, time: position.date, row: row))
+        switch images.result {
+        case .success(let images):
+          guard let row = images.row else { continue }
+          decoded.add(.success(LoggedModelChange(position: position, time: position.date, row: row)), at: position)
+        case .failure(let error): decoded.add(.failure(error), at: position)
         }
       }
       decoded.end = rows.last.map { ChangePosition(history: history, number: $0.0, time: $0.1) }
@@ -156,13 +182,29 @@ extension LogSource {
   }
 }
 
-/// The kind of a change, the columns of the changed row, and the columns of the row before an update.
+/// An output that keeps the error of decoding, so that the other rows can be read.
+struct Attempted<Output: SelectOutput & Sendable>: SelectOutput, Sendable {
+  let result: Result<Output, any Error>
+
+  static func next(of row: inout ResultRow) throws -> Self { Self(result: Result { try Output.next(of: &row) }) }
+
+  static func isAbsent(in row: inout ResultRow) throws -> Bool { try Output.isAbsent(in: &row) }
+
+  static func describe(in description: inout ResultDescription) throws { try Output.describe(in: &description) }
+}
+
+/// The kind of a change, whether the log has only the key, the columns of the changed row, and the columns of the row
+/// before an update.
 private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
   /// The change; nil for a kind that this version of the library does not know.
   let row: LoggedRow<Model>?
 
   static func next(of row: inout ResultRow) throws -> Self {
-    switch LoggedKind(rawValue: try Int.next(of: &row)) {
+    let kind = LoggedKind(rawValue: try Int.next(of: &row))
+    guard try !Bool.next(of: &row) else {
+      throw SqlError.misuse("the log has only the key of the changed row; read the change with changes(since:)")
+    }
+    switch kind {
     case .inserted: return Self(row: .insert(try Model.next(of: &row)))
     case .deleted: return Self(row: .delete(try Model.next(of: &row)))
     case .updated:
@@ -176,6 +218,7 @@ private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
 
   static func describe(in description: inout ResultDescription) throws {
     try Int.describe(in: &description)
+    try Bool.describe(in: &description)
     try Model.describe(in: &description)
     try Model.describe(in: &description)
   }
@@ -183,11 +226,10 @@ private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
 
 extension LogSource.Query {
   /// Makes the query of a model's columns. Values of an older entry are read by name. A column that the entry lacks has
-  /// its declared default.
+  /// its declared default. The first value is true for a change of which the log has only the key.
   fileprivate init(of table: TableInfo, in db: SqliteDatabase) throws {
     let entries = try LogEntry.all(in: db).filter { $0.table.isSameName(as: table.name) }
-    _ = try LogEntry.current(of: table.name, in: db)
-    guard entries.allSatisfy({ $0.kept == .rows }) else {
+    guard try LogEntry.current(of: table.name, in: db).kept == .rows else {
       throw SqlError.misuse(
         "the change log of table \(table.name) keeps only keys; read it with changes(since:)"
       ).at(table: table.name)
@@ -207,7 +249,9 @@ extension LogSource.Query {
         return "CASE \"table\" \(cases) END"
       }
     }
-    let values = values(ChangeTables.value) + values(ChangeTables.oldValue)
+    let keys = entries.filter { $0.kept == .keys }.map { "\($0.id)" }.joined(separator: ", ")
+    let isKey = keys.isEmpty ? "0" : "\"table\" IN (\(keys))"
+    let values = [isKey] + values(ChangeTables.value) + values(ChangeTables.oldValue)
     self.init(values: values.joined(separator: ", "), entries: entries)
   }
 }
@@ -243,29 +287,27 @@ extension LogEntry {
   /// that was dropped and created again has lost its triggers.
   func checkIsCurrent(in db: SqliteDatabase) throws { try db.running { try checkIsCurrent(on: $0) } }
 
-  /// Throws `.schema(.mismatch)` if the table's name, columns or triggers have changed since the log's triggers were
-  /// created.
+  /// Throws `.schema(.mismatch)` if the table's name, columns, unique indexes or triggers have changed since the log's
+  /// triggers were created.
   func checkIsCurrent(on connection: Connection) throws {
     guard isLogged else { return }
     if let (old, new) = try connection.renamedTables([self]).first { throw LogEntry.mismatch(old, renamedTo: new) }
     guard try connection.hasTable(named: table) else { return }
     let triggers = try connection.triggers(of: table)
     let shape = try LoggedTable(named: table, on: connection)
-    let isSame = shape.images(kept).areExactly(columns)
-    let newest = triggers.suffix(ChangeTriggers.count)
-    // The names are sorted; see ``ChangeTriggers/all``.
-    let areInOrder = zip(newest, newest.dropFirst()).allSatisfy {
-      $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
-    }
+    let expected = ChangeTriggers(table: shape, entry: id, kept: kept).all
+    let newest = triggers.suffix(expected.count)
     let reason: String
-    if !triggers.contains(where: \.isOfLog) {
-      reason = "has lost the triggers of its change log"
-    } else if !isSame {
+    if triggers.filter(\.isOfLog).count < expected.count {
+      reason = "has lost triggers of its change log"
+    } else if !shape.images(kept).areExactly(columns) {
       reason = "has other columns than its change log"
     } else if newest.contains(where: { !$0.isOfLog }) {
       reason = "has a trigger that is newer than its change log"
-    } else if !areInOrder {
+    } else if !newest.elementsEqual(expected, by: { $0.name.isExactly($1.name) }) {
       reason = "has the triggers of its change log in another order"
+    } else if !newest.elementsEqual(expected, by: { $0.sql.isExactly($1.sql) }) {
+      reason = "has other unique indexes, keys or triggers than its change log"
     } else {
       return
     }

@@ -55,7 +55,7 @@ struct LogState {
     }
   }
 
-  private static var otherHistory: SqlError {
+  static var otherHistory: SqlError {
     SqlError(
       .changeLog(.otherHistory),
       message:

@@ -76,7 +76,7 @@ public struct LoggedChanges<Element: Sendable>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let loop: LogLoop<Element>
     fileprivate var position: ChangePosition
-    private var received: [Element] = []
+    private var received: [LogItem<Element>] = []
     private var delivered = 0
     private var isEnded = false
 
@@ -92,11 +92,11 @@ public struct LoggedChanges<Element: Sendable>: AsyncSequence, Sendable {
       do {
         try Task.checkCancellation()
         if delivered == received.count, let page = try await loop.next(after: position, isolation: actor) {
-          (received, delivered, position) = (page.elements, 0, page.end)
+          (received, delivered, position) = (page.items, 0, page.end)
         }
         if delivered < received.count {
           delivered += 1
-          return received[delivered - 1]
+          return try received[delivered - 1].result.get()
         }
       } catch {
         isEnded = true
@@ -133,7 +133,7 @@ final class LogLoop<Element: Sendable>: Sendable {
         if pool.endsLoops(error) { return nil }
         throw error
       }
-      if !next.elements.isEmpty { return next }
+      if !next.items.isEmpty { return next }
       position = next.end
       guard next.isLast else { continue }
       guard await signal.wait(isolation: actor) else {

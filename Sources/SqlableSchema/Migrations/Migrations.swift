@@ -175,7 +175,9 @@ public struct Migrations: Sendable {
     let last = position < records.count ? records[position].progress : nil
     if batches == 0 { progress(Progress(name: migration.name, position: position, batch: 0)) }
     do {
-      try db.running { try $0.noteLostTriggers() }
+      try db.running { connection in
+        for statement in try connection.changeLogLosses() { try connection.pragma(statement) }
+      }
       switch migration.work {
       case .whole(let body):
         // If foreign keys were enforced, DROP TABLE would first delete the table's rows. ON DELETE CASCADE would then

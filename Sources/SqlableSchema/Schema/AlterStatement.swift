@@ -83,7 +83,8 @@ extension AlterStatement: DefinitionStatement, WrittenDefinition {
     }
     // Don't replace lost triggers here: replacing them must also make all earlier positions of the log invalid, as
     // `ChangeLog.create`, a plan or a migration does.
-    guard try !log.triggers(of: table, on: copy).isEmpty else { return texts }
+    guard try log.hasAllTriggers(of: table, on: copy) else { return texts }
+    texts = try log.losses(of: [table], on: copy) + texts
     for text in texts { try copy.pragma(text) }
     return texts + (try log.updates(of: name, on: copy))
   }

@@ -17,9 +17,12 @@ package protocol ChangeLogUpdates: Sendable {
   /// returns the statements that rename the table in the log and drop the log's triggers. The triggers must be created
   /// again after all statements.
   func renames(on connection: Connection) throws -> [(table: String, updates: [String])]
-  /// Returns the statements that make all earlier positions of the log invalid if one of the tables is logged, but has
-  /// lost the log's triggers.
-  func losses(of tables: [String], on connection: Connection) throws -> [String]
+  /// Returns the statements that make all earlier positions of the log invalid if the log might lack changes of one of
+  /// the tables: triggers of the log were lost, or don't fit the table's unique indexes. Nil for all logged tables.
+  /// Call this method before changes of the schema that keep the log complete.
+  func losses(of tables: [String]?, on connection: Connection) throws -> [String]
+  /// True if no trigger of the log was lost.
+  func hasAllTriggers(of table: String, on connection: Connection) throws -> Bool
   func renaming(table old: String, to new: String) -> [String]
   /// Returns the statements that rename a column in the changes that are already logged.
   func renaming(column old: String, to new: String, of table: String, on connection: Connection) throws -> [String]
@@ -33,25 +36,24 @@ package struct ChangeLogHook: Sendable {
 }
 
 extension Connection {
-  /// Ends the history of the change log if logged tables have lost the log's triggers. A migration can lose triggers
-  /// without a gap in the log: call this method before the migration.
-  func noteLostTriggers() throws {
-    guard let log = ChangeLogHook.updates else { return }
-    for statement in try log.losses(of: log.loggedTables(on: self), on: self) { try pragma(statement) }
+  /// Returns the statements that end the history of the change log if the log might lack changes of one of the tables.
+  /// Nil for all logged tables.
+  func changeLogLosses(of tables: [String]? = nil) throws -> [String] {
+    try ChangeLogHook.updates?.losses(of: tables, on: self) ?? []
   }
 
   /// Brings the change log up to date after changes of the schema.
   ///
-  /// - Parameter tables: The changed tables; nil for all logged tables.
-  func updateChangeLog(of tables: [String]? = nil) throws {
+  /// - Parameters:
+  ///   - tables: The changed tables; nil for all logged tables.
+  ///   - losses: The result of ``changeLogLosses(of:)`` before the changes.
+  func updateChangeLog(of tables: [String]? = nil, after losses: [String] = []) throws {
     guard let log = ChangeLogHook.updates else { return }
+    for statement in losses { try pragma(statement) }
     var tables = tables
     for (table, updates) in try log.renames(on: self) {
       for update in updates { try pragma(update) }
       tables?.append(table)
-    }
-    if let tables {
-      for statement in try log.losses(of: tables, on: self) { try pragma(statement) }
     }
     for table in try log.loggedTables(on: self) where tables?.contains(where: table.isSameName) != false {
       for update in try log.updates(of: table, on: self) { try pragma(update) }

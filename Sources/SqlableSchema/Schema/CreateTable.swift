@@ -72,10 +72,11 @@ extension SqliteDatabase {
       // The schema is read once: reading it for each table would take quadratic time.
       let rows = try db.running { try $0.schemaRows() }
       try db.running { connection in try db.checkDrift(of: tables, in: schema, on: connection, rows) }
+      let losses = try db.running { try $0.changeLogLosses(of: tables.map(\.name)) }
       var changes = try tables.map { table in try db.running { try db.create(table, on: $0, rows) } }
       for (index, table) in tables.enumerated() { try db.createTriggers(of: table, in: schema, &changes[index]) }
       let altered = changes.filter(\.altersTable).map(\.table)
-      if !altered.isEmpty { try db.running { try $0.updateChangeLog(of: altered) } }
+      if !altered.isEmpty { try db.running { try $0.updateChangeLog(of: altered, after: losses) } }
       return changes
     }
   }
@@ -98,8 +99,9 @@ extension SqliteDatabase {
       try writing(on: connection, atomically: false) {
         let rows = try connection.schemaRows()
         try checkDrift(of: [table], in: Schema([]), on: connection, rows)
+        let losses = try connection.changeLogLosses(of: [table.name])
         let change = try create(table, on: connection, rows)
-        if change.altersTable { try connection.updateChangeLog(of: [change.table]) }
+        if change.altersTable { try connection.updateChangeLog(of: [change.table], after: losses) }
         return change
       }
     }

@@ -271,6 +271,38 @@ import Testing
     }
   }
 
+  /// The names of histories are random, and so is their order.
+  @Test(arguments: ["0", "z"]) func aLoopNoticesADatabaseOfAnotherHistory(_ history: String) async throws {
+    try await withLoggedMembers { pool in
+      var loop = batches(pool, .log)
+      try await insert(1...1, pool)
+      try await loop.next()?.acknowledge()
+      try await pool.transaction { db in
+        try db.execute("UPDATE sqlable_change_history SET id = \(history)")
+        try db.execute("UPDATE sqlable_change_consumers SET history = \(history)")
+      }
+      try await insert(2...2, pool)
+      let error = await #expect(throws: SqlError.self) { try await loop.next() }
+      #expect(error?.kind == .changeLog(.otherHistory))
+    }
+  }
+
+  @Test func rowsAndChangesHaveTheSameColumns() async throws {
+    try await withLoggedMembers { pool in
+      try await pool.transaction { db in
+        try db.execute("CREATE TABLE keyed (k TEXT PRIMARY KEY, v)")
+        try ChangeLog([]).adding(Member.self, named: "keyed").create(db)
+        try db.execute("INSERT INTO keyed VALUES ('a', 1)")
+      }
+      var loop = pool.changes(as: "audit").makeAsyncIterator()
+      let rows = try await loop.next()?.all()
+      try await pool.transaction { db in try db.execute("INSERT INTO keyed VALUES ('b', 2)") }
+      let changes = try await loop.next()?.all()
+      #expect(rows?.map(\.new?.columns) == [["k", "v"]] && rows?.map(\.new?.values) == [["a", 1]])
+      #expect(changes?.map(\.new?.columns) == [["k", "v"]])
+    }
+  }
+
   @Test func aRemovedConsumerStartsAgain() async throws {
     try await withLoggedMembers { pool in
       try await insert(1...2, pool)

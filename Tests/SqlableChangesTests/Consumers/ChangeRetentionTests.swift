@@ -93,6 +93,14 @@ import Testing
     }
   }
 
+  @Test func aClockThatWasSetBackDoesNotMakeEarlierChangesOld() async throws {
+    try await withLog { pool in
+      try await pool.transaction { db in try db.execute("UPDATE sqlable_changes SET at = 1000 WHERE seq IN (1, 2, 9)") }
+      #expect(try await ChangeLog.trim(pool, keeping: .age(.seconds(3_600))) == 2)
+      #expect(try numbers(pool) == Array(3...10))
+    }
+  }
+
   @Test func aConsumerThatHasFallenBehindThrowsAndCanStartAgain() async throws {
     try await withLog { pool in
       try await start("slow", at: 4, pool)
@@ -148,8 +156,8 @@ import Testing
         try db.execute("UPDATE sqlable_changes SET seq = 9223372036854775807, at = -9223372036854775808")
         try db.execute(
           """
-          INSERT INTO sqlable_change_consumers (name, history, seq, at, isNew)
-          SELECT 'edited', id, -9223372036854775808, 0, 0 FROM sqlable_change_history
+          INSERT INTO sqlable_change_consumers (name, "table", history, seq, at, isNew)
+          SELECT 'edited', 'member', id, -9223372036854775808, 0, 0 FROM sqlable_change_history
           """)
       }
       #expect(try await ChangeLog.trim(pool, keeping: .count(0)) == 0)

@@ -86,6 +86,52 @@ import Testing
     }
   }
 
+  @Test func consumeReplacesAnOwnerThatWasKilled() async throws {
+    try await withLog { pool in
+      try await pool.transaction { db in
+        _ = try ConsumerRecord.known("totals", of: "member", startingAt: .log, in: db)
+        // A claim that the owner has not answered.
+        try db.execute("UPDATE sqlable_change_consumers SET owner = '1-killed', claimed = 1")
+      }
+      try await Member(id: 1, name: "m").insert().run(pool)
+      let task = Task { [note] in try await pool.consume("totals", on: Member.self) { try note($0, $1) } }
+      try await until { (try? seen(pool)) == [1] }
+      let owners = try await pool.query("SELECT owner FROM sqlable_change_consumers", as: String?.self)
+      #expect(owners == [nil])
+      task.cancel()
+      _ = try? await task.value
+    }
+  }
+
+  @Test func aNameBelongsToOneTable() async throws {
+    try await withLog { pool in
+      try await pool.transaction { db in
+        try db.execute("CREATE TABLE other (id INTEGER PRIMARY KEY, name TEXT)")
+        try ChangeLog([]).adding(Member.self, named: "other").create(db)
+        for (name, table) in [("one", "Member"), ("all", nil)] as [(String, String?)] {
+          _ = try ConsumerRecord.known(name, of: table, startingAt: .log, in: db)
+        }
+      }
+      func expectMisuse(_ message: String, _ body: () async throws -> Void) async {
+        let error = await #expect(throws: SqlError.self) { try await body() }
+        #expect(error?.kindIsMisuse == true && error?.message.contains(message) == true)
+      }
+      await expectMisuse("consumer one follows table Member; a consumer of table other needs another name") {
+        try await pool.consume("one", on: Member.self, in: "other") { _, _ in }
+      }
+      await expectMisuse("consumer one follows table Member; a consumer of all tables") {
+        try await pool.deliver("one") { _ in }
+      }
+      await expectMisuse("consumer all follows all tables; a consumer of table member") {
+        var loop = pool.changes(on: Member.self, as: "all").makeAsyncIterator()
+        _ = try await loop.next()
+      }
+      try await Member(id: 1, name: "m").insert().run(pool)
+      var loop = pool.changes(on: Member.self, as: "one").makeAsyncIterator()
+      #expect(try await loop.next()?.all().count == 1)
+    }
+  }
+
   @Test func consumeReturnsWhenThePoolCloses() async throws {
     try await withLoggedMembersToClose { pool in
       let task = Task { try await pool.consume("totals", on: Member.self) { _, _ in } }

@@ -22,7 +22,7 @@ import Testing
       let log = ChangeLog(Bicycle.self)
       try log.create(db)
       let names = [
-        "before_insert", "before_update", "delete", "insert", "insert_replaced", "update", "update_replaced",
+        "beforeInsert", "beforeUpdate", "delete", "insert", "insertReplaced", "update", "updateReplaced",
       ]
       #expect(try triggers(db) == names.map { "sqlable_changes_bicycle_\($0)" })
       let version = try db.query("PRAGMA schema_version", as: Int.self)
@@ -112,9 +112,10 @@ import Testing
       try db.execute("INSERT INTO t (rowid, v) VALUES (7, 'a')")
       let start = ChangePosition(history: try db.changePosition().history, number: 0, time: 0)
       let page = try db.transaction(.deferred) { try LogSource<LoggedChange>().page(after: start, in: $0) }
-      #expect(page.elements.map(\.key) == [["rowid"]])
-      #expect(page.elements.map(\.new?.columns) == [["rowid", "v"]])
-      #expect(page.elements.map(\.new?.values) == [[7, "a"]])
+      let changes = try page.elements
+      #expect(changes.map(\.key) == [["rowid"]])
+      #expect(changes.map(\.new?.columns) == [["rowid", "v"]])
+      #expect(changes.map(\.new?.values) == [[7, "a"]])
     }
   }
 

@@ -1,10 +1,11 @@
+import SqlableChanges
 import SqlableCore
 
 @testable import SqlableTestSupport
 
 /// The tables of the oracle: all forms of keys, unique indexes and foreign keys on which the log's triggers depend.
 enum OracleTable: String, CaseIterable {
-  case a, b, c, d, e
+  case a, b, c, d, e, f
 
   static let definitions = [
     """
@@ -20,8 +21,24 @@ enum OracleTable: String, CaseIterable {
     """,
     "CREATE TABLE d(id INTEGER PRIMARY KEY, x, y, z)",
     "CREATE TABLE e(id INTEGER PRIMARY KEY AUTOINCREMENT, x, y, z UNIQUE ON CONFLICT REPLACE)",
+    """
+    CREATE TABLE f(id INTEGER PRIMARY KEY, x TEXT COLLATE NOCASE, y INTEGER NOT NULL DEFAULT 2, z,
+    g GENERATED ALWAYS AS (x || 'g') VIRTUAL UNIQUE)
+    """,
     "CREATE UNIQUE INDEX d_x ON d(lower(x))",
+    // Updates rows that the insert replaces.
+    """
+    CREATE TRIGGER f_count BEFORE INSERT ON f
+    BEGIN UPDATE f SET z = CAST(z AS INTEGER) + 1 WHERE id > new.id OR x = new.x; END
+    """,
+  ]
+
+  /// Indexes that another program creates after the log.
+  static let lateIndexes = [
     "CREATE UNIQUE INDEX d_y ON d(y) WHERE z > 3",
+    // The values depend on the collation and the affinity of the columns.
+    "CREATE UNIQUE INDEX f_x ON f(CASE WHEN x = 'a' OR x = 5 THEN 1 END)",
+    "CREATE UNIQUE INDEX f_y ON f(CASE WHEN y < '4' THEN y END, lower(x))",
   ]
 
   var columns: [String] {
@@ -30,6 +47,7 @@ enum OracleTable: String, CaseIterable {
     case .b: ["k", "l", "x", "y"]
     case .c: ["k", "a_id", "x", "g"]
     case .d, .e: ["id", "x", "y", "z"]
+    case .f: ["id", "x", "y", "z", "g"]
     }
   }
 
@@ -40,6 +58,7 @@ enum OracleTable: String, CaseIterable {
     case .b, .e: columns
     case .c: ["k", "a_id", "x", "rowid"]
     case .d: columns + ["_rowid_"]
+    case .f: ["id", "x", "y", "oid"]
     }
   }
 
@@ -50,13 +69,14 @@ enum OracleTable: String, CaseIterable {
     case .c: ["(k)", ""]
     case .d: ["(id)", "(lower(x))", "(y) WHERE z>3", ""]
     case .e: ["(id)", ""]
+    case .f: ["(id)", "(g)", ""]
     }
   }
 
   /// The number of the columns by which a copy finds a row; nil for a table whose keys can be NULL.
   var keyLength: Int? {
     switch self {
-    case .a, .d, .e: 1
+    case .a, .d, .e, .f: 1
     case .b: 2
     case .c: nil
     }
@@ -68,6 +88,16 @@ struct TableB: TableDeclaration { static let (name, columns) = ("b", [Column("k"
 struct TableC: TableDeclaration { static let (name, columns) = ("c", [Column("k", .text, PrimaryKey())]) }
 struct TableD: TableDeclaration { static let (name, columns) = ("d", [Column("id", .integer, PrimaryKey())]) }
 struct TableE: TableDeclaration { static let (name, columns) = ("e", [Column("id", .integer, PrimaryKey())]) }
+struct TableF: TableDeclaration { static let (name, columns) = ("f", [Column("id", .integer, PrimaryKey())]) }
+
+extension ChangeLog {
+  /// The log of all tables of the oracle.
+  static var ofOracle: ChangeLog {
+    ChangeLog(
+      Entry<TableA>.self, Entry<TableB>.self, Entry<TableC>.self, Entry<TableD>.self, Entry<TableE>.self,
+      Entry<TableF>.self)
+  }
+}
 
 extension SeededGenerator {
   private mutating func number() -> String { "\(Int.random(in: 1...6, using: &self))" }
@@ -77,7 +107,7 @@ extension SeededGenerator {
   }
 
   private mutating func value(of column: String) -> String {
-    ["id", "p", "l", "a_id", "rowid", "_rowid_"].contains(column) ? number() : value()
+    ["id", "p", "l", "a_id", "rowid", "_rowid_", "oid"].contains(column) ? number() : value()
   }
 
   private mutating func row(of table: OracleTable) -> String {
@@ -87,7 +117,7 @@ extension SeededGenerator {
       case .a: [key, value(), value(), chance(50) ? number() : "NULL"]
       case .b: [pick(["1", "2"]), number(), value(), value()]
       case .c: [value(), key, value()]
-      case .d, .e: [key, value(), value(), value()]
+      case .d, .e, .f: [key, value(), value(), value()]
       }
     return "(\(values.joined(separator: ", ")))"
   }
@@ -110,7 +140,7 @@ extension SeededGenerator {
     case 5...6:
       let (first, second) = (pick(columns), pick(columns))
       let new = pick([value(of: first), "\(first)+1", "(\(first)+1)%7"])
-      let isOne = first == second || ![first, second].contains { !["id", "rowid", "_rowid_"].contains($0) }
+      let isOne = first == second || ![first, second].contains { !["id", "rowid", "_rowid_", "oid"].contains($0) }
       let more = isOne ? "" : ", \(second) = \(value(of: second))"
       return "UPDATE \(policy)\(table) SET \(first) = \(new)\(more)\(condition(on: columns))"
     case 7...8:
@@ -124,7 +154,7 @@ extension SeededGenerator {
   private mutating func upsert(_ table: OracleTable) -> String {
     let (target, column) = (pick(table.targets), pick(table.settable))
     guard !target.isEmpty, chance(70) else { return " ON CONFLICT\(target) DO NOTHING" }
-    let isExcluded = chance(50) && !["rowid", "_rowid_"].contains(column)
+    let isExcluded = chance(50) && !["rowid", "_rowid_", "oid"].contains(column)
     let new = isExcluded ? "excluded.\(column)" : value(of: column)
     return " ON CONFLICT\(target) DO UPDATE SET \(column) = \(new)"
   }

@@ -31,9 +31,9 @@ import Testing
       let path = directory + "/oracle.sqlite"
       let db = try SqliteDatabase(filepath: path)
       for definition in OracleTable.definitions { try db.execute(SQL(verbatim: definition)) }
-      try ChangeLog(
-        Entry<TableA>.self, Entry<TableB>.self, Entry<TableC>.self, Entry<TableD>.self, Entry<TableE>.self
-      ).create(db)
+      try ChangeLog.ofOracle.create(db)
+      for index in OracleTable.lateIndexes { try db.execute(SQL(verbatim: index)) }
+      try ChangeLog.ofOracle.create(db)
       var copy = LogCopy(position: try db.changePosition())
       let writers = try writers(db, path)
       let hasForeignKeys = random.chance(50)
@@ -74,7 +74,7 @@ private struct LogCopy {
   /// Applies the changes since the last call; returns a difference between the copy and the tables.
   mutating func follow(_ db: SqliteDatabase) throws -> String? {
     let page = try db.transaction(.deferred) { try source.page(after: position, in: $0) }
-    for change in page.elements {
+    for change in try page.elements {
       guard let table = OracleTable(rawValue: change.table) else { return "unknown table \(change.table)" }
       guard position < change.position else { return "the position does not grow" }
       position = change.position
@@ -82,7 +82,7 @@ private struct LogCopy {
     }
     guard page.isLast else { return try follow(db) }
     position = page.end
-    changes += page.elements.count
+    changes += page.items.count
     for table in OracleTable.allCases {
       let names = table.columns.joined(separator: ", ")
       let sql: SQL = "SELECT \(sql: SQL(verbatim: names)) FROM \(table: table.rawValue)"

@@ -210,6 +210,36 @@ import Testing
     }
   }
 
+  @Test func aLogThatHadOnlyKeysHasStructsOfLaterChanges() async throws {
+    try await withMembers { pool in
+      try await ChangeLog(Member.self, keeping: .keys).create(pool)
+      let start = try await pool.changePosition()
+      try await Member(id: 1, name: "Ada").insert().run(pool)
+      try await ChangeLog(Member.self).create(pool)
+      let later = try await pool.changePosition()
+      try await Member(id: 2, name: "Bob").insert().run(pool)
+      #expect(try await first(1, of: pool, since: later).map(\.row) == [.insert(Member(id: 2, name: "Bob"))])
+      let error = await #expect(throws: SqlError.self) { try await first(1, of: pool, since: start) }
+      #expect(error?.kindIsMisuse == true)
+    }
+  }
+
+  @Test func deliversTheChangesBeforeOneThatCantBeDecoded() async throws {
+    try await withLoggedMembers { pool in
+      let start = try await pool.changePosition()
+      try await pool.transaction { db in try db.execute("INSERT INTO member VALUES (1, 'Ada'), (2, x'ff'), (3, 'Cleo')")
+      }
+      var loop = pool.changes(on: Member.self, since: start).makeAsyncIterator()
+      #expect(try await loop.next()?.row == .insert(Member(id: 1, name: "Ada")))
+      let error = await #expect(throws: SqlError.self) { try await loop.next() }
+      guard case .decoding = error?.kind else {
+        Issue.record("\(String(describing: error))")
+        return
+      }
+      #expect(try await loop.next() == nil)
+    }
+  }
+
   @Test func aDatabaseWithoutALogThrows() async throws {
     try await withMembers { pool in
       let error = await #expect(throws: SqlError.self) { try await pool.changePosition() }

@@ -244,20 +244,20 @@ struct SchemaPlanner {
     return try log.renaming(column: column, to: new, of: table, on: copy.connection).map { .init($0) }
   }
 
-  /// If other programs have renamed logged tables, renames these tables in the log. If a logged table has lost the
-  /// log's triggers, makes all earlier positions of the log invalid.
+  /// If the log might lack changes of the tables, makes all earlier positions of the log invalid. If other programs
+  /// have renamed logged tables, renames these tables in the log.
   private mutating func repairChangeLog(of tables: [String]) throws {
     guard let log = ChangeLogHook.updates else { return }
+    for table in tables {
+      let losses = try log.losses(of: [table], on: copy.connection)
+      if !losses.isEmpty { try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], losses.map { .init($0) })) }
+    }
     let renamed = try log.renames(on: copy.connection)
     for (table, updates) in renamed {
       try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], updates.map { .init($0) }))
     }
     if !renamed.isEmpty { loggedTables = try log.loggedTables(on: copy.connection) }
     for (table, _) in renamed { try updateChangeLog(of: table) }
-    for table in tables where isLogged(table) {
-      let losses = try log.losses(of: [table], on: copy.connection)
-      if !losses.isEmpty { try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], losses.map { .init($0) })) }
-    }
   }
 
   /// Drops the log's triggers of a table until ``updateChangeLog(of:)``; returns false if the table has none.
