@@ -167,7 +167,9 @@ import Testing
       try db.execute("INSERT INTO t VALUES ('k0', 0), ('k1', 1), ('k2', 2)")
       try db.execute("DELETE FROM t WHERE a = 'k0'")
       try db.execute("INSERT OR IGNORE INTO t VALUES ('k2', 9)")
-      try db.execute(SQL(verbatim: "CREATE TABLE n (\(columns)); INSERT INTO n SELECT * FROM t; DROP TABLE t"))
+      try db.execute(SQL(verbatim: "CREATE TABLE n (\(columns))"))
+      // ORDER BY, because SQLite would copy whole rows with their rowids.
+      try db.execute("INSERT INTO n SELECT * FROM t ORDER BY a; DROP TABLE t")
       try db.execute("ALTER TABLE n RENAME TO t")
       try ChangeLog(Entry<Table>.self).create(db)
       let start = try position(db)
@@ -176,12 +178,13 @@ import Testing
     }
   }
 
-  @Test func vacuumDoesNotMakeADeleteOfACandidate() throws {
+  @Test func aCandidateIsIdentifiedByThePrimaryKey() throws {
     try withLog("CREATE TABLE t (a TEXT PRIMARY KEY, v)") { db in
       try db.execute("INSERT INTO t VALUES ('k0', 0), ('k1', 1), ('k2', 2)")
       try db.execute("DELETE FROM t WHERE a = 'k0'")
       try db.execute("INSERT OR IGNORE INTO t VALUES ('k2', 9)")
-      try db.execute("VACUUM")
+      // SQLite allows VACUUM to change the rowids of such a table.
+      try db.execute("VACUUM; UPDATE sqlable_change_candidates SET \"row\" = \"row\" + 1")
       let start = try position(db)
       try db.execute("INSERT INTO t VALUES ('k3', 3)")
       try db.execute("DELETE FROM t WHERE a = 'k2'")
