@@ -152,7 +152,8 @@ import Testing
   }
 
   @Test func aTenantThatVanishesWhileItIsOpenedStaysAway() async throws {
-    try await withTenants(TenantsConfiguration(createsMissing: false)) { tenants in
+    let pool = PoolConfiguration(handles: Configuration(busyTimeout: 900), readers: 1)
+    try await withTenants(TenantsConfiguration(createsMissing: false, pool: pool)) { tenants in
       try await tenants.create("a")
       let path = try tenants.directory.file(of: TenantName("a"))
       let lock = try lockDirectory(of: "a", tenants)

@@ -349,7 +349,8 @@ import Testing
   }
 
   @Test func closingWaitsForATenantThatIsBeingOpened() async throws {
-    try await withTenants { tenants in
+    let pool = PoolConfiguration(handles: Configuration(busyTimeout: 900), readers: 1)
+    try await withTenants(TenantsConfiguration(pool: pool)) { tenants in
       try await tenants.create("a")
       let lock = try lockDirectory(of: "a", tenants)
       let call = Task { try await tenants["a"].texts() }

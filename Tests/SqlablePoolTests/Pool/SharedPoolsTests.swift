@@ -104,7 +104,7 @@ import Testing
       resources.threads.async {
         began.withLock { $0 += 1 }
         // A call that ignores its end gets a thread after this time, and the test fails.
-        _ = mayEnd.wait(timeout: .now() + 120)
+        _ = mayEnd.wait(timeout: .now() + 900)
       }
     }
     defer { for _ in 0..<count { mayEnd.signal() } }
