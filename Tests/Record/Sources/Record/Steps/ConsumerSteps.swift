@@ -1,5 +1,6 @@
 import Glibc
 import Sqlable
+import SqlableBackup
 import SqlableChanges
 
 /// A consumer that keeps totals in the same database. Each change counts once, also across backups, restores, VACUUM,
