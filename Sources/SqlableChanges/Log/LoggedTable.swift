@@ -144,7 +144,8 @@ struct LoggedTable {
   /// The columns whose names an expression contains.
   func columns(in expression: String) -> [Column] {
     let tokens = SQLTokenList(expression)
-    let names = (0..<tokens.count).compactMap(tokens.name)
+    // A text, such as a JSON path, is no name.
+    let names = (0..<tokens.count).filter { tokens.kind($0) != .text }.compactMap(tokens.name)
     return columns.filter { column in names.contains(where: column.name.isSameName) }
   }
 

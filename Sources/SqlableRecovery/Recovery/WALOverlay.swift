@@ -48,7 +48,7 @@ struct WALOverlay {
       }
     }
     if lostCommits > 0 {
-      problems.append("the WAL is damaged; its last \(lostCommits) commits were not recovered")
+      problems.append("a frame of the WAL is damaged; \(lostCommits) commits after it were not recovered")
     } else if !isSound, offsets.isEmpty {
       problems.append("the header of the WAL is damaged; no commit was recovered from it")
     }
@@ -77,8 +77,8 @@ struct WALOverlay {
       }
       offset += frameSize
     }
-    // The first unused frame can be the rest of a killed process's transaction. A commit behind it shows damage: only
-    // frames from before the last reset of the WAL have other salts.
+    // The first unused frame can be the rest of a killed process's transaction. A commit behind it shows damage, or
+    // belongs to a transaction whose sync has failed: frames from before the last reset of the WAL have other salts.
     return stride(from: offset + frameSize, through: file.size - frameSize, by: frameSize).count { offset in
       let header = file.bytes(at: offset, count: WALFormat.frameHeaderSize)
       guard let number = header.word(0), let size = header.word(4), number > 0, size > 0 else { return false }

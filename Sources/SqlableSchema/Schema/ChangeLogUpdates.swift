@@ -39,7 +39,10 @@ extension Connection {
   /// Returns the statements that end the history of the change log if the log might lack changes of one of the tables.
   /// Nil for all logged tables.
   func changeLogLosses(of tables: [String]? = nil) throws -> [String] {
-    try ChangeLogHook.updates?.losses(of: tables, on: self) ?? []
+    guard let log = ChangeLogHook.updates else { return [] }
+    // `updateChangeLog` also creates the triggers of tables that other programs have renamed.
+    let renamed = try log.renames(on: self).map(\.table)
+    return try log.losses(of: tables.map { $0 + renamed }, on: self)
   }
 
   /// Brings the change log up to date after changes of the schema.

@@ -144,6 +144,24 @@ import Testing
     }
   }
 
+  @Test func aPlanThatRenamesATableKeepsTheLossOfATrigger() throws {
+    try withLog("CREATE TABLE t (id INTEGER PRIMARY KEY)") { db in
+      let old = try position(db)
+      try db.execute("DROP TRIGGER sqlable_changes_t_delete")
+      try Schema(Entry<Other>.self).plan(db, renamedTables: ["t": "other"]).apply(db)
+      #expect(isTrimmed(db, after: old))
+    }
+  }
+
+  @Test func createTableKeepsTheLossOfARenamedTable() throws {
+    try withLog { db in
+      let old = try position(db)
+      try db.execute("ALTER TABLE t RENAME TO renamed; CREATE UNIQUE INDEX renamed_a ON renamed (a)")
+      try db.createTable(Entry<Other>.self)
+      #expect(isTrimmed(db, after: old))
+    }
+  }
+
   @Test func tablesWhoseNamesContinueEachOtherCanBeLogged() throws {
     try withLog { db in
       let names = ["t_before", "t_insert", "t_before_insert", "t_", "t_insertReplaced"]
@@ -229,6 +247,16 @@ import Testing
       // OR REPLACE stores the default.
       try db.execute("INSERT OR REPLACE INTO t VALUES (3, NULL)")
       #expect(try log(db, after: start).map { $0.prefix(3) } == ["d 1", "i 2", "d 2", "i 3"])
+    }
+  }
+
+  @Test func textsInTheExpressionOfAnIndexAreNoColumns() throws {
+    try withLog("CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)") { db in
+      try db.execute("CREATE UNIQUE INDEX i ON t (replace(a, 'id', ''))")
+      try ChangeLog(Entry<Table>.self).create(db)
+      let start = try position(db)
+      try db.execute("INSERT INTO t VALUES (1, 'idx'); INSERT OR REPLACE INTO t VALUES (2, 'x')")
+      #expect(try log(db, after: start) == ["i 1 idx", "d 1 idx", "i 2 x"])
     }
   }
 

@@ -155,7 +155,9 @@ struct SalvageFormTests {
       let rows = try #require(report[table: "t"]?.rowsFromPages)
       #expect(rows > 0)
       #expect(
-        report.problems == ["the WAL is damaged; its last \(50 - rows - (isCommit ? 1 : 0)) commits were not recovered"]
+        report.problems == [
+          "a frame of the WAL is damaged; \(50 - rows - (isCommit ? 1 : 0)) commits after it were not recovered"
+        ]
       )
       #expect(!report.isComplete)
       // Without its header and its first checksums, nothing of the WAL can be read.

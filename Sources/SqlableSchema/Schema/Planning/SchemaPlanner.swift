@@ -32,7 +32,7 @@ struct SchemaPlanner {
     try answers.check(for: tables)
     try checkTemporary(tables)
     let fingerprint = try connection.schemaFingerprint()
-    try repairChangeLog(of: tables.map(\.name))
+    try repairChangeLog(of: tables.map(\.name) + answers.renamedTables.keys.sorted())
     try dropOutdated(schema.triggers)
     // A view can read any table, so views come last.
     for table in tables where table.view == nil { try plan(table) }
@@ -248,11 +248,11 @@ struct SchemaPlanner {
   /// have renamed logged tables, renames these tables in the log.
   private mutating func repairChangeLog(of tables: [String]) throws {
     guard let log = ChangeLogHook.updates else { return }
-    for table in tables {
+    let renamed = try log.renames(on: copy.connection)
+    for table in tables + renamed.map(\.table).filter({ name in !tables.contains(where: name.isSameName) }) {
       let losses = try log.losses(of: [table], on: copy.connection)
       if !losses.isEmpty { try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], losses.map { .init($0) })) }
     }
-    let renamed = try log.renames(on: copy.connection)
     for (table, updates) in renamed {
       try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], updates.map { .init($0) }))
     }
