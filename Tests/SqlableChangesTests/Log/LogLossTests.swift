@@ -156,8 +156,9 @@ import Testing
   @Test func createTableKeepsTheLossOfARenamedTable() throws {
     try withLog { db in
       let old = try position(db)
+      try db.execute("CREATE TABLE wider (id INTEGER PRIMARY KEY)")
       try db.execute("ALTER TABLE t RENAME TO renamed; CREATE UNIQUE INDEX renamed_a ON renamed (a)")
-      try db.createTable(Entry<Other>.self)
+      try db.createTable(Entry<Wider>.self)
       #expect(isTrimmed(db, after: old))
     }
   }
@@ -286,5 +287,9 @@ import Testing
 
   private struct Other: TableDeclaration {
     static let (name, columns) = ("other", [Column("id", .integer, PrimaryKey())])
+  }
+
+  private struct Wider: TableDeclaration {
+    static let (name, columns) = ("wider", [Column("id", .integer, PrimaryKey()), Column("a", .nullable(.blob))])
   }
 }
