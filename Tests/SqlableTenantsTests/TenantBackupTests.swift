@@ -164,7 +164,7 @@ import Testing
   @Test func callsOfATenantContinueDuringItsCopy() async throws {
     try await withBackups { tenants, target in
       try await addPages(to: tenants["big"])
-      let run = Task { try await tenants.backup(to: target, bytesPerSecond: 200_000) }
+      let run = Task { try await tenants.backup(to: target, bytesPerSecond: 20_000) }
       try await until { tenants.withState { !$0.copies.isEmpty } }
       try await tenants["big"].add("during")
       #expect(tenants.withState { !$0.copies.isEmpty })
@@ -177,7 +177,7 @@ import Testing
   @Test func deleteEndsTheCopyOfItsTenant() async throws {
     try await withBackups { tenants, target in
       try await addPages(to: tenants["big"])
-      let run = Task { try await tenants.backup(to: target, bytesPerSecond: 200_000) }
+      let run = Task { try await tenants.backup(to: target, bytesPerSecond: 20_000) }
       try await until { tenants.withState { !$0.copies.isEmpty } }
       try await tenants.delete("big")
       let report = try await run.value
@@ -189,7 +189,7 @@ import Testing
   @Test func closeEndsARun() async throws {
     try await withBackups { tenants, target in
       try await addPages(to: tenants["big"])
-      let run = Task { try await tenants.backup(to: target, bytesPerSecond: 200_000) }
+      let run = Task { try await tenants.backup(to: target, bytesPerSecond: 20_000) }
       try await until { tenants.withState { !$0.copies.isEmpty } }
       try await tenants.close()
       await expectAsync(.closed) { _ = try await run.value }

@@ -202,7 +202,7 @@ import Testing
     let end = DispatchSemaphore(value: 0)
     let slow = Migration("slow") { db in
       continuation.yield()
-      _ = end.wait(timeout: .now() + 5)
+      _ = end.wait(timeout: .now() + 900)
       if fails { throw Failure() }
       try db.execute("CREATE INDEX note_by_text ON note (text)")
     }

@@ -30,8 +30,10 @@ struct ConsumerRecord {
   }
 
   /// Throws `.misuse` if the consumer follows another table.
-  func check(follows other: String?) throws {
+  func check(follows other: String?, in db: SqliteDatabase) throws {
     guard table.map({ table in other.map(table.isSameName) ?? false }) ?? (other == nil) else {
+      // Throws if another program has renamed the consumer's table.
+      if let other { _ = try LogEntry.current(of: other, in: db) }
       let (followed, wanted) = (
         table.map { "table \($0)" } ?? "all tables", other.map { "table \($0)" } ?? "all tables"
       )
@@ -48,7 +50,7 @@ struct ConsumerRecord {
     }
     let state = try LogState(db)
     if let record = try ConsumerRecord(named: name, in: db) {
-      try record.check(follows: tableName)
+      try record.check(follows: tableName, in: db)
       return record
     }
     let position = start == .log ? ChangePosition(history: state.end.history, number: 0, time: 0) : state.end

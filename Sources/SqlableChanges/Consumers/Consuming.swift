@@ -137,7 +137,7 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
 
   func nextWork(_ db: SqliteDatabase) throws -> Work {
     guard let record = try ConsumerRecord(named: name, in: db) else { return .register }
-    try record.check(follows: followed.table)
+    try record.check(follows: followed.table, in: db)
     guard record.ownership.isOwned(by: nil) else { return .owned }
     if !record.isNew {
       let page = try followed.source.page(after: record.position, in: db)

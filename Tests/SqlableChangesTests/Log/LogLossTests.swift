@@ -144,6 +144,18 @@ import Testing
     }
   }
 
+  @Test func theErrorOfAConsumerNamesTheRenameOfItsTable() throws {
+    try withLog { db in
+      func start(_ table: String) throws {
+        try db.transaction { _ = try ConsumerRecord.known("index", of: table, startingAt: .rows, in: $0) }
+      }
+      try start("t")
+      try db.execute("ALTER TABLE t RENAME TO other")
+      #expect(expectSqlError { try start("other") }?.message.contains("table t was renamed to other") == true)
+      #expect(expectSqlError { try start("third") }?.message.contains("has no change log") == true)
+    }
+  }
+
   @Test func aPlanThatRenamesATableKeepsTheLossOfATrigger() throws {
     try withLog("CREATE TABLE t (id INTEGER PRIMARY KEY)") { db in
       let old = try position(db)

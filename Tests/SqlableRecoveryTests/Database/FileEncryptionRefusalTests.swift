@@ -98,7 +98,7 @@ import Testing
       }
       let other = try SqliteDatabase(filepath: path, configuration: FileEncryptionRefusalTests.plain())
       try pool.transaction { _ in expectMisuse { try other.encrypt(with: key) } }
-      try expectRefused(.misuse(""), "closure of the pool", path) {
+      try expectRefused(.misuse(""), "inside a closure that the pool runs", path) {
         try pool.transaction { _ in try pool.encrypt(with: key) }
       }
       try pool.close()

@@ -194,6 +194,9 @@ struct SalvageTrial {
     let db = try SqliteDatabase(filepath: output, configuration: Configuration(journalMode: .delete))
     defer { try? db.close() }
     let found = try SalvageTrial.rows(of: db)
+    if try db.tableExists("lost_and_found") {
+      figures.unassigned = try db.query("SELECT count(*) FROM lost_and_found", as: Int.self)[0]
+    }
     for (table, old) in rows {
       figures.rows += old.values.reduce(0, +)
       for (row, count) in found[table] ?? [:] {
@@ -215,6 +218,8 @@ struct SalvageFigures {
   var rows = 0
   var recovered = 0
   var wrong = 0
+  /// The number of rows in `lost_and_found`.
+  var unassigned = 0
   var outside = 0
   var seconds = 0.0
   var share: Double { rows == 0 ? 1 : Double(recovered) / Double(rows) }
