@@ -16,11 +16,11 @@ extension SqliteTenants {
   /// other processes. The changes of a call are stored here before the hand-over, or not at all.
   ///
   /// The call waits up to `duration` for the calls and loops that use the tenant, and then throws `.busy`. Choose less
-  /// than the ten minutes after which ``receive(_:)`` deletes an unfinished tenant. The call also
-  /// throws `.busy` if another process has the file open, or hands the tenant over. After an error before the last
-  /// part, the tenant stays here. If the other machine does not answer at the end, the owner is unknown. The calls
-  /// here then throw `.tenant(.handedOver)` until `handOver` or ``cancelHandOver(_:_:)`` was called again and has
-  /// received an answer. Also call one of them after a crash, if ``unfinishedHandOvers()`` names the tenant.
+  /// than the ten minutes after which ``receive(_:)`` deletes an unfinished tenant. The call also throws `.busy` if
+  /// another process has the file open, or hands the tenant over. After an error before the last part, the tenant stays
+  /// here. If the other machine does not answer at the end, the owner is unknown. The calls here then throw
+  /// `.tenant(.handedOver)` until `handOver` or ``cancelHandOver(_:_:)`` was called again and has received an answer.
+  /// Also call one of them after a crash, if ``unfinishedHandOvers()`` names the tenant.
   ///
   /// Both machines need the same key. Throws `.tenant(.missing)`, `.tenant(.handedOver)` if the tenant is no longer
   /// here, and the errors of `send`.

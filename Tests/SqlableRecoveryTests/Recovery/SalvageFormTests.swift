@@ -105,7 +105,8 @@ struct SalvageFormTests {
     }
   }
 
-  @Test func walCountsUpToItsLastCommit() throws {
+  /// Calls `body` with a directory that has a database `copy.sqlite`, and the WAL with all rows of its table.
+  private func withWALOfFiftyCommits(_ body: (_ directory: String, _ log: FileHandle) throws -> Void) throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: Configuration(walAutocheckpoint: 0))
@@ -115,11 +116,16 @@ struct SalvageFormTests {
       for suffix in ["", "-wal"] {
         try FileManager.default.copyItem(atPath: path + suffix, toPath: directory + "/copy.sqlite" + suffix)
       }
+      try body(directory, FileHandle(forUpdating: URL(fileURLWithPath: directory + "/copy.sqlite-wal")))
+    }
+  }
+
+  @Test func walCountsUpToItsLastCommit() throws {
+    try withWALOfFiftyCommits { directory, log in
       let whole = try Salvage(damaged: directory + "/copy.sqlite").recover(into: directory + "/b.sqlite")
       #expect(whole[table: "t"]?.rowsFromPages == 50)
       #expect(whole.isComplete)
       // The last frame is damaged, so its commit does not count.
-      let log = try FileHandle(forUpdating: URL(fileURLWithPath: directory + "/copy.sqlite-wal"))
       try log.seek(toOffset: log.seekToEnd() - 10)
       try log.write(contentsOf: Data([1, 2, 3, 4]))
       let cut = try Salvage(damaged: directory + "/copy.sqlite").recover(into: directory + "/c.sqlite")
@@ -135,16 +141,7 @@ struct SalvageFormTests {
   }
 
   @Test func commitsAfterADamagedFrameOfTheWALAreReported() throws {
-    try withDirectory { directory in
-      let path = directory + "/a.sqlite"
-      let db = try SqliteDatabase(filepath: path, configuration: Configuration(walAutocheckpoint: 0))
-      try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT)")
-      try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-      for id in 1...50 { try db.execute("INSERT INTO t VALUES (\(id), \(String(repeating: "x", count: 500)))") }
-      for suffix in ["", "-wal"] {
-        try FileManager.default.copyItem(atPath: path + suffix, toPath: directory + "/copy.sqlite" + suffix)
-      }
-      let log = try FileHandle(forUpdating: URL(fileURLWithPath: directory + "/copy.sqlite-wal"))
+    try withWALOfFiftyCommits { directory, log in
       let frame: UInt64 = 32 + 20 * (24 + 4096)
       // The size of the database, which only the last frame of a commit has.
       try log.seek(toOffset: frame + 4)

@@ -41,8 +41,7 @@ final class PoolDecisions: @unchecked Sendable {
   var users: [ObjectIdentifier: Int] = [:]
   var hasBarrier = false
   var isExclusive = false
-  var isClosing = false
-  var isClosed = false
+  var (isClosing, isClosed) = (false, false)
   var isHeldBack = false
   /// True if calls still read although reads are held back.
   var isReadingHeldBack = false
