@@ -46,7 +46,7 @@ final class FileWatches: @unchecked Sendable {
   private let state = LockedValue(State())
   private let forkGeneration = ForkGuard.generation
 
-  /// Creates an instance; nil if the process has enough or the kernel has none left. The closures are called on `queue`.
+  /// Creates an instance; nil if the process or the kernel has none left. The closures are called on `queue`.
   init?(on queue: DispatchQueue) {
     let descriptor: Int32? = FileWatches.count.withLock { count in
       guard count < FileWatches.limit else { return nil }
