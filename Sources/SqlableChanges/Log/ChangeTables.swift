@@ -41,7 +41,7 @@ enum ChangeTables {
   }
 
   /// The prefix of the triggers' names.
-  static let triggerPrefix = "sqlable_changes_"
+  static let triggerPrefix = Connection.changeTriggerPrefix
 
   /// The time of a change in milliseconds since 1970, as SQL.
   static let time = LoggedBlob.time

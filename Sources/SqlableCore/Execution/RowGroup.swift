@@ -137,17 +137,22 @@ extension SqlError {
 }
 
 extension Connection {
+  /// The prefix of the names of a change log's triggers. They record each row, and change no logged table.
+  package static let changeTriggerPrefix = "sqlable_changes_"
+
   /// Returns true if one statement can insert several rows with the same result as one statement for each row. No
-  /// trigger fires between the rows, no conflict clause skips rows, and no row references a later row.
+  /// trigger of the program fires between the rows, no conflict clause skips rows, and no row references a later row.
   func insertsTogether(into table: TableInfo) throws -> Bool {
     guard table.keyIsRowid, table.database.map({ $0.isSameName(as: "main") }) != false else { return false }
     let name = table.name.quotedText
     let objects: [(type: String, sql: String)] = try rows(
       """
-      SELECT type, sql FROM main.sqlite_master WHERE tbl_name = \(name) COLLATE NOCASE AND type IN ('table', 'trigger')
-      UNION ALL SELECT 'temp', '' FROM temp.sqlite_master WHERE tbl_name = \(name) COLLATE NOCASE
+      SELECT type, sql, name FROM main.sqlite_master
+      WHERE tbl_name = \(name) COLLATE NOCASE AND type IN ('table', 'trigger')
+      UNION ALL SELECT 'temp', '', '' FROM temp.sqlite_master WHERE tbl_name = \(name) COLLATE NOCASE
       """
-    ).map { ($0[0], $0[1]) }
+    ).filter { $0[0] != "trigger" || !$0[2].foldedName.starts(with: Connection.changeTriggerPrefix.utf8) }
+      .map { ($0[0], $0[1]) }
     guard objects.count == 1, objects[0].type == "table" else { return false }
     let words = DetachedSQLToken.words(of: objects[0].sql)
     guard !words.contains(where: { ["CONFLICT", "DESC", "VIRTUAL", "WITHOUT"].contains($0.keyword) }) else {
