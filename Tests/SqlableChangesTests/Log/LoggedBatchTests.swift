@@ -40,7 +40,7 @@ import Testing
       let ids = try Entry<Part>.insert((1...800).map { part(nil, "\($0)") }).run(db)
       db.removeTrace(token)
       #expect(ids == Array(1...800))
-      #expect(count.withLock { $0 } == 50)
+      #expect(count.withLock { $0 } == 25)
       let numbers = try db.query("SELECT v0 FROM sqlable_changes WHERE kind = 1 ORDER BY seq", as: Int.self)
       #expect(numbers == ids)
     }
