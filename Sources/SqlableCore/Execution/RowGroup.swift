@@ -6,8 +6,8 @@
 struct RowGroup {
   /// The number of rows that a statement inserts into a table without triggers.
   fileprivate static let usualSize = 16
-  /// The number of rows that a statement inserts into a logged table, if the statement can have enough parameters. For a
-  /// table with triggers, SQLite makes an intermediate table and a journal for each statement.
+  /// The maximum number of rows that a statement inserts into a logged table. Because of the triggers, SQLite makes an
+  /// intermediate table and a journal for each statement.
   fileprivate static let loggedSize = 32
   /// The minimum size of a batch for which examining the table is worthwhile.
   static let minimumBatch = 256

@@ -161,8 +161,10 @@ struct DoctorReport: Encodable {
     }
     for consumer in consumers ?? [] {
       guard let error = consumer.error else { continue }
-      let failed = "\(consumer.isNew ? "the rows with which it started" : "a change") for \(Int(consumer.delaySeconds)) s"
-      remarks.append("consumer \(consumer.name) has not acknowledged \(failed), and tries again after \(error)")
+      let rows = consumer.isNew ? "the rows with which it started" : "a change"
+      let delay = "\(Int(consumer.delaySeconds)) s"
+      remarks.append(
+        "consumer \(consumer.name) has not acknowledged \(rows) for \(delay), and tries again after \(error)")
     }
   }
 
