@@ -14,11 +14,12 @@ public struct ChangeConsumer: Sendable, Hashable {
   public let ownerProcess: Int?
   /// The number of logged changes after the position, of all tables.
   public let lag: Int
-  /// The age of the first change of the consumer's table after the position; zero without such a change.
+  /// The age of the first change of the consumer's table after the position, or the time since a new consumer started;
+  /// zero without either.
   public let delay: Duration
   /// The number of changes in quarantine.
   public let quarantined: Int
-  /// The error of a change that the consumer tries again; nil if no change has failed.
+  /// The error of a change or row that the consumer tries again; nil if none has failed.
   public let error: String?
 }
 
@@ -55,9 +56,10 @@ extension SqlitePool {
   /// Removes a consumer with its position and its quarantine. A running loop with this name starts again as a new
   /// consumer.
   ///
-  /// Does nothing if no consumer has the name.
+  /// Does nothing if no consumer has the name. Throws `.schema(.missingTable)` if the database has no change log.
   public func removeChangeConsumer(_ name: String, file: StaticString = #fileID, line: UInt = #line) async throws {
     try await transaction(file: file, line: line) { db in
+      _ = try LogState(db)
       try db.execute("DELETE FROM main.\"sqlable_change_consumers\" WHERE \"name\" = \(name)")
       try db.execute("DELETE FROM main.\"sqlable_change_quarantine\" WHERE \"consumer\" = \(name)")
     }
@@ -71,7 +73,7 @@ extension ChangeConsumer {
     let first = try LogState.first(in: db)
     let rows = try db.query(
       """
-      SELECT c."name", c."history", c."seq", c."at", c."isNew", c."owner",
+      SELECT c."name", c."history", c."seq", c."at", c."isNew", c."owner", CASE WHEN c."isNew" THEN c."startedAt" END,
       (SELECT l."at" FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" AND (c."table" IS NULL OR l."table" IN
       (SELECT t."id" FROM main."sqlable_change_tables" AS t WHERE t."name" = c."table" COLLATE NOCASE))
       ORDER BY l."seq" LIMIT 1),
@@ -82,15 +84,15 @@ extension ChangeConsumer {
       ORDER BY q."seq" LIMIT 1)
       FROM main."sqlable_change_consumers" AS c ORDER BY c."name"
       """, as: String.self, String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self,
-      Int.self, String?.self)
-    return rows.map { name, history, number, time, isNew, owner, next, quarantined, error in
+      Int?.self, Int.self, String?.self)
+    return rows.map { name, history, number, time, isNew, owner, start, next, quarantined, error in
       // The log has no gaps, but its first changes might be deleted. Another program might have written any number.
       let lag = max(max(state.end.number, 0) - max(number, first - 1), 0)
       return ChangeConsumer(
         name: name, position: ChangePosition(history: history, number: number, time: time), isNew: isNew,
         isOwned: owner != nil,
         ownerProcess: owner.flatMap { Int($0.prefix { $0 != "-" }) }, lag: lag,
-        delay: .milliseconds(next.map { max(now - max($0, 0), 0) } ?? 0),
+        delay: .milliseconds([start, next].compactMap(\.self).min().map { max(now - max($0, 0), 0) } ?? 0),
         quarantined: quarantined, error: error)
     }
   }

@@ -9,7 +9,8 @@ enum ChangeMonitor {
       try consumers(db).flatMap { consumer in
         var problems: [SqlitePool.Health.Problem] = []
         if consumer.delay > limits.consumerDelay {
-          problems.append(.consumerIsBehind(consumer.name, lag: consumer.lag, delay: consumer.delay))
+          problems.append(
+            .consumerIsBehind(consumer.name, lag: consumer.lag, delay: consumer.delay, error: consumer.error))
         }
         if consumer.quarantined > limits.quarantinedChanges {
           problems.append(.changesInQuarantine(consumer.name, count: consumer.quarantined))

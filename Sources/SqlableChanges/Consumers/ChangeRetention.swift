@@ -55,12 +55,11 @@ extension ChangeLog {
   private static func trim(_ db: SqliteDatabase, _ rules: [ChangeRetention], atMost limit: Int) throws -> Int {
     guard !rules.isEmpty else { throw SqlError.misuse("trim needs a rule for the changes to keep") }
     let state = try LogState(db)
-    // The last change stays, because the positions at the end of the log must be in the log.
-    var first = state.end.number
-    for rule in rules { first = min(first, try rule.firstKept(state, in: db)) }
     let least = try LogState.first(in: db)
     let (bound, isTooFar) = least.addingReportingOverflow(limit)
-    if !isTooFar { first = min(first, bound) }
+    // The last change stays, because the positions at the end of the log must be in the log.
+    var first = isTooFar ? state.end.number : min(state.end.number, bound)
+    for rule in rules { first = min(first, try rule.firstKept(state, before: first, in: db)) }
     guard first > least else { return 0 }
     try db.execute("DELETE FROM main.\"sqlable_changes\" WHERE \"seq\" < \(first)")
     let count = try db.query("SELECT changes()", as: Int.self)[0]
@@ -71,8 +70,8 @@ extension ChangeLog {
 }
 
 extension ChangeRetention {
-  /// Returns the number of the first change that the rule keeps.
-  fileprivate func firstKept(_ state: LogState, in db: SqliteDatabase) throws -> Int {
+  /// Returns the number of the first change that the rule keeps; `bound` or more if this change is not before `bound`.
+  fileprivate func firstKept(_ state: LogState, before bound: Int, in db: SqliteDatabase) throws -> Int {
     switch self {
     case .unacknowledged:
       // The change at a consumer's position stays, because it shows that the position belongs to this history.
@@ -82,10 +81,13 @@ extension ChangeRetention {
       guard age >= .zero else { throw SqlError.misuse("the age of the changes to keep can't be negative") }
       let milliseconds = min(age / .milliseconds(1), 1e15)
       let time = ConsumerRecord.now - Int(milliseconds)
-      // The clock might have been set back for some later changes.
+      // The clock might have been set back for some later changes. The bound limits the changes that each of many short
+      // transactions reads.
       let first = try db.query(
-        "SELECT \"seq\" FROM main.\"sqlable_changes\" WHERE \"at\" >= \(time) ORDER BY \"seq\" LIMIT 1", as: Int.self)
-      return first.first ?? state.end.number
+        """
+        SELECT "seq" FROM main."sqlable_changes" WHERE "seq" < \(bound) AND "at" >= \(time) ORDER BY "seq" LIMIT 1
+        """, as: Int.self)
+      return first.first ?? bound
     case .count(let count):
       guard count >= 0 else { throw SqlError.misuse("the number of the changes to keep can't be negative") }
       return count < state.end.number ? state.end.number - max(count, 1) + 1 : 0

@@ -17,11 +17,13 @@ struct ConsumerRecord {
 
   /// Reads the row of a consumer; nil if the consumer is unknown.
   init?(named name: String, in db: SqliteDatabase) throws {
-    let rows = try db.query(
-      """
-      SELECT "table", "history", "seq", "at", "isNew", "owner", "claimed" FROM main."sqlable_change_consumers"
-      WHERE "name" = \(name)
-      """, as: String?.self, String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self)
+    let rows = try LogState.withTables {
+      try db.query(
+        """
+        SELECT "table", "history", "seq", "at", "isNew", "owner", "claimed" FROM main."sqlable_change_consumers"
+        WHERE "name" = \(name)
+        """, as: String?.self, String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self)
+    }
     guard let (table, history, number, time, isNew, owner, claimed) = rows.first else { return nil }
     (self.name, self.table) = (name, table)
     position = ChangePosition(history: history, number: number, time: time)
@@ -57,8 +59,9 @@ struct ConsumerRecord {
     if start == .log { try state.check(position, in: db) }
     try db.execute(
       """
-      INSERT INTO main."sqlable_change_consumers" ("name", "table", "history", "seq", "at", "isNew")
-      VALUES (\(name), \(tableName), \(position.history), \(position.number), \(position.time), \(start == .rows))
+      INSERT INTO main."sqlable_change_consumers" ("name", "table", "history", "seq", "at", "isNew", "startedAt")
+      VALUES (\(name), \(tableName), \(position.history), \(position.number), \(position.time), \(start == .rows),
+      \(now))
       """)
     guard let record = try ConsumerRecord(named: name, in: db) else {
       throw SqlError.misuse("consumer \(name) was removed while it started")
@@ -75,11 +78,13 @@ struct ConsumerRecord {
   static func move(
     _ name: String, from start: ChangePosition, to end: ChangePosition, owner: String?, in db: SqliteDatabase
   ) throws {
-    try db.execute(
-      """
-      UPDATE main."sqlable_change_consumers" SET "seq" = \(end.number), "at" = \(end.time), "isNew" = 0
-      WHERE "name" = \(name) AND "owner" IS \(owner) AND "history" = \(start.history) AND "seq" = \(start.number)
-      """)
+    try LogState.withTables {
+      try db.execute(
+        """
+        UPDATE main."sqlable_change_consumers" SET "seq" = \(end.number), "at" = \(end.time), "isNew" = 0
+        WHERE "name" = \(name) AND "owner" IS \(owner) AND "history" = \(start.history) AND "seq" = \(start.number)
+        """)
+    }
     guard try db.query("SELECT changes()", as: Int.self) == [1] else { throw ownerChanged(name) }
   }
 

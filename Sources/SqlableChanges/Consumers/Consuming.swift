@@ -168,7 +168,7 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
     if record.isNew {
       let failed = try QuarantineRecord.rows(of: name, in: db)
       try followed.forEachRow(db, state.end) { row in
-        try attempt(db, row.change, failed) { try .row(row.values()) }
+        try attempt(db, row.change, failed) { .row(row.values) }
       }
       try QuarantineRecord.removeTried(of: name, upTo: state.end.number, in: db)
     } else {
@@ -187,11 +187,11 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
 
   private func attempt(
     _ db: SqliteDatabase, _ change: Result<Element, any Error>,
-    _ failed: [FailedAttempt.Subject: QuarantineRecord], _ subject: () throws -> FailedAttempt.Subject
+    _ failed: [FailedAttempt.Subject: QuarantineRecord], _ subject: () -> FailedAttempt.Subject
   ) throws {
-    if !failed.isEmpty, failed[try subject()]?.isQuarantined == true { return }
+    if !failed.isEmpty, failed[subject()]?.isQuarantined == true { return }
     do { try body(db, change.get()) } catch {
-      throw retries == nil ? error : FailedAttempt(subject: try subject(), error: error)
+      throw retries == nil ? error : FailedAttempt(subject: subject(), error: error)
     }
   }
 }

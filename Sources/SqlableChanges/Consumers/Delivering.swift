@@ -94,7 +94,7 @@ private struct Delivery<Element: Sendable>: Sendable {
     let failed = try await pool.perform(.read, at: callSite) { [name] db in
       try QuarantineRecord.rows(of: name, in: db)
     }
-    for try await row in rows { try await deliver(row.change, failed) { try .row(row.values()) } }
+    for try await row in rows { try await deliver(row.change, failed) { .row(row.values) } }
     return failed.contains { !$0.value.isQuarantined }
   }
 
@@ -118,9 +118,9 @@ private struct Delivery<Element: Sendable>: Sendable {
 
   private func deliver(
     _ change: Result<Element, any Error>, _ failed: [FailedAttempt.Subject: QuarantineRecord],
-    _ subject: () throws -> FailedAttempt.Subject
+    _ subject: () -> FailedAttempt.Subject
   ) async throws {
-    let known = failed.isEmpty ? nil : failed[try subject()]
+    let known = failed.isEmpty ? nil : failed[subject()]
     var record = known
     while record?.isQuarantined != true {
       if let record, let retries {
@@ -134,7 +134,7 @@ private struct Delivery<Element: Sendable>: Sendable {
         }
       } catch {
         guard let retries, !FailedAttempt(subject: nil, error: error).isFinal else { throw error }
-        let failure = FailedAttempt(subject: try subject(), error: error)
+        let failure = FailedAttempt(subject: subject(), error: error)
         // Without a record, the change is no longer this loop's.
         guard let noted = try await pool.note(failure, consumer: name, retries, callSite) else {
           throw ConsumerRecord.ownerChanged(name)

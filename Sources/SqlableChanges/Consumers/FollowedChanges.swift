@@ -20,14 +20,14 @@ typealias RowReading<Element: Sendable> =
 struct SnapshotRow<Element: Sendable>: Sendable {
   /// The row as an insert, or the error of decoding the row.
   let change: Result<Element, any Error>
-  /// Returns the values for the quarantine.
-  let values: @Sendable () throws -> KeptValues
+  /// The values for the quarantine.
+  let values: KeptValues
 }
 
 /// The values that the log would keep of a row.
 struct KeptValues: Sendable, Hashable {
   let entry: Int
-  let values: [DatabaseValue]
+  let values: [LoggedValue]
 }
 
 extension FollowedChanges where Element == LoggedChange {
@@ -37,17 +37,14 @@ extension FollowedChanges where Element == LoggedChange {
       for entry in try LogEntry.all(in: db).current where entry.isLogged {
         guard try db.running({ try $0.hasTable(named: entry.table) }) else { continue }
         try entry.checkIsCurrent(in: db)
-        let layout = ResultLayout([])
+        let columns = Array(entry.visibleColumns)
         try db.query(entry.rows()) { row in
-          var row = ResultRow(row, types: layout.types)
-          let values = try DynamicRow.next(of: &row)
-          let columns = Array(entry.visibleColumns)
-          let visible = DynamicRow(columns: columns, values: Array(values.values.prefix(columns.count)))
+          let values = try row.loggedValues(at: entry.columns.indices)
+          let visible = DynamicRow(columns: columns, values: values.prefix(columns.count).map(\.databaseValue))
           let change = LoggedChange(
             position: position, time: position.date, table: entry.table, change: .insert, old: nil, new: visible,
             key: entry.key)
-          try body(
-            SnapshotRow(change: .success(change), values: { KeptValues(entry: entry.id, values: values.values) }))
+          try body(SnapshotRow(change: .success(change), values: KeptValues(entry: entry.id, values: values)))
         }
       }
     }
@@ -63,21 +60,36 @@ extension FollowedChanges {
     return FollowedChanges(table: table.name, source: LogSource(table), position: \.position) {
       db, position, body in
       let entry = try LogEntry.current(of: table.name, in: db)
-      // The log keeps columns that the model does not read.
-      let rows = try entry.rows(after: table.columns.map(\.name)).rows(
-        as: Attempted<Model>.self, DynamicRow.self
-      ).cursor(db)
+      let rows = try entry.rows(of: Model.self, table).cursor(db)
       while let (model, values) = try rows.next() {
-        let change = model.result.map { model in
+        let change = model.map { model in
           LoggedModelChange(position: position, time: position.date, row: LoggedRow.insert(model))
         }
-        try body(SnapshotRow(change: change, values: { KeptValues(entry: entry.id, values: values.values) }))
+        try body(SnapshotRow(change: change, values: KeptValues(entry: entry.id, values: values)))
       }
     }
   }
 }
 
 extension LogEntry {
+  /// The query of all rows of the table: the model's columns, then the kept values. The log keeps columns that the
+  /// model does not read.
+  fileprivate func rows<Model: Sqlable>(
+    of model: Model.Type, _ table: TableInfo
+  ) -> SqlRows<(Result<Model, any Error>, [LoggedValue])> {
+    let names = table.columns.map(\.name)
+    let kept = names.count..<names.count + columns.count
+    return SqlRows(rows(after: names)) {
+      var description = ResultDescription()
+      try Model.describe(in: &description)
+      let layout = ResultLayout(description.columns, models: description.modelColumns, takesRest: true)
+      return RowReader(.positioned(layout)) { row in
+        var result = ResultRow(row, types: layout.types)
+        return (Result { try Model.next(of: &result) }, try row.loggedValues(at: kept))
+      }
+    }
+  }
+
   /// The query of all rows of the table: these columns, then the kept values.
   fileprivate func rows(after names: [String] = []) -> SQL {
     let columns = (names + columns).map(\.quotedName).joined(separator: ", ")

@@ -39,15 +39,15 @@ struct QuarantineRecord {
       SELECT "seq", "attempts", "failedAt", "isQuarantined", "table", \(sql: SQL(verbatim: columns))
       FROM main."sqlable_change_quarantine" WHERE "consumer" = \(consumer) AND "seq" < 0
       """
-    let rows = try db.query(sql, as: Int.self, Int.self, Int.self, Bool.self, Int.self, DynamicRow.self)
-    return Dictionary(
-      rows.map { number, attempts, failedAt, isQuarantined, entry, row in
-        let values = KeptValues(entry: entry, values: Array(row.values.prefix(counts[entry] ?? 0)))
-        let record = QuarantineRecord(
-          number: number, attempts: attempts, failedAt: failedAt, isQuarantined: isQuarantined)
-        return (.row(values), record)
-      }
-    ) { $1 }
+    var records: [FailedAttempt.Subject: QuarantineRecord] = [:]
+    try db.query(sql) { row in
+      let entry: Int = try row.get(at: 4)
+      let values = KeptValues(entry: entry, values: try row.loggedValues(at: 5..<5 + (counts[entry] ?? 0)))
+      records[.row(values)] = QuarantineRecord(
+        number: try row.get(at: 0), attempts: try row.get(at: 1), failedAt: try row.get(at: 2),
+        isQuarantined: try row.get(at: 3))
+    }
+    return records
   }
 
   /// Returns the rest of the pause before the next attempt, in milliseconds.
@@ -120,7 +120,7 @@ struct QuarantineRecord {
       for (position, value) in row.values.enumerated() {
         try db.execute(
           """
-          UPDATE main."sqlable_change_quarantine" SET \(column: ChangeTables.value(position)) = \(value)
+          UPDATE main."sqlable_change_quarantine" SET \(column: ChangeTables.value(position)) = \(sql: value.sql)
           WHERE "consumer" = \(consumer) AND "seq" = \(number)
           """)
       }

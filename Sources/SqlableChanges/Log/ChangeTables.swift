@@ -32,8 +32,16 @@ enum ChangeTables {
   /// The tables and columns that have the names of logged tables.
   static let namesOfTables = [(table: tables, column: "name"), (table: consumers, column: "table")]
 
+  /// Returns the statements that rename a table in the log.
+  static func renaming(table old: String, to new: String) -> [String] {
+    namesOfTables.map { table, column in
+      "UPDATE main.\(table.quotedName) SET \(column.quotedName) = \(new.quotedText) "
+        + "WHERE \(column.quotedName) = \(old.quotedText) COLLATE NOCASE"
+    }
+  }
+
   /// The prefix of the triggers' names.
-  static let triggerPrefix = "sqlable_changes_"
+  static let triggerPrefix = Connection.changeTriggerPrefix
 
   /// The time of a change in milliseconds since 1970, as SQL.
   static let time = LoggedBlob.time
@@ -57,11 +65,11 @@ enum ChangeTables {
     CREATE TABLE IF NOT EXISTS "sqlable_change_history" ("id" TEXT NOT NULL, "trimmed" INTEGER NOT NULL)
     """,
     // `table` is the name of the followed table. `claimed` is the time at which the owner loses its lease to another
-    // loop, unless the owner renews the lease.
+    // loop, unless the owner renews the lease. `startedAt` is the time at which the consumer was added.
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_consumers" (
       "name" TEXT PRIMARY KEY, "table" TEXT, "history" TEXT NOT NULL, "seq" INTEGER NOT NULL, "at" INTEGER NOT NULL,
-      "isNew" INTEGER NOT NULL, "owner" TEXT, "claimed" INTEGER)
+      "isNew" INTEGER NOT NULL, "owner" TEXT, "claimed" INTEGER, "startedAt" INTEGER)
     """,
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_quarantine" (

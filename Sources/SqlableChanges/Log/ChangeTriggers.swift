@@ -168,11 +168,12 @@ struct ChangeTriggers {
 
   /// True if an older trigger of these, before an insert, finds all rows with which a new row can conflict.
   func findsAllConflicts(_ trigger: String) -> Bool {
+    let trigger = trigger.foldedSQL
     // RENAME COLUMN leaves the old name as the alias in a sub-SELECT: compare only the text before and after.
-    conflicts { _, _ in "\0" }.allSatisfy { conflict in
+    return conflicts { _, _ in "\0" }.allSatisfy { conflict in
       var rest = trigger[...]
       return exists(conflict, besides: nil).split(separator: "\0").allSatisfy { part in
-        guard let range = rest.firstRange(of: part) else { return false }
+        guard let range = rest.firstRange(of: String(part).foldedSQL) else { return false }
         rest = rest[range.upperBound...]
         return true
       }
@@ -296,5 +297,22 @@ struct ChangeTriggers {
       logGone(isGone("c")),
       "UPDATE \(candidates) SET \"table\" = -\(entry) WHERE \"table\" = \(entry) AND \(isGone(candidates))",
     ]
+  }
+}
+
+extension String {
+  /// The bytes of SQL text, with names and keywords in lower case, because SQLite ignores their case.
+  fileprivate var foldedSQL: [UInt8] {
+    let tokens = SQLTokenList(self)
+    var bytes = Array(utf8)
+    for position in 0..<tokens.count where tokens.isWord(position) || tokens.isQuotedName(position) {
+      for index in tokens.range(position) { bytes[index] = bytes[index].foldedLetter }
+    }
+    return bytes
+  }
+
+  /// True if two SQL texts differ at most in the case of names and keywords.
+  func isSameSQL(as other: String) -> Bool {
+    isExactly(other) || isSameName(as: other) && foldedSQL == other.foldedSQL
   }
 }

@@ -44,7 +44,7 @@ struct LogEntry: Sendable, Hashable {
     of table: LoggedTable, _ kept: ChangeLog.Values, among all: [LogEntry]
   ) throws -> (id: Int, updates: [String]) {
     let (columns, key) = (table.images(kept), table.identity)
-    let latest = all.last { $0.table.isExactly(table.name) }
+    let latest = all.last { $0.table.isSameName(as: table.name) }
     if let latest, latest.kept == kept, latest.columns.areExactly(columns), latest.key.areExactly(key),
       latest.hidesRowid == (table.hiddenRowid != nil)
     {
@@ -103,4 +103,6 @@ struct LogEntry: Sendable, Hashable {
 
 extension [String] {
   func areExactly(_ other: [String]) -> Bool { elementsEqual(other) { $0.isExactly($1) } }
+
+  func areSameNames(as other: [String]) -> Bool { elementsEqual(other) { $0.isSameName(as: $1) } }
 }

@@ -11,8 +11,12 @@ extension LoggedTable {
     var (entries, additions) = (
       try LogEntry.all(on: connection), try connection.missingValueColumns(images(kept).count)
     )
-    let renames = entries.last { $0.table.isExactly(name) }.map { $0.renames(in: existing) } ?? []
-    for (position, entry) in entries.enumerated() where entry.table.isExactly(name) {
+    let renames = entries.last { $0.table.isSameName(as: name) }.map { $0.renames(in: existing) } ?? []
+    // Another program can have changed the case of the name, by two renames.
+    if entries.contains(where: { $0.table.isSameName(as: name) && !$0.table.isExactly(name) }) {
+      additions += ChangeTables.renaming(table: name, to: name)
+    }
+    for (position, entry) in entries.enumerated() where entry.table.isSameName(as: name) {
       guard let renamed = entry.renaming(renames) else { continue }
       entries[position] = renamed
       additions.append(try renamed.update)
@@ -88,12 +92,7 @@ extension ChangeLogHook: ChangeLogUpdates {
     try connection.triggers(of: table).filter(\.isOfLog).count >= ChangeTriggers.count
   }
 
-  package func renaming(table old: String, to new: String) -> [String] {
-    ChangeTables.namesOfTables.map { table, column in
-      "UPDATE main.\(table.quotedName) SET \(column.quotedName) = \(new.quotedText) "
-        + "WHERE \(column.quotedName) = \(old.quotedText) COLLATE NOCASE"
-    }
-  }
+  package func renaming(table old: String, to new: String) -> [String] { ChangeTables.renaming(table: old, to: new) }
 
   package func renaming(
     column old: String, to new: String, of table: String, on connection: Connection

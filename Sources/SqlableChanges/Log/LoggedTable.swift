@@ -50,8 +50,12 @@ struct LoggedTable {
   /// True if a trigger of the program can change rows of the table while a REPLACE is running.
   var hasBeforeTriggers = false
 
-  /// - Parameter name: The name of an ordinary table of the database's own file, in the spelling of the schema.
-  init(named name: String, on connection: Connection) throws {
+  /// - Parameter table: The name of an ordinary table of the database's own file.
+  init(named table: String, on connection: Connection) throws {
+    // The texts of the triggers have the spelling of the schema.
+    let spelling = try connection.rows(
+      "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name = \(table.quotedText) COLLATE NOCASE")
+    let name = spelling.first?.first ?? table
     self.name = name
     let rows = try connection.rows("PRAGMA main.table_xinfo(\(name.quotedName))")
     columns = rows.map { row in

@@ -120,24 +120,19 @@ extension LogSource<LoggedChange> {
       return Query(values: (["table"] + columns).map(\.quotedName).joined(separator: ", "), entries: entries)
     } decode: { db, sql, query, history in
       let entries = Dictionary(query.entries.map { ($0.id, (entry: $0, columns: Array($0.visibleColumns))) }) { $1 }
-      let rows = try db.query(sql, as: Int.self, Int.self, Int.self, Int.self, Attempted<DynamicRow>.self)
-      var decoded = Decoded(count: rows.count)
-      decoded.items.reserveCapacity(rows.count)
-      for (number, time, kind, table, row) in rows {
-        let position = ChangePosition(history: history, number: number, time: time)
+      let valueCount = query.entries.map(\.columns.count).max() ?? 0
+      var decoded = Decoded()
+      try db.query(sql) { row in
+        let position = ChangePosition(history: history, number: try row.get(at: 0), time: try row.get(at: 1))
+        decoded.count += 1
         decoded.end = position
-        guard let (entry, columns) = entries[table], let kind = LoggedKind(rawValue: kind) else { continue }
-        let values: DynamicRow
-        switch row.result {
-        case .success(let row): values = row
-        case .failure(let error):
-          decoded.add(.failure(error), at: position)
-          continue
+        guard let kind = LoggedKind(rawValue: try row.get(at: 2)), let (entry, columns) = entries[try row.get(at: 3)]
+        else { return }
+        func image(from first: Int) throws -> DynamicRow {
+          let values = try row.loggedValues(at: first..<first + columns.count)
+          return DynamicRow(columns: columns, values: values.map(\.databaseValue))
         }
-        func image(from first: Int) -> DynamicRow {
-          DynamicRow(columns: columns, values: Array(values.values.dropFirst(first).prefix(columns.count)))
-        }
-        let (changed, before) = (image(from: 0), kind == .updated ? image(from: values.values.count / 2) : nil)
+        let (changed, before) = (try image(from: 4), kind == .updated ? try image(from: 4 + valueCount) : nil)
         let change = LoggedChange(
           position: position, time: position.date, table: entry.table, change: kind.change,
           old: kind == .deleted ? changed : before, new: kind == .deleted ? nil : changed, key: entry.key)
@@ -300,13 +295,13 @@ extension LogEntry {
     let reason: String
     if triggers.filter(\.isOfLog).count < expected.count {
       reason = "has lost triggers of its change log"
-    } else if !shape.images(kept).areExactly(columns) {
+    } else if !shape.images(kept).areSameNames(as: columns) {
       reason = "has other columns than its change log"
     } else if newest.contains(where: { !$0.isOfLog }) {
       reason = "has a trigger that is newer than its change log"
-    } else if !newest.elementsEqual(expected, by: { $0.name.isExactly($1.name) }) {
+    } else if !newest.elementsEqual(expected, by: { $0.name.isSameName(as: $1.name) }) {
       reason = "has the triggers of its change log in another order"
-    } else if !newest.elementsEqual(expected, by: { $0.sql.isExactly($1.sql) }) {
+    } else if !newest.elementsEqual(expected, by: { $0.sql.isSameSQL(as: $1.sql) }) {
       reason = "has other unique indexes, keys or triggers than its change log"
     } else {
       return

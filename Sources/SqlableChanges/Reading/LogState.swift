@@ -13,13 +13,7 @@ struct LogState {
       SELECT h."id", h."trimmed", coalesce(l."seq", 0), coalesce(l."at", 0) FROM main."sqlable_change_history" AS h
       LEFT JOIN (SELECT "seq", "at" FROM main."sqlable_changes" ORDER BY "seq" DESC LIMIT 1) AS l
       """
-    let rows: [(String, Int, Int, Int)]
-    do {
-      rows = try db.query(sql, as: String.self, Int.self, Int.self, Int.self)
-    } catch let error as SqlError {
-      guard case .schema(.missingTable) = error.kind else { throw error }
-      throw LogState.missing
-    }
+    let rows = try LogState.withTables { try db.query(sql, as: String.self, Int.self, Int.self, Int.self) }
     guard let (history, trimmed, number, time) = rows.first else { throw LogState.missing }
     end = ChangePosition(history: history, number: number, time: time)
     self.trimmed = trimmed
@@ -28,6 +22,14 @@ struct LogState {
   /// The number of the first change in the log; 1 for an empty log. Another program might have written smaller numbers.
   static func first(in db: SqliteDatabase) throws -> Int {
     try max(db.query("SELECT coalesce(min(\"seq\"), 1) FROM main.\"sqlable_changes\"", as: Int.self)[0], 1)
+  }
+
+  /// Runs statements on the log's tables. Throws an error that names the remedy if the database has no log.
+  static func withTables<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as SqlError {
+      guard case .schema(.missingTable) = error.kind else { throw error }
+      throw LogState.missing
+    }
   }
 
   private static var missing: SqlError {

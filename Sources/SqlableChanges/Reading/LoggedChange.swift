@@ -2,6 +2,8 @@ import FoundationEssentials
 import SqlableCore
 
 /// A change of one row, as the log of its database keeps it.
+///
+/// A `String` can't contain a text that is not UTF-8. ``old`` and ``new`` have such a text as a blob of its bytes.
 public struct LoggedChange: Sendable, Hashable {
   /// The position after the change, from which a later loop continues.
   public let position: ChangePosition

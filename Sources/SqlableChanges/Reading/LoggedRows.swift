@@ -14,7 +14,7 @@ struct LoggedRows {
 
   /// Nil if the entry lacks values that the table's key needs.
   init?(_ entry: LogEntry, _ shape: KeyShape) {
-    func place(_ name: String) -> Int? { entry.columns.firstIndex(where: name.isExactly) }
+    func place(_ name: String) -> Int? { entry.columns.firstIndex(where: name.isSameName) }
     let names = shape.row.names
     let key = shape.columns.map { names.indices.contains($0) ? place(names[$0]) : nil }
     guard key.allSatisfy({ $0 != nil }) else { return nil }

@@ -1,20 +1,24 @@
 /// Rows of a batch that are collected for one statement: `INSERT INTO … VALUES (…), (…), …`.
 ///
 /// One statement for many rows saves most of the work that SQLite does for each statement. The result is identical for
-/// a table that ``Connection/insertsTogether(into:)`` accepts. If the statement fails, no row of the group is stored.
+/// a table that ``Connection/rowsPerInsert(into:)`` accepts. If the statement fails, no row of the group is stored.
 /// The rows are then inserted one by one to find the row that fails.
 struct RowGroup {
-  /// The number of rows that a statement inserts.
-  static let size = 16
+  /// The number of rows that a statement inserts into a table without triggers.
+  fileprivate static let usualSize = 16
+  /// The maximum number of rows that a statement inserts into a logged table. Because of the triggers, SQLite makes an
+  /// intermediate table and a journal for each statement.
+  fileprivate static let loggedSize = 32
   /// The minimum size of a batch for which examining the table is worthwhile.
   static let minimumBatch = 256
-  /// A group must not need more than 999 parameters: SQLite's limit in some builds, and the default before 3.32.
-  private static let maximumColumns = 999 / size
+  /// A group must not need more parameters: SQLite's limit in some builds, and the default before 3.32.
+  fileprivate static let maximumParameters = 999
   /// From this id on, rows without a key form no groups: SQLite assigns random ids after the highest possible id.
   private static let highestId: Int64 = 1 << 62
 
   private let query: InsertQuery
   private let connection: Connection
+  private let size: Int
   /// The compiled statement for rows that set the columns in `shape`.
   private var statement: (shape: UInt64, compiled: PreparedStatement)?
   /// The mark before the values of the first waiting row; nil if no group has started.
@@ -31,13 +35,12 @@ struct RowGroup {
   /// Returns nil if rows must be inserted one by one.
   init?(_ query: InsertQuery, on connection: Connection) throws {
     guard query.form == .rows, query.conflict == nil, query.rest.isDefault,
-      query.table.count <= RowGroup.maximumColumns,
-      try connection.insertsTogether(into: query.table)
+      let size = try connection.rowsPerInsert(into: query.table)
     else { return nil }
-    (self.query, self.connection) = (query, connection)
+    (self.query, self.connection, self.size) = (query, connection, size)
   }
 
-  var isFull: Bool { count == RowGroup.size }
+  var isFull: Bool { count == size }
 
   /// Starts a group before the values of its first row are written.
   mutating func begin() {
@@ -103,7 +106,7 @@ struct RowGroup {
   private mutating func insertTogether(from first: Int) throws {
     try connection.checkInterruption()
     if let statement, statement.shape != shape { finish() }
-    let compiled = try statement?.compiled ?? connection.preparedInsert(query, of: RowGroup.size, setting: shape)
+    let compiled = try statement?.compiled ?? connection.preparedInsert(query, of: size, setting: shape)
     statement = (shape, compiled)
     defer { compiled.rewind() }
     try compiled.bind(connection.parameters, first..<first + count * columns)
@@ -137,30 +140,41 @@ extension SqlError {
 }
 
 extension Connection {
-  /// Returns true if one statement can insert several rows with the same result as one statement for each row. No
-  /// trigger fires between the rows, no conflict clause skips rows, and no row references a later row.
-  func insertsTogether(into table: TableInfo) throws -> Bool {
-    guard table.keyIsRowid, table.database.map({ $0.isSameName(as: "main") }) != false else { return false }
+  /// The prefix of the names of a change log's triggers. They record each row, and change no logged table.
+  package static let changeTriggerPrefix = "sqlable_changes_"
+
+  /// Returns the number of rows that one statement can insert with the same result as one statement for each row; nil
+  /// for a table that needs one statement for each row. No trigger of the program fires between the rows, no conflict
+  /// clause skips rows, and no row references a later row.
+  func rowsPerInsert(into table: TableInfo) throws -> Int? {
+    guard table.count * RowGroup.usualSize <= RowGroup.maximumParameters, table.keyIsRowid,
+      table.database.map({ $0.isSameName(as: "main") }) != false
+    else { return nil }
     let name = table.name.quotedText
-    let objects: [(type: String, sql: String)] = try rows(
+    var objects = try rows(
       """
-      SELECT type, sql FROM main.sqlite_master WHERE tbl_name = \(name) COLLATE NOCASE AND type IN ('table', 'trigger')
-      UNION ALL SELECT 'temp', '' FROM temp.sqlite_master WHERE tbl_name = \(name) COLLATE NOCASE
+      SELECT type, sql, name FROM main.sqlite_master
+      WHERE tbl_name = \(name) COLLATE NOCASE AND type IN ('table', 'trigger')
+      UNION ALL SELECT 'temp', '', '' FROM temp.sqlite_master WHERE tbl_name = \(name) COLLATE NOCASE
       """
-    ).map { ($0[0], $0[1]) }
-    guard objects.count == 1, objects[0].type == "table" else { return false }
-    let words = DetachedSQLToken.words(of: objects[0].sql)
+    )
+    let count = objects.count
+    objects.removeAll { $0[0] == "trigger" && $0[2].foldedName.starts(with: Connection.changeTriggerPrefix.utf8) }
+    let isLogged = objects.count < count
+    guard objects.count == 1, objects[0][0] == "table" else { return nil }
+    let words = DetachedSQLToken.words(of: objects[0][1])
     guard !words.contains(where: { ["CONFLICT", "DESC", "VIRTUAL", "WITHOUT"].contains($0.keyword) }) else {
-      return false
+      return nil
     }
     for (word, next) in zip(words, words.dropFirst()) where word.isKeyword("REFERENCES") {
-      if next.text.isSameName(as: table.name) { return false }
+      if next.text.isSameName(as: table.name) { return nil }
     }
     // The model's key is the rowid only if the table declares it as its INTEGER key.
     var keys: [String] = []
     for row in try rows("PRAGMA main.table_xinfo(\(table.name.quotedName))") {
       if row[5] != "0" { keys.append("\(row[1]) \(row[2])") }
     }
-    return keys.count == 1 && keys[0].isSameName(as: "\(table.columns[table.key[0]].name) INTEGER")
+    guard keys.count == 1, keys[0].isSameName(as: "\(table.columns[table.key[0]].name) INTEGER") else { return nil }
+    return isLogged ? min(RowGroup.loggedSize, RowGroup.maximumParameters / table.count) : RowGroup.usualSize
   }
 }

@@ -26,8 +26,9 @@ extension SqlitePool {
       case archiveFails(SqlError)
       /// The pool's archive has been missing commits for this long.
       case archiveIsBehind(Duration)
-      /// A consumer of the change log has not acknowledged a change of this age, and is behind by `lag` changes.
-      case consumerIsBehind(String, lag: Int, delay: Duration)
+      /// A consumer of the change log has not acknowledged a change of this age, or has not acknowledged the rows with
+      /// which it started this long ago. It is behind by `lag` changes, and tries again after `error`.
+      case consumerIsBehind(String, lag: Int, delay: Duration, error: String?)
       /// A consumer of the change log has this many changes in quarantine.
       case changesInQuarantine(String, count: Int)
     }
@@ -62,7 +63,8 @@ extension SqlitePool {
     public var write: Duration
     /// The maximum time during which an archive can miss commits, in addition to its interval. Default: 10 minutes.
     public var archiveLag: Duration
-    /// The maximum age of a change that a consumer of the change log has not acknowledged. Default: 10 minutes.
+    /// The maximum age of a change that a consumer of the change log has not acknowledged, and the maximum time for the
+    /// rows with which a new consumer starts. Default: 10 minutes.
     public var consumerDelay: Duration
     /// The maximum number of changes that a consumer has in quarantine. Default: 0.
     public var quarantinedChanges: Int

@@ -29,7 +29,8 @@ import Testing
       pool.monitorChangeConsumers()
       let found = await problems(pool)
       #expect(found.count == 1)
-      #expect(found.first?.hasPrefix("consumer slow of the change log is behind by 3 changes, the first of ") == true)
+      #expect(found.first?.hasPrefix("consumer slow of the change log has been behind for 72") == true)
+      #expect(found.first?.hasSuffix(" seconds, by 3 changes") == true)
       #expect(await problems(pool, .init(consumerDelay: .seconds(86_400))).isEmpty)
       let gauges = pool.gauges().map { "\($0.name) \($0.dimension.value) \(min($0.value, 7_200))" }
       #expect(
@@ -70,6 +71,43 @@ import Testing
       _ = try? await task.value
       #expect(await problems(pool) == ["consumer totals of the change log has 1 change in quarantine"])
       #expect(await problems(pool, .init(quarantinedChanges: 1)).isEmpty)
+    }
+  }
+
+  @Test(arguments: [true, false]) func aNewConsumerWhoseRowsFailIsAProblem(hasRetries: Bool) async throws {
+    try await withDirectoryAsync { directory in
+      var pool = try newPool(in: directory)
+      try await pool.transaction { db in
+        try db.createTable(Member.self)
+        try ChangeLog(Member.self).create(db)
+        try Member(id: 1, name: "m").insert().run(db)
+      }
+      let retries = hasRetries ? ChangeRetries(pause: .seconds(86_400), longestPause: .seconds(86_400)) : nil
+      let task = Task { [pool] in
+        try await pool.consume("totals", on: Member.self, retries: retries) { _, _ in throw Refused() }
+      }
+      if hasRetries {
+        try await until { (try? pool.read { try $0.changeConsumers().first?.error }) == "Refused" }
+        task.cancel()
+      }
+      _ = try? await task.value
+      try await pool.close()
+      // Another process, after the restart of the service.
+      pool = try newPool(in: directory)
+      pool.monitorChangeConsumers()
+      #expect(await problems(pool).isEmpty)
+      try await pool.transaction { db in
+        try db.execute("UPDATE sqlable_change_consumers SET \"startedAt\" = \"startedAt\" - 7200000")
+      }
+      let consumer = try #require(try await pool.changeConsumers().first)
+      #expect(consumer.isNew && consumer.lag == 0 && consumer.delay >= .seconds(7_200))
+      let found = await problems(pool)
+      #expect(found.count == 1)
+      #expect(found.first?.hasPrefix("consumer totals of the change log has been behind for 72") == true)
+      let end = " and the rows with which it started" + (hasRetries ? "; it tries again after Refused" : "")
+      #expect(found.first?.hasSuffix(end) == true)
+      #expect(pool.gauges().contains { $0.name == "sqlable.changes.delay" && $0.value >= 7_200 })
+      try await pool.close()
     }
   }
 

@@ -1,6 +1,7 @@
 import SqlableCore
 import SqlablePool
 import SqlableSchema
+import SqlableTracing
 import Testing
 
 @testable import SqlableChanges
@@ -90,6 +91,18 @@ import Testing
           "SELECT (SELECT * FROM pragma_page_count) - (SELECT * FROM pragma_freelist_count)", as: Int.self)[0] * 4_096
       }
       #expect((3_600_000...4_500_000).contains(size))
+    }
+  }
+
+  @Test func shortTransactionsReadOnlyTheChangesThatTheyDelete() async throws {
+    try await withLoggedMembers { pool in
+      try await Member.insert((1...30_000).map { Member(id: $0, name: "m") }).run(pool)
+      try await pool.transaction { db in try db.execute("UPDATE sqlable_changes SET at = at - 7200000") }
+      let scanned = LockedValue(0)
+      let token = pool.trace(.init()) { event in scanned.withLock { $0 += event.rowsScanned } }
+      #expect(try await ChangeLog.trim(pool, keeping: .age(.seconds(3_600))) == 29_999)
+      #expect(scanned.withLock { $0 } < 1_000)
+      withExtendedLifetime(token) {}
     }
   }
 

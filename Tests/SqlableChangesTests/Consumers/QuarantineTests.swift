@@ -239,7 +239,7 @@ import Testing
 
   @Test func aRowOfTheStartInQuarantineIsSkippedAfterAKill() async throws {
     try await withLog { pool in
-      let row = KeptValues(entry: 1, values: [2, "Bob"])
+      let row = KeptValues(entry: 1, values: [2, "Bob"].map(LoggedValue.init))
       try await pool.transaction { db in
         _ = try ConsumerRecord.known("totals", of: "member", startingAt: .rows, in: db)
         for _ in 0..<3 {

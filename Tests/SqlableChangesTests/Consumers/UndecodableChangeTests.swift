@@ -90,7 +90,7 @@ import Testing
     try await withLog { pool in
       try await pool.transaction { db in
         _ = try ConsumerRecord.known("totals", of: "member", startingAt: .rows, in: db)
-        let row = FailedAttempt.Subject.row(KeptValues(entry: 1, values: [1, "Ada"]))
+        let row = FailedAttempt.Subject.row(KeptValues(entry: 1, values: [1, "Ada"].map(LoggedValue.init)))
         func attempts() throws -> Int? {
           try QuarantineRecord.note(CancellationError(), of: row, consumer: "totals", quarantiningAfter: nil, in: db)?
             .attempts

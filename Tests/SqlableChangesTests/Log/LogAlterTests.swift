@@ -30,9 +30,10 @@ import Testing
   }
 
   /// Calls `body` with a database whose logged table `t` has one row.
-  private func withLog(_ body: (SqliteDatabase) throws -> Void) throws {
+  private func withLog(index: SQL = "", _ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
       try db.createTable(Entry<Before>.self)
+      try db.execute(index)
       try ChangeLog(Entry<Before>.self).create(db)
       try db.execute("INSERT INTO t VALUES (1, 2, 3)")
       try body(db)
@@ -87,6 +88,59 @@ import Testing
       #expect(try log(db) == ["other i id=1 a=2 b=3", "other d id=1 a=2"])
       #expect(try Schema(Entry<Narrow>.self).plan(db).isEmpty)
     }
+  }
+
+  // MARK: Names that differ in case
+
+  /// Changes the case of names. SQLite refuses to rename a table directly to its name in another case.
+  private let changeCase: SQL = """
+    ALTER TABLE t RENAME TO x; ALTER TABLE x RENAME TO T;
+    ALTER TABLE t RENAME COLUMN a TO A
+    """
+
+  @Test(arguments: [Repair.create, .plan, .migration])
+  func aTableWhoseNameHasAnotherCaseIsTheSame(_ repair: Repair) throws {
+    try withLog(index: "CREATE UNIQUE INDEX t_a ON t (a, lower(b || 'X'))") { db in
+      let position = try db.changePosition()
+      try db.transaction { _ = try ConsumerRecord.known("totals", of: "t", startingAt: .log, in: $0) }
+      try db.execute(changeCase)
+      try db.execute("INSERT OR REPLACE INTO t VALUES (2, 2, 3)")
+      let expected = ["t i id=1 a=2 b=3", "t d id=1 a=2 b=3", "t i id=2 a=2 b=3"]
+      #expect(try log(db) == expected)
+      let ids = try db.query("SELECT id FROM sqlable_change_tables", as: Int.self)
+      try repair.apply(to: db)
+      #expect(try log(db).map { $0.lowercased() } == expected)
+      #expect(try changes(of: Entry<Before>.self, after: position, db).count == 2)
+      #expect(try db.changeConsumers().map(\.lag) == [3])
+      #expect(try db.transaction { try ConsumerRecord.known("totals", of: "T", startingAt: .log, in: $0) }.table != nil)
+      try ChangeLog(Entry<Before>.self).create(db)
+      #expect(try log(db) == ["T i id=1 A=2 b=3", "T d id=1 A=2 b=3", "T i id=2 A=2 b=3"])
+      #expect(try db.query("SELECT id FROM sqlable_change_tables", as: Int.self) == ids)
+      #expect(try !Schema(Entry<Before>.self).plan(db).description.contains("change log"))
+    }
+  }
+
+  @Test func aPlanThatRebuildsATableCanChangeTheCaseOfItsName() throws {
+    try withLog { db in
+      let position = try db.changePosition()
+      try db.transaction { _ = try ConsumerRecord.known("totals", of: "t", startingAt: .log, in: $0) }
+      let plan = try Schema(Entry<Capital>.self).plan(db)
+      try plan.apply(db)
+      #expect(
+        try db.query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'T'", as: String.self) == ["T"])
+      try db.execute("DELETE FROM t")
+      #expect(try changes(of: Entry<Before>.self, after: position, db).count == 1)
+      try ChangeLog(Entry<Capital>.self).create(db)
+      #expect(try changes(of: Entry<Before>.self, after: position, db).count == 1)
+      #expect(try db.changeConsumers().map(\.lag) == [2])
+      #expect(try Schema(Entry<Capital>.self).plan(db).isEmpty)
+    }
+  }
+
+  @Test func literalsThatDifferInCaseAreDifferent() {
+    #expect("CREATE TRIGGER \"A\" ON b".isSameSQL(as: "create trigger \"a\" on B"))
+    #expect(!"SELECT 'A' FROM t".isSameSQL(as: "SELECT 'a' FROM t"))
+    #expect(!"SELECT a FROM t".isSameSQL(as: "SELECT a FROM tt"))
   }
 
   // MARK: Statements
@@ -157,6 +211,15 @@ import Testing
 
   enum Repair: CaseIterable {
     case create, plan, migration, createTable
+
+    func apply(to db: SqliteDatabase) throws {
+      switch self {
+      case .create: try ChangeLog(Entry<Before>.self).create(db)
+      case .plan: try Schema(Entry<Before>.self).plan(db).apply(db)
+      case .migration: try Migrations([Migration("nothing", sql: "SELECT 1")]).apply(db)
+      case .createTable: try db.createTable(Entry<Before>.self)
+      }
+    }
   }
 
   @Test(arguments: Repair.allCases, [true, false]) func lostTriggersEndTheHistory(
@@ -167,12 +230,7 @@ import Testing
       let position = try db.changePosition()
       try db.execute("DROP TABLE t; CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER)")
       try db.execute("INSERT INTO t VALUES (1, 4)")
-      switch repair {
-      case .create: try ChangeLog(Entry<Before>.self).create(db)
-      case .plan: try Schema(Entry<Before>.self).plan(db).apply(db)
-      case .migration: try Migrations([Migration("nothing", sql: "SELECT 1")]).apply(db)
-      case .createTable: try db.createTable(Entry<Before>.self)
-      }
+      try repair.apply(to: db)
       for old in [position, nil] {
         let error = expectSqlError { _ = try changes(of: Entry<Before>.self, after: old, db) }
         #expect(error?.kind == .changeLog(.trimmed))
@@ -195,6 +253,11 @@ import Testing
   private struct Other: TableDeclaration {
     static let name = "other"
     static let columns = Before.columns
+  }
+
+  private struct Capital: TableDeclaration {
+    static let name = "T"
+    static let columns = [Column("id", .integer, PrimaryKey()), Column("a", .nullable(.text)), Before.columns[2]]
   }
 
   private struct Narrow: TableDeclaration {

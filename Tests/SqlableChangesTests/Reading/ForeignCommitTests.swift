@@ -47,6 +47,18 @@ struct ForeignCommitTests {
     }
   }
 
+  @Test func aLoopFollowsATableWhoseNameHasAnotherCase() async throws {
+    try await withLoggedMembers { pool in
+      try await withShell(pool) { shell in
+        try shell.run("ALTER TABLE member RENAME TO x; ALTER TABLE x RENAME TO Member;")
+        try shell.run("ALTER TABLE Member RENAME COLUMN name TO Name;")
+        var changes = pool.changes(on: Member.self).makeAsyncIterator()
+        try shell.run("INSERT INTO member VALUES (1, 'a'); UPDATE member SET name = 'b';")
+        #expect(await next(2, of: &changes) == ["insert 1", "update 1"])
+      }
+    }
+  }
+
   @Test func aLoopOverOneRowReceivesItsChanges() async throws {
     try await withLoggedMembers { pool in
       try await withShell(pool) { shell in

@@ -21,6 +21,7 @@ struct DoctorReport: Encodable {
     let name: String
     let lag: Int
     let delaySeconds: Double
+    let isNew: Bool
     let isOwned: Bool
     let quarantined: Int
     let error: String?
@@ -151,12 +152,19 @@ struct DoctorReport: Encodable {
     guard try db.tableExists("sqlable_change_consumers") else { return }
     consumers = try db.changeConsumers().map { consumer in
       Consumer(
-        name: consumer.name, lag: consumer.lag, delaySeconds: consumer.delay / .seconds(1),
+        name: consumer.name, lag: consumer.lag, delaySeconds: consumer.delay / .seconds(1), isNew: consumer.isNew,
         isOwned: consumer.isOwned, quarantined: consumer.quarantined, error: consumer.error)
     }
     for consumer in consumers ?? [] where consumer.quarantined > 0 {
       let changes = consumer.quarantined == 1 ? "1 change" : "\(consumer.quarantined) changes"
       remarks.append("consumer \(consumer.name) has \(changes) in quarantine")
+    }
+    for consumer in consumers ?? [] {
+      guard let error = consumer.error else { continue }
+      let rows = consumer.isNew ? "the rows with which it started" : "a change"
+      let delay = "\(Int(consumer.delaySeconds)) s"
+      remarks.append(
+        "consumer \(consumer.name) has not acknowledged \(rows) for \(delay), and tries again after \(error)")
     }
   }
 
@@ -237,7 +245,8 @@ struct DoctorReport: Encodable {
       (consumers ?? []).map { consumer in
         let owner = consumer.isOwned ? "has an owner" : "no owner"
         let changes = consumer.lag == 1 ? "1 change" : "\(consumer.lag) changes"
-        let lag = "\(changes) behind, the first \(Int(consumer.delaySeconds)) s old"
+        let delay = "\(Int(consumer.delaySeconds)) s"
+        let lag = "\(changes) behind, " + (consumer.isNew ? "new for \(delay)" : "the first \(delay) old")
         return "\(consumer.name): \(lag), \(owner)" + (consumer.error.map { ", tries again after \($0)" } ?? "")
       })
     add("Remarks", remarks)

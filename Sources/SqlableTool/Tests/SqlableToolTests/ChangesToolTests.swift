@@ -85,6 +85,32 @@ struct ChangesToolTests {
     }
   }
 
+  @Test func doctorReportsANewConsumerWhoseRowsFail() throws {
+    try withLog { directory, db in
+      try db.execute(
+        """
+        INSERT INTO sqlable_change_consumers (name, history, seq, at, "isNew", "startedAt")
+        SELECT 'index', id, 0, 0, 1, unixepoch() * 1000 - 7200000 FROM sqlable_change_history
+        """)
+      try db.execute(
+        """
+        INSERT INTO sqlable_change_quarantine (consumer, seq, attempts, error, "failedAt", "isQuarantined")
+        VALUES ('index', -1, 3, 'Refused', 0, 0)
+        """)
+      let doctor = try Program.tool.run(["doctor", "a.sqlite"], in: directory)
+      #expect(doctor.output.contains("\n  index: 3 changes behind, new for 7"))
+      #expect(doctor.output.contains("\n  consumer index has not acknowledged the rows with which it started for 7"))
+      #expect(doctor.output.contains(" s, and tries again after Refused\n"))
+    }
+  }
+
+  @Test func printsATextThatIsNotUTF8AsABlob() throws {
+    try withLog { directory, db in
+      try db.execute("INSERT INTO bicycle (name, color) VALUES (CAST(x'ff' AS TEXT), 'red')")
+      #expect(try fields(changes(directory)).last?[3].contains("name: x'ff', color: 'red'") == true)
+    }
+  }
+
   @Test func followsTheCommitsOfOtherProcesses() throws {
     try withLog { directory, db in
       let tool = try Program.tool.start(["changes", directory + "/a.sqlite", "--follow"])

@@ -1,0 +1,35 @@
+import FoundationEssentials
+import SqlableCore
+
+/// A value of a logged row, of any storage class.
+///
+/// A `String` can't contain a text that is not UTF-8. Readers of the log get the bytes of such a text as a blob. A copy
+/// in the quarantine is the text itself.
+struct LoggedValue: SqlValue, Hashable {
+  /// The value that readers get.
+  let databaseValue: DatabaseValue
+  /// True if the value is a text that is not UTF-8.
+  private let isInvalidText: Bool
+
+  static var columnType: ColumnType { .blob }
+
+  init(databaseValue: DatabaseValue) { (self.databaseValue, isInvalidText) = (databaseValue, false) }
+
+  private init(invalidText bytes: [UInt8]) { (databaseValue, isInvalidText) = (.blob(Data(bytes)), true) }
+
+  static func read(from cell: ReadCell) throws -> LoggedValue {
+    do { return LoggedValue(databaseValue: try cell.databaseValue()) } catch {
+      guard case .decoding? = (error as? SqlError)?.kind, cell.storageClass == .text else { throw error }
+      return LoggedValue(invalidText: try cell.textBytes())
+    }
+  }
+
+  /// The SQL of the stored value, whose bytes are bound.
+  var sql: SQL { isInvalidText ? "CAST(\(databaseValue) AS TEXT)" : "\(databaseValue)" }
+}
+
+extension ReadRow {
+  func loggedValues(at positions: Range<Int>) throws -> [LoggedValue] {
+    try positions.map { try get(at: $0, as: LoggedValue.self) }
+  }
+}
