@@ -15,7 +15,7 @@ import SqlablePool
 /// `seq` is not AUTOINCREMENT, which would write another page in each transaction: `trim` never deletes the last row,
 /// so that SQLite numbers the rows without gaps and without reuse.
 enum ChangeTables {
-  static let log = "sqlable_changes"
+  static let log = Connection.changeTable
   /// The column lists of the logged tables. A table whose columns change gets another entry.
   static let tables = "sqlable_change_tables"
   /// Rows that a REPLACE might delete. SQLite calls no trigger for such a row; see ``ChangeTriggers``.
@@ -41,7 +41,7 @@ enum ChangeTables {
   }
 
   /// The prefix of the triggers' names.
-  static let triggerPrefix = Connection.changeTriggerPrefix
+  static let triggerPrefix = log + "_"
 
   /// The time of a change in milliseconds since 1970, as SQL.
   static let time = LoggedBlob.time

@@ -4,7 +4,7 @@ import SqlableCore
 /// A value of a logged row, of any storage class.
 ///
 /// A `String` can't contain a text that is not UTF-8. Readers of the log get the bytes of such a text as a blob. A copy
-/// in the quarantine is the text itself.
+/// in the quarantine is the text itself, or the blob in a UTF-16 database, whose texts have other bytes.
 struct LoggedValue: SqlValue, Hashable {
   /// The value that readers get.
   let databaseValue: DatabaseValue
@@ -24,8 +24,12 @@ struct LoggedValue: SqlValue, Hashable {
     }
   }
 
-  /// The SQL of the stored value, whose bytes are bound.
-  var sql: SQL { isInvalidText ? "CAST(\(databaseValue) AS TEXT)" : "\(databaseValue)" }
+  /// Returns the SQL of the stored value, whose bytes are bound.
+  func sql(isUTF8: Bool) -> SQL { isInvalidText && isUTF8 ? "CAST(\(databaseValue) AS TEXT)" : "\(databaseValue)" }
+
+  static func == (one: Self, other: Self) -> Bool { one.databaseValue == other.databaseValue }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(databaseValue) }
 }
 
 extension ReadRow {

@@ -130,18 +130,22 @@ struct RowGroup {
 }
 
 extension SqlError {
-  /// True if the error can be caused by one of several rows in a statement.
+  /// True if the values of one row in a statement can have caused the error. An expression of an index or of a CHECK
+  /// constraint, or a function that it calls, can fail with any other kind.
   fileprivate var blamesRow: Bool {
     switch kind {
-    case .constraint, .tooBig: true
-    default: false
+    case .interrupted, .timeout, .busy, .closed, .handleLost, .io, .full, .readOnly, .cannotOpen, .corrupt,
+      .notADatabase, .wrongKey, .outOfMemory, .schema:
+      false
+    default: true
     }
   }
 }
 
 extension Connection {
-  /// The prefix of the names of a change log's triggers. They record each row, and change no logged table.
-  package static let changeTriggerPrefix = "sqlable_changes_"
+  /// The table that records the changes of logged tables. The names of its triggers begin with `sqlable_changes_`, the
+  /// name of the logged table and another `_`. They change no logged table.
+  package static let changeTable = "sqlable_changes"
 
   /// Returns the number of rows that one statement can insert with the same result as one statement for each row; nil
   /// for a table that needs one statement for each row. No trigger of the program fires between the rows, no conflict
@@ -159,9 +163,11 @@ extension Connection {
       """
     )
     let count = objects.count
-    objects.removeAll { $0[0] == "trigger" && $0[2].foldedName.starts(with: Connection.changeTriggerPrefix.utf8) }
+    let prefix = "\(Connection.changeTable)_\(table.name)_".foldedName
+    objects.removeAll { $0[0] == "trigger" && $0[2].foldedName.starts(with: prefix) }
     let isLogged = objects.count < count
     guard objects.count == 1, objects[0][0] == "table" else { return nil }
+    if isLogged, try hasTriggersOnChanges() { return nil }
     let words = DetachedSQLToken.words(of: objects[0][1])
     guard !words.contains(where: { ["CONFLICT", "DESC", "VIRTUAL", "WITHOUT"].contains($0.keyword) }) else {
       return nil
@@ -176,5 +182,13 @@ extension Connection {
     }
     guard keys.count == 1, keys[0].isSameName(as: "\(table.columns[table.key[0]].name) INTEGER") else { return nil }
     return isLogged ? min(RowGroup.loggedSize, RowGroup.maximumParameters / table.count) : RowGroup.usualSize
+  }
+
+  /// True if the program has created triggers on the tables of the change log: they can change the logged table.
+  private func hasTriggersOnChanges() throws -> Bool {
+    let triggers = ["main", "temp"].map {
+      "SELECT 1 FROM \($0).sqlite_master WHERE type = 'trigger' AND tbl_name LIKE 'sqlable\\_change%' ESCAPE '\\'"
+    }
+    return try !rows(triggers.joined(separator: " UNION ALL ")).isEmpty
   }
 }

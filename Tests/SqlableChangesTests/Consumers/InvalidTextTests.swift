@@ -74,4 +74,28 @@ import Testing
       #expect(try await pool.query("SELECT name FROM member WHERE id = 2", as: String.self) == ["FF61"])
     }
   }
+
+  /// SQLite converts half of a surrogate pair into three bytes that are no UTF-8.
+  @Test func aUTF16DatabasePutsTheRowIntoQuarantine() async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/a.sqlite"
+      let db = try SqliteDatabase(filepath: path)
+      try db.execute("PRAGMA encoding = 'UTF-16le'")
+      try db.createTable(Member.self)
+      try ChangeLog(Member.self).create(db)
+      try db.execute("INSERT INTO member VALUES (2, CAST(x'00d8' AS TEXT))")
+      try db.close()
+      let pool = try SqlitePool(filepath: path)
+      let task = Task {
+        try await pool.consume("copy", on: Member.self, startingWith: .rows, retries: Self.atOnce) { _, _ in }
+      }
+      try await until { (try? pool.read { try $0.changeConsumers() }.first?.isNew) == false }
+      task.cancel()
+      _ = try? await task.value
+      let failed = try await pool.quarantinedChanges(of: "copy")
+      #expect(failed.map(\.change.new?.values) == [[2, .blob(Data([0xed, 0xa0, 0x80]))]])
+      #expect(failed.map(\.attempts) == [2])
+      try await pool.close()
+    }
+  }
 }
