@@ -109,7 +109,7 @@ import Testing
     """,
     """
     CREATE TEMP TRIGGER cap AFTER INSERT ON sqlable_changes WHEN new.kind = 1 AND new.v1 = '40'
-    BEGIN DELETE FROM main.part WHERE id = new.v0; END
+    BEGIN DELETE FROM part WHERE id = new.v0; END
     """,
   ])
   func idsAreThoseOfSingleInserts(_ trigger: String) throws {
