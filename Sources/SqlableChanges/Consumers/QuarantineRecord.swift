@@ -117,11 +117,10 @@ struct QuarantineRecord {
         """)
       let number = try db.query(
         "SELECT min(\"seq\") FROM main.\"sqlable_change_quarantine\" WHERE \"consumer\" = \(consumer)", as: Int.self)[0]
-      let isUTF8 = try db.query("PRAGMA encoding", as: String.self) == ["UTF-8"]
       for (position, value) in row.values.enumerated() {
         try db.execute(
           """
-          UPDATE main."sqlable_change_quarantine" SET \(column: ChangeTables.value(position)) = \(sql: value.sql(isUTF8: isUTF8))
+          UPDATE main."sqlable_change_quarantine" SET \(column: ChangeTables.value(position)) = \(sql: value.sql)
           WHERE "consumer" = \(consumer) AND "seq" = \(number)
           """)
       }

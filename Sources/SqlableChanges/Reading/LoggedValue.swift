@@ -4,7 +4,7 @@ import SqlableCore
 /// A value of a logged row, of any storage class.
 ///
 /// A `String` can't contain a text that is not UTF-8. Readers of the log get the bytes of such a text as a blob. A copy
-/// in the quarantine is the text itself, or the blob in a UTF-16 database, whose texts have other bytes.
+/// in the quarantine is the text itself, or a blob in a file that stores texts as UTF-16. A value is equal to its copy.
 struct LoggedValue: SqlValue, Hashable {
   /// The value that readers get.
   let databaseValue: DatabaseValue
@@ -24,10 +24,17 @@ struct LoggedValue: SqlValue, Hashable {
     }
   }
 
-  /// Returns the SQL of the stored value, whose bytes are bound.
-  func sql(isUTF8: Bool) -> SQL { isInvalidText && isUTF8 ? "CAST(\(databaseValue) AS TEXT)" : "\(databaseValue)" }
+  /// The SQL of the stored value, whose bytes are bound.
+  var sql: SQL {
+    guard isInvalidText else { return "\(databaseValue)" }
+    // In a UTF-16 file, CAST would read the bytes as UTF-16.
+    return """
+      CASE (SELECT "encoding" FROM pragma_encoding) WHEN 'UTF-8' THEN CAST(\(databaseValue) AS TEXT)
+      ELSE \(databaseValue) END
+      """
+  }
 
-  static func == (one: Self, other: Self) -> Bool { one.databaseValue == other.databaseValue }
+  static func == (left: LoggedValue, right: LoggedValue) -> Bool { left.databaseValue == right.databaseValue }
 
   func hash(into hasher: inout Hasher) { hasher.combine(databaseValue) }
 }
