@@ -119,7 +119,8 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(10))) func concurrentYieldingTransactionsAllCommit() async throws {
+  @Test(.needsPreupdateHook, .timeLimit(.minutes(10)))
+  func concurrentYieldingTransactionsAllCommit() async throws {
     try await withMembers { pool in
       let changes = pool.changes(on: Member.self)
       let heard = Task {

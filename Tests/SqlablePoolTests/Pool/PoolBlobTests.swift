@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func aSequenceOfBytesBecomesABlob() async throws {
+  @Test(.needsPreupdateHook) func aSequenceOfBytesBecomesABlob() async throws {
     try await withPhoto { pool in
       let changes = pool.changes(on: Portrait.self)
       let bytes = (0..<1000).map { UInt8($0 & 0x7F) }

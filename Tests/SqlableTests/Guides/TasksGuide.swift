@@ -5,7 +5,7 @@ import Testing
 
 /// The examples of Docs/Tasks.md.
 @Suite struct TasksGuide {
-  @Test func eachTypeIsNamedInFull() async throws {
+  @Test(.needsPreupdateHook) func eachTypeIsNamedInFull() async throws {
     let pool = try SqlitePool.inMemory()
     try await pool.transaction { db in
       try db.createTables(Person.self, Bicycle.self, Car.self)
