@@ -100,9 +100,9 @@ func texts(text: String, number: Int, date: Date) throws {
 // swift-format-ignore
 func generic(term: some TypedTerm<String>, text: some TextTerm) throws {
   _ = text.lowercase()
-  _ = text.like("%x%")
   _ = term.lowercase() // refused: or use TextTerm in generic code
-  _ = term.like("%x%") // refused: or use TextTerm in generic code
+  _ = term.uppercase() // refused: or use TextTerm in generic code
+  _ = term.like("%x%")
 }
 
 // swift-format-ignore

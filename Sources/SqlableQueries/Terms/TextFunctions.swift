@@ -272,7 +272,7 @@ extension SqlTerm {
 extension TypedTerm {
   @available(
     *, unavailable,
-    message: "only text matches a pattern; conform a type stored as text to SqlText, or use TextTerm in generic code"
+    message: "only text matches a pattern; a type that is stored as text can conform to SqlText"
   )
   public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression { expression }
 
