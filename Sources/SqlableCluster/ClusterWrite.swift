@@ -40,8 +40,8 @@ final class ClusterWrite: Sendable {
 
   var isRepeatable: Bool { record != nil }
 
-  /// The write's only request, if the request can be sent together with other writes' requests, because its error
-  /// leaves nothing to undo; otherwise nil.
+  /// The request of a write that can be sent together with other writes: a single request whose error leaves nothing to
+  /// undo. Nil for any other write.
   var single: SqlRequest? {
     keepsTransaction && !isAlone ? requests[0] : nil
   }

@@ -22,10 +22,7 @@ extension AssociationLevel {
     by policy: StatementPolicy, at documentPath: String, under table: TableInfo
   ) throws -> AssociationLevel {
     var level = self
-    do { try level.restrict(by: policy, under: table) } catch var error as SqlError {
-      error.documentPath = [documentPath, error.documentPath].compactMap { $0 }.joined(separator: ".")
-      throw error
-    }
+    try locating(documentPath) { try level.restrict(by: policy, under: table) }
     level.childLevels = try childLevels.restricted(by: policy, at: documentPath, under: query.table)
     return level
   }

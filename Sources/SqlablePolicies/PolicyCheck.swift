@@ -51,16 +51,21 @@ struct PolicyCheck {
       for compound in clauses.compounds { try check(compound.query, results) }
     }
     try at("orderBy") { for term in clauses.order { try check(term.expression, .order) } }
-    guard clauses.limit?.number ?? 0 <= policy.limits.rows, clauses.offset?.number ?? 0 <= policy.limits.offset else {
-      throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
-    }
+    try check(limit: clauses.limit?.number, offset: clauses.offset?.number)
     if let limit = clauses.limit?.term { try at("limit") { try check(limit, .result) } }
     // If the offset is a term, its value is unknown before the run.
     if clauses.offset?.term != nil { try at("offset") { throw DocumentAccess.refusal } }
   }
 
+  func check(limit: Int?, offset: Int?) throws {
+    for (name, number, maximum) in [("limit", limit, policy.limits.rows), ("offset", offset, policy.limits.offset)] {
+      guard number ?? 0 > maximum else { continue }
+      try at(name) { throw SqlError.invalidStatement("the \(name) is larger than the policy allows") }
+    }
+  }
+
   /// Adds the clause to an error of `body`. The outermost clause wins, because its place in the document is known.
-  private func at(_ clause: String, _ body: () throws -> Void) throws {
+  func at(_ clause: String, _ body: () throws -> Void) throws {
     do { try body() } catch var error as SqlError {
       error.documentPath = clause
       throw error
@@ -257,11 +262,33 @@ struct PolicyCheck {
   }
 
   func check(_ returned: Returned?, of rules: TablePolicy) throws {
-    switch returned {
-    case nil: return
-    case .rows: for position in rules.table.columns.indices { try check(position, of: rules, .result) }
-    case .terms(let terms): for term in terms { try check(term, .result) }
+    try at("returning") {
+      switch returned {
+      case nil: return
+      case .rows: for position in rules.table.columns.indices { try check(position, of: rules, .result) }
+      case .terms(let terms): for term in terms { try check(term, .result) }
+      }
     }
+  }
+}
+
+extension DocumentAccess {
+  static func refusal(at path: String) -> SqlError {
+    var error: SqlError = refusal
+    error.documentPath = path
+    return error
+  }
+}
+
+extension IndexHint {
+  var refusal: SqlError { DocumentAccess.refusal(at: name == nil ? "notIndexed" : "indexedBy") }
+}
+
+/// Puts `path` before the document path of an error of `body`.
+func locating<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+  do { return try body() } catch var error as SqlError {
+    error.documentPath = [path, error.documentPath].compactMap(\.self).joined(separator: ".")
+    throw error
   }
 }
 

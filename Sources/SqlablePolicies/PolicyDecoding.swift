@@ -16,7 +16,9 @@ extension StatementPolicy {
     _ type: Statement<Model, Output>.Type, json: some ContiguousBytes
   ) throws -> Statement<Model, Output> {
     try decoded(json) { decoded, decoder in
-      guard !decoded.tree.returnsRows else { throw DocumentAccess.refusal }
+      guard !decoded.tree.returnsRows else {
+        throw DocumentAccess.refusal(at: decoded.operation.rawValue + ".returning")
+      }
       return try Statement(decoded, decoder)
     }
   }
@@ -57,7 +59,7 @@ extension StatementPolicy {
   ) throws -> AssociatedQuery<Root, repeat each Part> {
     try reading(json) { document, decoder in
       let decoded = try DecodedIncluding(document, like: known.levels, under: TableInfo.of(Root.self), by: decoder)
-      guard kinds.contains(.read) else { throw DocumentAccess.refusal }
+      try check(decoded.read)
       return try AssociatedQuery(decoded.restricted(by: self), like: known, decoder)
     }
   }
@@ -74,9 +76,15 @@ extension StatementPolicy {
   ) throws -> Result {
     try reading(json) { document, decoder in
       let decoded = try DecodedStatement(document, by: decoder)
-      guard kinds.contains(decoded.kind) else { throw DocumentAccess.refusal }
+      try check(decoded)
       return try body(decoded.restricted(by: self), decoder)
     }
+  }
+
+  /// Throws if the policy does not allow the kind of the statement.
+  private func check(_ decoded: DecodedStatement) throws {
+    guard !kinds.contains(decoded.kind) else { return }
+    throw DocumentAccess.refusal(at: decoded.operation.rawValue)
   }
 
   private func reading<Result>(

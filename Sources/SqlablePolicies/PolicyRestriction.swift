@@ -5,29 +5,33 @@ import SqlableDocuments
 
 extension DecodedStatement {
   func restricted(by policy: StatementPolicy) throws -> DecodedStatement {
-    let check = PolicyCheck(policy)
+    try locating(operation.rawValue) { DecodedStatement(operation, try restricted(PolicyCheck(policy)), rows) }
+  }
+
+  private func restricted(_ check: PolicyCheck) throws -> StatementTree {
+    let policy = check.policy
     switch tree {
     case .select(let query):
-      do { try check.check(query, query.form == .rows ? .used(.result) : .existence) } catch var error as SqlError {
-        error.documentPath = [operation.rawValue, error.documentPath].compactMap { $0 }.joined(separator: ".")
-        throw error
-      }
+      try check.check(query, query.form == .rows ? .used(.result) : .existence)
       var restricted = try query.restricted(by: policy)
       if query.form == .rows {
         restricted.restrictLimit(to: policy.limits.rows)
         restricted.orderFully()
       }
-      return DecodedStatement(operation, .select(restricted), rows)
-    case .insert(let query): return DecodedStatement(operation, .insert(try checked(query, check)), rows)
+      return .select(restricted)
+    case .insert(let query): return .insert(try checked(query, check))
     case .update(var query):
       // Values from other tables could be stored, and then reveal data that the document is not allowed to see.
-      guard query.rest.value.sources.isEmpty, query.rest.value.indexHint == nil else { throw DocumentAccess.refusal }
-      let rules = try check.policy.rules(of: query.table)
-      try check.check(setting: query.rest.value.assignments.map(\.column), of: rules)
-      try check.check(setting: written(query.rest.value.columns, of: rules), of: rules)
-      for assignment in query.rest.value.assignments { try check.check(assignment.value, .result) }
+      guard query.rest.value.sources.isEmpty else { throw DocumentAccess.refusal(at: "from") }
+      if let hint = query.rest.value.indexHint { throw hint.refusal }
+      let rules = try policy.rules(of: query.table)
+      try check.at("set") {
+        try check.check(setting: query.rest.value.assignments.map(\.column), of: rules)
+        for assignment in query.rest.value.assignments { try check.check(assignment.value, .result) }
+      }
+      try checkWritten(query.rest.value.columns, of: rules, check)
       try check.check(query.rest.value.returned, of: rules)
-      guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal }
+      guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal(at: "onConflict") }
       // A constraint with ON CONFLICT REPLACE could replace rows that the document is not allowed to see.
       if query.table.ignoresOrReplaces { query.conflict = .abort }
       try query.selection.restrict(by: rules, check, query.extent)
@@ -35,20 +39,26 @@ extension DecodedStatement {
         Assignment(column: $0.column, value: try $0.value.restricted(by: policy))
       }
       if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
-      return DecodedStatement(operation, .update(query), rows)
+      return .update(query)
     case .delete(var query):
-      guard query.rest.value.indexHint == nil else { throw DocumentAccess.refusal }
-      let rules = try check.policy.rules(of: query.table)
+      if let hint = query.rest.value.indexHint { throw hint.refusal }
+      let rules = try policy.rules(of: query.table)
       try check.check(query.rest.value.returned, of: rules)
       try query.selection.restrict(by: rules, check, query.extent)
       if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
-      return DecodedStatement(operation, .delete(query), rows)
+      return .delete(query)
     }
   }
 
-  /// Returns the columns that an insert or update assigns, without the key that identifies the row of an update.
-  private func written(_ columns: [ColumnReference]?, of rules: TablePolicy) -> [ColumnReference] {
-    if let columns { return columns }
+  /// Checks the columns that an insert or update assigns from rows.
+  private func checkWritten(_ columns: [ColumnReference]?, of rules: TablePolicy, _ check: PolicyCheck) throws {
+    let isBatch = if case .insert(let query) = tree { query.form == .rows } else { false }
+    let key = columns != nil ? "columns" : isBatch ? "rows" : "row"
+    try check.at(key) { try check.check(setting: columns ?? written(of: rules), of: rules) }
+  }
+
+  /// Returns the columns of the document's rows, without the key that identifies the row of an update.
+  private func written(of rules: TablePolicy) -> [ColumnReference] {
     let names = Set(rows.flatMap { $0.values.keys.compactMap(\.wrappedValue) })
     let isUpdate = if case .update = tree { true } else { false }
     return names.compactMap { name in
@@ -62,12 +72,15 @@ extension DecodedStatement {
     let rules = try check.policy.rules(of: query.table)
     let rest = query.rest.value
     // A document could store or replace rows that it is not allowed to see.
-    guard rules.condition == nil, query.form != .query, query.form != .save, rest.upserts.isEmpty,
-      query.conflict == nil || query.conflict == .abort
-    else { throw DocumentAccess.refusal }
+    guard query.form != .save else { throw DocumentAccess.refusal }
+    guard rules.condition == nil else { throw DocumentAccess.refusal(at: "into") }
+    guard query.form != .query else { throw DocumentAccess.refusal(at: "query") }
+    guard rest.upserts.isEmpty else { throw DocumentAccess.refusal(at: "upsert") }
+    guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal(at: "onConflict") }
     if query.table.ignoresOrReplaces { query.conflict = .abort }
     // Check all columns of the document's rows, even those that the insert does not write.
-    try check.check(setting: written(nil, of: rules) + (rest.columns ?? []), of: rules)
+    try checkWritten(nil, of: rules, check)
+    if let columns = rest.columns { try checkWritten(columns, of: rules, check) }
     try check.check(rest.returned, of: rules)
     if let returned = rest.returned { query.rest.value.returned = try returned.restricted(by: check.policy) }
     return query
@@ -83,8 +96,8 @@ extension Returned {
 
 extension RowSelection {
   fileprivate mutating func restrict(by rules: TablePolicy, _ check: PolicyCheck, _ extent: ChangeExtent) throws {
-    if let filter { try check.check(condition: filter) }
-    for term in rest.value.order { try check.check(term.expression, .order) }
+    if let filter { try check.at("where") { try check.check(condition: filter) } }
+    try check.at("orderBy") { for term in rest.value.order { try check.check(term.expression, .order) } }
     if !rest.isDefault {
       try rest.value.restrictNumbers(check)
       rest.value.order = try rest.value.order.map {
@@ -97,7 +110,7 @@ extension RowSelection {
       return
     }
     // A change of all rows can't have a condition.
-    guard extent != .all else { throw DocumentAccess.refusal }
+    guard extent != .all else { throw DocumentAccess.refusal(at: "all") }
     // A change without its own condition is refused. Don't add the policy's condition, which would make the change
     // valid.
     guard let restrictedFilter = try filter?.restricted(by: check.policy) else {
@@ -251,12 +264,10 @@ extension RowSelection.Clauses {
   /// Checks the limit and the offset. If the limit is a term, the policy's limit caps the value of the term.
   fileprivate mutating func restrictNumbers(_ check: PolicyCheck) throws {
     let limits = check.policy.limits
-    guard limit?.number ?? 0 <= limits.rows, offset?.number ?? 0 <= limits.offset else {
-      throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
-    }
-    guard offset?.term == nil else { throw DocumentAccess.refusal }
+    try check.check(limit: limit?.number, offset: offset?.number)
+    guard offset?.term == nil else { throw DocumentAccess.refusal(at: "offset") }
     guard let term = limit?.term else { return }
-    try check.check(term, .result)
+    try check.at("limit") { try check.check(term, .result) }
     let restricted = try term.restricted(by: check.policy)
     limit = .term(.call(.scalarMin, [restricted, SqlExpression(limits.rows)]))
   }

@@ -10,9 +10,8 @@ extension LocalDatabase {
   /// ```
   ///
   /// A hook is a trace: `body` is called like the closure of ``trace(_:_:)``, and every statement takes about a
-  /// microsecond longer. The event of an error without a statement has the operation `CALL`. Errors of other types than
-  /// ``SqlError`` have no event. If a handle can't be opened, only `SqliteDatabase.onError(atLeast:_:)` reports the
-  /// error.
+  /// microsecond longer. The event of an error without a statement has the operation `CALL`. Only an ``SqlError`` has
+  /// an event. If a handle can't be opened, only `SqliteDatabase.onError(atLeast:_:)` reports the error.
   @discardableResult
   public func onError(
     atLeast severity: SqlError.Severity, _ body: @escaping @Sendable (TraceEvent) -> Void

@@ -67,7 +67,7 @@ import Testing
     for (payments, place) in [
       (PolicyAssociationTests.payments.filter(Payment.id == 1), "read.including[0].where"),
       (PolicyAssociationTests.payments.orderBy(Payment.id), "read.including[0].orderBy"),
-      (PolicyAssociationTests.payments.limit(3), "read.including[0]"),
+      (PolicyAssociationTests.payments.limit(3), "read.including[0].limit"),
       (PolicyAssociationTests.payments.filter(Payment.amount + 1 > 2), "read.including[0].where"),
     ] {
       let json = try Account.read().including(payments).json()

@@ -29,19 +29,39 @@ extension StatementPolicyTests {
       #expect(try run(#""delete":{"from":"payment","where":{"=":[{"column":"id"},3]}}"#) == .number(1))
       #expect(
         try run(#""insert":{"into":"payment","row":{"id":8,"account_id":1,"tenant":2,"amount":1}}"#) == .number(8))
-      for refused in [
-        #""update":{"table":"account","set":[{"column":"name","to":"x"}],"all":true}"#,
-        #""update":{"table":"account","set":[{"column":"id","to":7}],"where":{"=":[{"column":"id"},1]}}"#,
-        #""update":{"table":"account","set":[{"column":"tenant","to":2}],"where":{"=":[{"column":"id"},1]}}"#,
-        #""update":{"table":"account","set":[{"column":"name","to":"x"}]}"#,
-        #""update":{"table":"account","row":{"id":1,"owed":0}}"#,
-        #""update":{"table":"account","row":{"id":1,"name":"y","tenant":2}}"#,
-        #""insert":{"into":"account","row":{"name":"y"}}"#, #""delete":{"from":"account"}"#,
-        #""delete":{"from":"account","all":true}"#, #""save":{"into":"payment","row":{"id":1}}"#,
-        #""insert":{"into":"payment","row":{"id":1},"onConflict":"replace"}"#,
-        #""insert":{"into":"payment","row":{"id":1},"upsert":{"target":["id"],"columns":["amount"]}}"#,
-        #""delete":{"from":"payment","where":{"=":[{"column":"id"},1]},"returning":true}"#,
-      ] { #expect(sqlError { _ = try run(refused) } != nil, "\(refused)") }
+      for (refused, path) in [
+        (#""update":{"table":"account","set":[{"column":"name","to":"x"}],"all":true}"#, "update.all"),
+        (
+          #""update":{"table":"account","set":[{"column":"id","to":7}],"where":{"=":[{"column":"id"},1]}}"#,
+          "update.set"
+        ),
+        (
+          #""update":{"table":"account","set":[{"column":"tenant","to":2}],"where":{"=":[{"column":"id"},1]}}"#,
+          "update.set[0].column"
+        ),
+        (#""update":{"table":"account","row":{"id":1,"owed":0}}"#, "update.row"),
+        (#""update":{"table":"account","row":{"id":1,"name":"y","tenant":2}}"#, "update.row"),
+        (
+          #""update":{"table":"account","set":[{"column":"name","to":"x"}],"where":{"<":[{"column":"id"},1]}}"#,
+          "update.where"
+        ),
+        (#""update":{"table":"payment","set":[{"column":"amount","to":1}],"notIndexed":true}"#, "update.notIndexed"),
+        (#""insert":{"into":"account","row":{"name":"y"}}"#, "insert.into"),
+        (#""insert":{"into":"payment","query":{"from":"payment"}}"#, "insert.query"),
+        (#""delete":{"from":"account","all":true}"#, "delete"), (#""save":{"into":"payment","row":{"id":1}}"#, "save"),
+        (#""insert":{"into":"payment","row":{"id":1},"onConflict":"replace"}"#, "insert.onConflict"),
+        (
+          #""insert":{"into":"payment","row":{"id":1},"upsert":{"target":["id"],"columns":["amount"]}}"#,
+          "insert.upsert"
+        ),
+        (#""delete":{"from":"payment","where":{"=":[{"column":"id"},1]},"returning":true}"#, "delete.returning"),
+        (#""count":{"from":"payment"}"#, "count"),
+        (#""update":{"table":"account","set":[{"column":"name","to":"x"}]}"#, "update"),
+        (#""delete":{"from":"account"}"#, "delete"),
+      ] {
+        let error = sqlError { _ = try run(refused) }
+        #expect(error?.documentPath == path, "\(refused): \(String(describing: error))")
+      }
       #expect(try Account.byId(3).run(db)?.name == "Cid")
       // An update of a struct changes only a row of the tenant.
       #expect(try run(#""update":{"table":"account","row":{"id":3,"name":"y"}}"#) == .number(0))

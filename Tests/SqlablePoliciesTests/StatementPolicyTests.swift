@@ -107,7 +107,8 @@ import Testing
       (from(#","distinct":true"#), "read.distinct"), (from(#","groupBy":[{"column":"id"}]"#), "read.groupBy"),
       (from(#","compounds":[{"union":{"from":"account","select":[{"column":"color"}]}}]"#), "read.compounds"),
       (from(#","where":{"exists":{"from":"payment","where":{"<":[{"column":"id"},1]}}}"#), "read.where"),
-      (#""read":{"values":[[1]]}"#, "read.values"), (from(#","limit":101"#), "read"),
+      (#""read":{"values":[[1]]}"#, "read.values"), (from(#","offset":10001"#), "read.offset"),
+      (from(#","limit":101"#), "read.limit"),
       (
         #""read":{"from":["account",{"join":"cross","table":"payment"}],"select":[{"column":"id","of":"account"}]}"#,
         "read.from"

@@ -240,7 +240,7 @@ import Testing
       await expectAsync(.misuse("expected part 1 of the tenant, not part 2")) { _ = try await there.receive(parts[2]) }
       _ = try await there.receive(parts[1])
       _ = try await there.receive(parts[1])
-      let message = "the receipt is not that of the part; return what receive(_:) has returned for the part"
+      let message = "the receipt belongs to another part; return the receipt that receive(_:) returned for this part"
       await expectAsync(.misuse(message)) {
         try await here.handOver("acme") { TenantReceipt(token: $0.token, number: -1, isOwner: true) }
       }

@@ -35,7 +35,7 @@ func openTenants(
   _ directory: String, _ configuration: TenantsConfiguration = TenantsConfiguration(), migrations: Migrations? = nil
 ) throws -> SqliteTenants {
   try SqliteTenants(
-    directory: directory, models: Schema(Note.self), migrations: migrations, configuration: configuration.patient)
+    directory: directory, schema: Schema(Note.self), migrations: migrations, configuration: configuration.patient)
 }
 
 extension TenantsConfiguration {

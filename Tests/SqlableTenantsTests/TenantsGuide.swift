@@ -16,7 +16,7 @@ import Testing
   private func withTenants(_ body: (SqliteTenants, String) async throws -> Void) async throws {
     try await withDirectoryAsync { parent in
       let directory = parent + "/tenants"
-      let tenants = try SqliteTenants(directory: directory, models: schema, migrations: migrations)
+      let tenants = try SqliteTenants(directory: directory, schema: schema, migrations: migrations)
       try await body(tenants, parent)
       try await tenants.close(within: .seconds(5))
     }
@@ -24,7 +24,7 @@ import Testing
 
   @Test func aTenantIsAnExecutor() async throws {
     try await withDirectoryAsync { directory in
-      let tenants = try SqliteTenants(directory: directory, models: schema, migrations: migrations)
+      let tenants = try SqliteTenants(directory: directory, schema: schema, migrations: migrations)
       try await Bicycle(name: "Trek", color: "red").insert().run(tenants["acme"])
       let (count, first) = try await tenants["acme"].read { db in
         (try Bicycle.count().run(db), try Bicycle.read().first().run(db))
@@ -48,7 +48,7 @@ import Testing
     var small = configuration
     small.pool.handles.maximumPageCount = 12
     try await withDirectoryAsync { directory in
-      let tenants = try SqliteTenants(directory: directory, models: schema, configuration: small)
+      let tenants = try SqliteTenants(directory: directory, schema: schema, configuration: small)
       await expectAsync(.full) {
         let name = String(repeating: "x", count: 100_000)
         try await Bicycle(name: name, color: "red").insert().run(tenants["acme"])
@@ -136,7 +136,7 @@ import Testing
       try Color(name: "red").insert().run(shop)
       let handles = Configuration(attached: ["shop": shopPath], attachedReadOnly: ["shop"])
       let tenants = try SqliteTenants(
-        directory: directory, models: schema,
+        directory: directory, schema: schema,
         configuration: TenantsConfiguration(pool: PoolConfiguration(handles: handles)))
       let colors = try await Color.read().in(database: "shop").run(tenants["acme"])
       #expect(colors.map(\.name) == ["red"])

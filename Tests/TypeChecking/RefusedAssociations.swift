@@ -23,7 +23,13 @@ func associations(db: SqliteDatabase, cars: [Car], car: Car, person: Person, cou
   _ = Person.cars.including(Car.owner).orderBy(Car.name).limit(2)
 
   _ = Person.read().including(Car.owner) // refused: cannot convert value of type 'Association<Car, Person, Person?>' to expected argument type 'Association<Person, Person, Person?>'
-  _ = Person.read().including(Person.cars).orderBy(Person.id) // refused: value of type 'AssociatedQuery<Person, [Car]>' has no member 'orderBy'
+  _ = Person.read().including(Person.cars).orderBy(Person.id) // refused: call orderBy(_:) before including(_:)
+  _ = Person.read().including(Person.cars).orderBy(Person.id, .desc) // refused: call orderBy(_:_:) before including(_:)
+  _ = Person.read().including(Person.cars).filter(Person.id == 1) // refused: call filter(_:) before including(_:)
+  _ = Person.read().including(Person.cars).limit(3) // refused: call limit(_:) before including(_:)
+  _ = Person.read().including(Person.cars).page(limit: 3) // refused: call page(limit:) before including(_:)
+  _ = Person.read().including(Person.cars).page(after: person, limit: 3) // refused: call page(after:limit:) before including(_:)
+  _ = Person.read().page(after: person, limit: 3).including(Person.cars)
   _ = Person.read().filter(Person.cars.count() > "x") // refused: '>' is unavailable: the value has a different type than the term on the left
   _ = Person.read().filter(Person.cars) // refused: requires that '[Car]' conform to 'SqlBoolean'
   _ = Person.read().orderBy(Person.cars) // refused among others: referencing instance method 'orderBy' on 'Array' requires that 'Car' conform to 'SqlValue'

@@ -80,7 +80,7 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Boat.name.average() // refused: only numbers have an average
   _ = Boat.length.like("x%") // refused: only text matches a pattern
   _ = Boat.length.contains("x") // refused: only text contains text
-  _ = Boat.length.lowercase() // refused: only text has letters; a type that is stored as text can conform to SqlText
+  _ = Boat.length.lowercase() // refused: only text has letters; conform a type stored as text to SqlText, or use TextTerm in generic code
   _ = Boat.length.uppercase() // refused: only text has letters
   _ = Car.name.coalesce(Car.price) // refused: instance method 'coalesce' requires the types 'String' and 'Double' be equivalent
   _ = Car.name.nullIf(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
@@ -95,6 +95,14 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Car.name.collate("nocase") // refused: cannot convert value of type 'String' to expected argument type 'Collate'
   _ = Car.name.substr("x") // refused: cannot convert value of type 'String' to expected argument type 'Int'
   _ = Car.isElectric.lowercase() // refused: only text has letters
+}
+
+// swift-format-ignore
+func generic(term: some TypedTerm<String>, text: some TextTerm) throws {
+  _ = text.lowercase()
+  _ = term.lowercase() // refused: or use TextTerm in generic code
+  _ = term.uppercase() // refused: or use TextTerm in generic code
+  _ = term.like("%x%")
 }
 
 // swift-format-ignore

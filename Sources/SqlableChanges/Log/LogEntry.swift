@@ -53,7 +53,8 @@ struct LogEntry: Sendable, Hashable {
     }
     let (id, isTooLarge) = (all.last?.id ?? 0).addingReportingOverflow(1)
     guard !isTooLarge else {
-      throw SqlError.misuse("table \(ChangeTables.tables) has the largest id").at(table: ChangeTables.tables)
+      throw SqlError.misuse("table \(ChangeTables.tables) has no id left: its largest id is 2^63 - 1")
+        .at(table: ChangeTables.tables)
     }
     let values = [table.name, kept.rawValue, try text(columns), try text(key)].map(\.quotedText)
     return (

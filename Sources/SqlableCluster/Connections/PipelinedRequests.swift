@@ -3,7 +3,7 @@ import Sqlable
 
 struct PipelinedRequests: Sendable {
   var results: [Result<SqlAnswer, any Error>]
-  /// The index of the first request without an answer, because the connection broke or the node is unusable; nil if
+  /// The index of the first request that got no answer before the connection broke or the node became unusable; nil if
   /// all requests were answered.
   var brokenIndex: Int?
 }

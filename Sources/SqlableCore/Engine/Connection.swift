@@ -9,6 +9,8 @@ package final class Connection {
   package let label: String?
   /// True if SQLite is allowed to create the database file and attached files.
   let canCreateFiles: Bool
+  /// True if the handle asked for a read-only connection. SQLite also opens a file read-only that it can't write to.
+  let isReadOnlyByRequest: Bool
   /// The cache of compiled statements. Statements under authorizer rules have a separate cache, which replaces this
   /// cache while the rules apply.
   @exclusivity(unchecked) package var cache: StatementCache
@@ -92,6 +94,7 @@ package final class Connection {
     self.label = label
     try Library.check()
     canCreateFiles = flags & SQLITE_OPEN_CREATE != 0
+    isReadOnlyByRequest = flags & SQLITE_OPEN_READONLY != 0
     var handle: OpaquePointer?
     let name = path.begins(with: "file:") && flags & SQLITE_OPEN_URI == 0 ? "./" + path : path
     MemoryStatistics.settle()

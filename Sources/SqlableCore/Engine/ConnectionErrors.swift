@@ -15,6 +15,7 @@ extension Connection {
     let primary = code & 0xFF
     var message = failure.message
     if let statement { message = runMessage(message, code: primary, extendedCode: failure.extendedCode, statement) }
+    if failure.extendedCode == SQLITE_READONLY { message = refusal(ofWrite: sql) ?? message }
     // SQLITE_READONLY_DIRECTORY
     if failure.extendedCode == 1_544 {
       message = "can't read the database in WAL mode: its directory is not writable"
@@ -178,6 +179,24 @@ extension Connection {
     guard message.begins(with: "no such column: \""), let name = message.suffix(after: "\""), name.ends(with: advice)
     else { return message }
     return "no such column: " + String(decoding: name.utf8.dropLast(advice.utf8.count), as: UTF8.self)
+  }
+
+  /// Returns the message for a statement that writes to a read-only database; nil if no database is read-only, as after
+  /// `PRAGMA query_only = ON`.
+  private func refusal(ofWrite sql: String?) -> String? {
+    let keyword = sql.flatMap { Substring($0).utf8.firstKeywords(1).first }
+    // After WITH, the keyword of the change follows the queries.
+    let action = if let keyword, keyword != "WITH" { "run \(keyword)" } else { "write" }
+    if shared?.isReader == true {
+      return "can't \(action): a pool's readers can't write; use transaction { } of the pool, or run the statement "
+        + "with the pool"
+    }
+    if isReadOnlyByRequest { return "can't \(action): the handle is read-only; use a handle without isReadOnly" }
+    let names = databaseNames.filter { sqlite3_db_readonly(handle, $0) == 1 }
+    if names.contains("main") { return "can't \(action): SQLite can't write to the database file" }
+    guard !names.isEmpty else { return nil }
+    let attached = names.count == 1 ? "database \(names[0]) is" : "databases \(names.joined(separator: ", ")) are"
+    return "can't \(action): the attached \(attached) read-only; write to the file with a handle of its own"
   }
 
   /// Rewrites SQLite's message that a part of the schema is unsafe, and adds the settings that allow this part. Nil for

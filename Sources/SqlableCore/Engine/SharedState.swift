@@ -1,5 +1,7 @@
 /// The initial state of a connection that a pool lends to several callers. No caller may change the state.
 struct SharedState {
+  /// True if the connection is one of the pool's readers.
+  let isReader: Bool
   /// True if compiled SQL might have changed settings or attached files. SQLite runs some pragmas while compiling.
   private(set) var hasOtherSettings = false
   /// True if compiled SQL might have created or dropped temporary objects.
@@ -19,10 +21,10 @@ struct SharedState {
 
 extension Connection {
   /// Starts recording changes that callers make to the connection's state.
-  package func beginSharing() throws {
+  package func beginSharing(isReader: Bool) throws {
     // A cached statement would not be compiled again, so its effects would not be recorded.
     cache.removeAll()
-    shared = SharedState(objects: try temporaryObjects())
+    shared = SharedState(isReader: isReader, objects: try temporaryObjects())
   }
 
   /// True if a caller might have changed settings, attached files, or temporary objects, which can hide tables.

@@ -158,7 +158,7 @@ func identical<Value, Output>(_ value: consuming Value, as type: Output.Type = O
 
 extension SqlError {
   @usableFromInline
-  static func withoutResult(of type: Any.Type) -> SqlError { .invalidStatement("no statement returns a \(type)") }
+  static func withoutResult(of type: Any.Type) -> SqlError { .invalidStatement("a statement can't return \(type)") }
 }
 
 // MARK: - Steps shared by all models

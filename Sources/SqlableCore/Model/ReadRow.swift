@@ -164,7 +164,7 @@ public struct ReadRow {
       throw labelled(
         SqlError(
           .schema(.missingColumn(column.name)),
-          message: "the row's model has no column \(column.name) with this declaration",
+          message: "column \(column.name) is not declared by the model of the row",
           sql: state.pointee.statement?.takeUnretainedValue().sql, column: column.name))
     }
     state.pointee.next = position + 1

@@ -250,7 +250,7 @@ extension SqliteDatabase {
     guard let keyword = statement.controlKeyword else { return false }
     switch keyword {
     case "BEGIN":
-      guard transactionLevel == 0 else { throw misuse("BEGIN inside a transaction") }
+      guard transactionLevel == 0 else { throw misuse("can't run BEGIN inside a transaction; use transaction(_:)") }
       // Only the word after BEGIN matters: words after TRANSACTION are a name.
       let mode = statement.firstKeywords(2).last
       try beginTransaction(mode == "IMMEDIATE" ? .immediate : mode == "EXCLUSIVE" ? .exclusive : .deferred)

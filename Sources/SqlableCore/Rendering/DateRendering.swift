@@ -144,7 +144,7 @@ extension SqlExpression.SyntaxTerm {
 }
 
 extension DateUnit {
-  /// The name of a unit in a modifier of SQLite's date functions, and the number of these units in one `DateUnit`.
+  /// The same amount in a unit of SQLite's date modifiers: 7 `days` for a week, 1 `months` for a month.
   fileprivate var modifier: (count: Int, name: String) { self == .week ? (7, "days") : (1, rawValue + "s") }
 
   fileprivate var startsWithinDay: Bool { self == .second || self == .minute || self == .hour }

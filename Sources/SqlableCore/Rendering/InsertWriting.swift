@@ -165,7 +165,8 @@ extension StatementWriter {
     // SQLite would ignore the condition.
     guard !table.keyIsRowid || target != table.key else {
       throw SqlError.invalidStatement(
-        "the primary key of table \(table.name) has no partial index; write the update's condition as the last argument"
+        "the first where: of onConflict names a partial index, but the primary key of table \(table.name) has none; "
+          + "use the last where: for a condition of the update"
       ).at(table: table.name)
     }
     sql.append(" WHERE ")

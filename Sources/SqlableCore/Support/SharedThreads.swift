@@ -123,8 +123,8 @@ package final class SharedThreads: Sendable {
 
   // MARK: Waiting
 
-  /// Calls `body`, which waits for another process or connection, while another thread of the set stands in. On other
-  /// threads, only calls `body`.
+  /// Calls `body`, which waits for another process or connection. Meanwhile another thread of the set stands in for
+  /// this thread. On a thread that belongs to no set, only calls `body`.
   package static func whileBlocked<Value>(_ body: () throws -> Value) rethrows -> Value {
     guard let threads = sets.withLock({ $0[pthread_self()] }) else { return try body() }
     threads.block { $0.blocked += 1 }

@@ -103,7 +103,7 @@ extension TermChain {
       self.term = term
       depth = Swift.max(last?.depth ?? 0, term.size.depth)
       var heights = last?.heights ?? .zero
-      // A part that the previous term has completed becomes one operand of the next level.
+      // If the previous term completed a part, the part becomes one operand of a part on the next level.
       var size = SqlExpression.maximumChain
       for level in 0..<SqlExpression.chainLevels where count > 0 && count.isMultiple(of: size) {
         heights[level + 1] = Slot.height(heights[level + 1], heights[level])

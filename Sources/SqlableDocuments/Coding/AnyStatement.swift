@@ -59,10 +59,10 @@ public struct AnyStatement: Sendable {
   }
 
   package init(_ decoded: DecodedStatement, _ decoder: DocumentDecoder) throws {
+    decoder.enter(decoded.operation.rawValue)
     guard decoder.rules.kinds.contains(decoded.kind) else {
       throw decoder.failure("the decoder does not allow statements of kind \(decoded.kind)")
     }
-    decoder.enter(decoded.operation.rawValue)
     guard decoded.isComplete else {
       throw decoder.failure(
         "\(decoded.operation) can only have one table, a filter, an order and a limit; the limit of first must be 1")

@@ -61,11 +61,12 @@ extension Select {
 
 extension DocumentDecoder {
   package func query(_ decoded: DecodedStatement, _ description: ResultDescription) throws -> SelectQuery {
-    guard case .select(let query) = decoded.tree, decoded.operation == .read, rules.kinds.contains(.read) else {
-      throw failure("the document's statement is not a query, or the decoder does not allow queries")
-    }
-    try description.check(query.clauses.columns, self)
     enter(decoded.operation.rawValue)
+    guard case .select(let query) = decoded.tree, decoded.operation == .read else {
+      throw failure("the document's statement is not a query")
+    }
+    guard rules.kinds.contains(.read) else { throw failure("the decoder does not allow queries") }
+    try description.check(query.clauses.columns, self)
     _ = try query.withValues()
     return query
   }

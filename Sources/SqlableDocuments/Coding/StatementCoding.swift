@@ -116,6 +116,7 @@ extension Statement {
 
   package init(_ decoded: DecodedStatement, _ decoder: DocumentDecoder) throws {
     let modelTable = try TableInfo.of(Model.self)
+    decoder.enter(decoded.operation.rawValue)
     guard decoded.tree.tableInfo.hasSameModel(as: modelTable) else {
       throw decoder.failure("the statement is not for table \(modelTable.name)").at(table: modelTable.name)
     }
@@ -127,7 +128,6 @@ extension Statement {
     guard decoder.rules.kinds.contains(kind) else {
       throw decoder.failure("the decoder does not allow statements of kind \(kind)").at(table: modelTable.name)
     }
-    decoder.enter(decoded.operation.rawValue)
     try checkDecoded(decoded.rows)
   }
 

@@ -147,7 +147,9 @@ extension SqliteDatabase {
         "PRAGMA \("table_xinfo".quotedName(inDatabase: place.database))(\(place.table.name.quotedName))")
     }
     guard let name = String.rowidName(avoiding: columns.map { $0[1] }) else {
-      throw SqlError.misuse("columns hide the rowid of table \(place.table.name)").at(table: place.table.name)
+      throw SqlError.misuse(
+        "table \(place.table.name) has columns named rowid, oid and _rowid_, so its blobs can't be opened"
+      ).at(table: place.table.name)
     }
     return name
   }
@@ -172,11 +174,12 @@ private struct BlobPlace {
     }
     self.column = table.columns[position]
     guard table.view == nil, !table.isWithoutRowid else {
-      throw SqlError.misuse("a view or a table without rowid has no blobs that can be opened in parts")
-        .at(table: table.name)
+      throw SqlError.misuse(
+        "a blob of a view, or of a table without rowid, can't be opened; read the whole value with a statement"
+      ).at(table: table.name)
     }
     guard query.clauses.sources.count == 1, query.clauses.compounds.isEmpty, query.clauses.groups.isEmpty else {
-      throw SqlError.misuse("a blob belongs to a row of one table; use byId or first").at(table: table.name)
+      throw SqlError.misuse("a blob needs a read of one row of one table, such as byId or first").at(table: table.name)
     }
     database = table.database ?? "main"
     if table.database == nil { query.clauses.read(fromDatabase: database) }

@@ -37,7 +37,7 @@ final class FileWatches: @unchecked Sendable {
   }
   private static let knownSpare = LockedValue<FileWatches?>(nil)
 
-  /// The instances of this process. Other processes of the user need some, too.
+  /// The number of this process's instances. The limit leaves some to other processes of the same user.
   private static let count = LockedValue(0)
   private static let limit = 16
 
@@ -46,7 +46,8 @@ final class FileWatches: @unchecked Sendable {
   private let state = LockedValue(State())
   private let forkGeneration = ForkGuard.generation
 
-  /// Creates an instance; nil if the process or the kernel has none left. The closures are called on `queue`.
+  /// Creates an inotify instance, whose closures are called on `queue`. Returns nil if the process has `limit`
+  /// instances, or the kernel has none left.
   init?(on queue: DispatchQueue) {
     let descriptor: Int32? = FileWatches.count.withLock { count in
       guard count < FileWatches.limit else { return nil }

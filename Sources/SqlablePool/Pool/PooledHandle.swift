@@ -101,7 +101,7 @@ extension SqliteDatabase {
       if isReadOnly { try connection.pragma("PRAGMA query_only = ON") }
       // SQLite truncates a larger WAL to this size after a reset.
       if let maximumWalSize, !isReadOnly { try connection.pragma("PRAGMA journal_size_limit = \(maximumWalSize)") }
-      try connection.beginSharing()
+      try connection.beginSharing(isReader: isReadOnly)
     }
   }
 

@@ -4,7 +4,7 @@ import SqlableCore
 /// A limiter of the WAL's size, which decides when to check the size and whether to reset the WAL.
 package final class WALSizeLimiter: Sendable {
   private struct State {
-    /// The time of the next size check, because checking after every commit would take too long.
+    /// The time of the next size check. A check after every commit would take too long.
     var nextLook = ContinuousClock.now
     /// The size in bytes at which to try the next reset; nil for the configured limit.
     var nextSize: Int?

@@ -116,6 +116,27 @@ extension AssociatedQuery {
   }
 }
 
+// Unavailable overloads. The parent rows are read by the statement on which `including` is called.
+extension AssociatedQuery {
+  @available(*, unavailable, message: "call page(limit:) before including(_:), on the read of the parent rows")
+  public func page(limit: Int) -> AssociatedQuery { self }
+
+  @available(*, unavailable, message: "call page(after:limit:) before including(_:), on the read of the parent rows")
+  public func page<Position>(after position: Position?, limit: Int) -> AssociatedQuery { self }
+
+  @available(*, unavailable, message: "call filter(_:) before including(_:), on the read of the parent rows")
+  public func filter(_ condition: some SqlCondition) -> AssociatedQuery { self }
+
+  @available(*, unavailable, message: "call orderBy(_:) before including(_:), on the read of the parent rows")
+  public func orderBy<each Item: OrderingTerm>(_ item: repeat each Item) -> AssociatedQuery { self }
+
+  @available(*, unavailable, message: "call orderBy(_:_:) before including(_:), on the read of the parent rows")
+  public func orderBy(_ term: some AnyTerm, _ order: Order) -> AssociatedQuery { self }
+
+  @available(*, unavailable, message: "call limit(_:) before including(_:), on the read of the parent rows")
+  public func limit(_ count: Int) -> AssociatedQuery { self }
+}
+
 extension AssociationLevel {
   /// Creates a level from a read. If `children` is a change with RETURNING, running the query throws.
   fileprivate init<Child>(_ children: Statement<Child, [Child]>, _ path: AssociationPath) {

@@ -172,7 +172,8 @@ package struct ResolvedStep {
   fileprivate var condition: SqlExpression { .equal(next.terms(nextColumns), earlier.terms(earlierColumns)) }
 }
 
-/// An association path with resolved and checked columns. The lists about columns have the same order.
+/// An association path with resolved and checked columns. `parentPositions`, `columns`, `terms`, `positions` and
+/// `collations` have the same order.
 package struct ResolvedPath {
   /// The positions, in a parent row, of the values that connect the row with its associated rows.
   package let parentPositions: [Int]

@@ -58,7 +58,7 @@ extension Statement where Output == [Model] {
   /// `page(after:limit:)` does.
   public func pageToken(after row: Model?) throws -> PageToken? {
     guard let row else { return nil }
-    guard case .select(let query) = tree else { throw SqlError.invalidStatement("a page token needs a read") }
+    guard case .select(let query) = tree else { throw SqlError.invalidStatement("pageToken(after:) needs a read") }
     let table = try tree.table
     let order = try query.pageOrder(of: table)
     return try PageToken(order, of: table, after: table.values(of: row, in: order))
@@ -221,7 +221,8 @@ extension SqlExpression {
 extension SelectQuery {
   fileprivate mutating func takePage(_ limit: Int) {
     if clauses.offset != nil {
-      filter(SqlExpression(invalid: SqlError.invalidStatement("a page can't have an offset")))
+      let error = SqlError.invalidStatement("a page can't have an offset; use either page or limit(_:offset:)")
+      filter(SqlExpression(invalid: error))
     }
     self.limit = limit
   }
@@ -262,8 +263,9 @@ extension TableInfo {
       let stored = row?[column.name] ?? (column.type.isNullable ? .null : nil)
       guard let value = stored, !isKey || value != .null else {
         let reason =
-          isKey ? "a page can't begin after a struct whose key has no value" : "the struct has no value for the column"
-        throw SqlError.invalidStatement(reason).at(table: name, column: column.name)
+          isKey
+          ? "the row before the page has no key" : "the row before the page has no value for a column of the order"
+        throw SqlError.invalidStatement(reason + "; pass a row that was read").at(table: name, column: column.name)
       }
       return value
     }
@@ -271,8 +273,10 @@ extension TableInfo {
 
   func position(ofPageTerm term: OrderTerm) throws -> Int {
     guard let position = columns.indices.first(where: { isColumn($0, term.expression) }) else {
-      throw SqlError.invalidStatement("a page after a struct needs an order by columns of the struct's model").at(
-        table: name)
+      throw SqlError.invalidStatement(
+        "a page of \(modelType) can only be ordered by columns of \(modelType); for another term, use select(…) and "
+          + "page(after: [values], limit:)"
+      ).at(table: name)
     }
     return position
   }

@@ -279,9 +279,15 @@ extension TypedTerm {
   @available(*, unavailable, message: "only text contains text; use jsonContains(_:) for an element of a JSON array")
   public func contains(_ text: String) -> SqlExpression { expression }
 
-  @available(*, unavailable, message: "only text has letters; a type that is stored as text can conform to SqlText")
+  @available(
+    *, unavailable,
+    message: "only text has letters; conform a type stored as text to SqlText, or use TextTerm in generic code"
+  )
   public func lowercase() -> TypedExpression<Value> { TypedExpression(expression: expression) }
 
-  @available(*, unavailable, message: "only text has letters; a type that is stored as text can conform to SqlText")
+  @available(
+    *, unavailable,
+    message: "only text has letters; conform a type stored as text to SqlText, or use TextTerm in generic code"
+  )
   public func uppercase() -> TypedExpression<Value> { TypedExpression(expression: expression) }
 }

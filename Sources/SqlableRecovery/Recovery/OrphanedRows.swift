@@ -5,8 +5,7 @@ import SqlableSchema
 struct OrphanedRows {
   private struct Table {
     let name: String
-    /// The query for the keys of orphaned rows in a table without a rowid, because `foreign_key_check` reports only
-    /// rowids.
+    /// The query for the keys of orphaned rows; nil for a table with a rowid, which `foreign_key_check` reports.
     let query: String?
     let key: String
     var earlierIds: Set<Int> = []

@@ -7,7 +7,7 @@ import SqlableSchema
 /// The tenants of a service: a directory with one database file for each customer, workspace or device.
 ///
 /// ```swift
-/// let tenants = try SqliteTenants(directory: "data/tenants", models: schema, migrations: migrations)
+/// let tenants = try SqliteTenants(directory: "data/tenants", schema: schema, migrations: migrations)
 /// let bikes = try await Bicycle.read().run(tenants["acme"])     // opens, creates or migrates the file when needed
 /// try await tenants["acme"].transaction { db in … }
 /// try await tenants.delete("acme")
@@ -44,7 +44,7 @@ public final class SqliteTenants: Sendable {
   /// verifies the tables. Throws `.misuse` for an invalid configuration and `.cannotOpen` for a directory that can't be
   /// created.
   public init(
-    directory: String, models schema: Schema, migrations: Migrations? = nil,
+    directory: String, schema: Schema, migrations: Migrations? = nil,
     configuration: TenantsConfiguration = TenantsConfiguration()
   ) throws {
     try configuration.validate()
@@ -56,6 +56,14 @@ public final class SqliteTenants: Sendable {
     changes = BlockingWork(maximum: configuration.threads)
     steps = BlockingWork(maximum: configuration.threads)
     state = LockedValue(TenantsState(maximumOpen: configuration.maximumOpen))
+  }
+
+  @available(*, deprecated, renamed: "init(directory:schema:migrations:configuration:)")
+  public convenience init(
+    directory: String, models schema: Schema, migrations: Migrations? = nil,
+    configuration: TenantsConfiguration = TenantsConfiguration()
+  ) throws {
+    try self.init(directory: directory, schema: schema, migrations: migrations, configuration: configuration)
   }
 
   /// A tenant, as an executor. Getting the executor opens nothing; each call checks the name.

@@ -40,7 +40,7 @@ package final class TenantSlot: @unchecked Sendable {
 
   init(_ name: TenantName) { self.name = name }
 
-  /// True if other calls than those of a sweep wait.
+  /// True if a call waits that does not belong to a sweep.
   package var hasCalls: Bool { waiters.contains { !$0.isSweep } }
 }
 

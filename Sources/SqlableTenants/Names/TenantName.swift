@@ -61,7 +61,8 @@ package struct TenantName: Hashable, Sendable {
     return String(decoding: bytes, as: UTF8.self) + TenantName.ending
   }
 
-  /// The index of the file's directory: a hash that never changes (FNV-1a), because files would otherwise be lost.
+  /// The index of the file's directory: the FNV-1a hash of the file's name. With another hash, existing files would not
+  /// be found.
   var directory: Int {
     let hash = fileName.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return Int((hash ^ hash >> 32) % UInt64(TenantName.directories))

@@ -68,7 +68,8 @@ struct TenantSender {
   private mutating func deliver(_ part: TenantPart) async throws -> Bool {
     let receipt = try await send(part)
     guard receipt.token == token, receipt.number == number else {
-      throw SqlError.misuse("the receipt is not that of the part; return what receive(_:) has returned for the part")
+      throw SqlError.misuse(
+        "the receipt belongs to another part; return the receipt that receive(_:) returned for this part")
     }
     number += 1
     return receipt.isOwner

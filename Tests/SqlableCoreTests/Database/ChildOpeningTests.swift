@@ -83,7 +83,20 @@ import Testing
       let reader = try SqliteDatabase(filepath: db.filepath, configuration: .init(isReadOnly: true))
       let child = try reader.createChild()
       #expect(try Person.count().run(child) == 0)
-      expectError(.readOnly) { try Person(id: nil, name: "a").insert().run(child) }
+      for handle in [reader, child] {
+        let error = expectError(.readOnly) { try Person(id: nil, name: "a").insert().run(handle) }
+        #expect(error?.message == "can't run INSERT: the handle is read-only; use a handle without isReadOnly")
+        #expect(error?.transaction == SqlError.TransactionFate.none)
+      }
+      let inside = expectError(.readOnly) {
+        try reader.transaction { db in
+          let error = expectError(.readOnly) { try Person.deleteAll().run(db) }
+          #expect(error?.transaction == .untouched)
+          try db.execute("PRAGMA user_version = 2")
+        }
+      }
+      #expect(inside?.message == "can't run PRAGMA: the handle is read-only; use a handle without isReadOnly")
+      #expect(inside?.transaction == .rolledBack)
       let memory = try SqliteDatabase.inMemory()
       try memory.createTable(Person.self)
       #expect(try Person.count().run(memory.createChild().createChild()) == 0)

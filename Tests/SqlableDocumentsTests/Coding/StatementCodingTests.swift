@@ -176,6 +176,11 @@ import Testing
     #expect(refusal(Statement<Bicycle, Bicycle?>.self, read)?.message == kind)
     #expect(refusal(Statement<Bicycle, Int>.self, read)?.message == kind)
     #expect(refusal(Statement<Bicycle, [Int]>.self, read)?.message == kind)
+    let counts = StatementRules(kinds: [.count], models: [Bicycle.self])
+    #expect(
+      sqlError { _ = try Statement<Bicycle, [Bicycle]>(json: Data(read.utf8), rules: counts) }?.documentPath == "read")
+    #expect(sqlError { _ = try AnyStatement(json: Data(read.utf8), rules: counts) }?.documentPath == "read")
+    #expect(sqlError { _ = try Select<Bicycle>(json: Data(read.utf8), rules: counts) }?.documentPath == "read")
     let column = refusal(Statement<Bicycle, [Bicycle]>.self, read.replacing(#""name""#, with: #""na\" me""#))
     #expect(column?.kind == .schema(.missingColumn("na\" me")))
     #expect(column?.documentPath == "read.where.=[0].column")

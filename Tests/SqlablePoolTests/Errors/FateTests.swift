@@ -88,7 +88,7 @@ import Testing
       let stored = try pool.query("SELECT count(*) FROM t", as: Int.self)
       #expect(stored == [0])
       let begin = sqlError { try pool.execute("BEGIN; COMMIT") }
-      #expect(begin?.message == "BEGIN inside a transaction")
+      #expect(begin?.message == "can't run BEGIN inside a transaction; use transaction(_:)")
       try pool.execute("PRAGMA foreign_keys = OFF")
       let isOn = try pool.withWriter { db in try db.query("PRAGMA foreign_keys", as: Int.self) }
       #expect(isOn == [1])

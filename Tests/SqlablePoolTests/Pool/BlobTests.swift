@@ -150,7 +150,7 @@ import Testing
       let generated = sqlError { try db.readBlob(Portrait.image, of: photo.in("stamp")) { _ in } }
       #expect(generated?.message == "SQLite can't open a blob of table stamp, which has generated columns")
       let keyed = sqlError { try db.readBlob(Card.image, of: Entry<Card>.byId(1)) { _ in } }
-      #expect(keyed?.message == "a view or a table without rowid has no blobs that can be opened in parts")
+      #expect(keyed?.message.hasPrefix("a blob of a view, or of a table without rowid, can't be opened") == true)
     }
   }
 

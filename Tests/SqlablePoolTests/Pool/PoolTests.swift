@@ -159,8 +159,19 @@ import Testing
 
   @Test func aReaderThatWritesIsRefused() throws {
     try withMembers { pool in
-      expectError(.readOnly) { _ = try pool.read { db in try Member(id: 1, name: "Anna").insert().run(db) } }
-      expectError(.readOnly) { try pool.read { db in try db.execute("DROP TABLE member") } }
+      let refused = { (action: String) in
+        "can't \(action): a pool's readers can't write; use transaction { } of the pool, or run the statement with the "
+          + "pool"
+      }
+      let insert = expectError(.readOnly) { _ = try pool.read { try Member(id: 1, name: "Anna").insert().run($0) } }
+      #expect(insert?.message == refused("run INSERT"))
+      #expect(insert?.transaction == .rolledBack)
+      let drop = expectError(.readOnly) { try pool.read { db in try db.execute("DROP TABLE member") } }
+      #expect(drop?.message == refused("run DROP"))
+      let delete = expectError(.readOnly) {
+        try pool.read { db in try db.execute("WITH old AS (SELECT 1) DELETE FROM member WHERE id IN old") }
+      }
+      #expect(delete?.message == refused("write"))
       let count = try Member.count().run(pool)
       #expect(count == 0)
     }

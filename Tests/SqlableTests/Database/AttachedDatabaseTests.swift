@@ -54,6 +54,9 @@ import Testing
           #expect(try Bicycle.read().in(database: "archive").run(handle).map(\.name) == ["Old"])
           let error = sqlError { try Bicycle.deleteAll().in(database: "archive").run(handle) }
           #expect(error?.kind == .readOnly)
+          #expect(
+            error?.message == "can't run DELETE: the attached database archive is read-only; write to the file with a "
+              + "handle of its own")
           try handle.close()
         }
       }

@@ -28,7 +28,7 @@ final class FairWriterLock: Sendable {
   private static let slice = DispatchTimeInterval.milliseconds(10)
   /// The queueing time after which a writer takes a free turn: the next process in the queue might be suspended.
   private static let patience = Duration.milliseconds(100)
-  /// The interval between checks of the file, because another process might have deleted the file.
+  /// The interval between two checks that no other process has deleted the file.
   private static let checkInterval = Duration.seconds(1)
 
   private let path: String

@@ -48,9 +48,10 @@ extension SchemaPlanner {
 
     /// Returns the old and new names of the columns to rename in a table.
     ///
-    /// A column whose old name the model still declares is renamed only in two cases: the column's entry names the
-    /// table, or another column gets the old name. Otherwise the entry might refer to another table. Throws `.misuse`
-    /// for renames in a circle, because the table looks the same before and after such renames.
+    /// If the model still declares the old name, the column is renamed only in two cases: the key in `renamed` has the
+    /// table's name (`bicycle.color`), or another column gets the old name. In any other case, the key might be meant
+    /// for a column of another table. Throws `.misuse` if the new names form a cycle, because the table has the same
+    /// columns before and after such renames.
     func renames(of table: TableInfo, _ existing: DatabaseSchema.Table) throws -> [(old: String, new: String)] {
       var renames: [(old: String, new: String)] = []
       for column in existing.columns {

@@ -325,8 +325,8 @@ struct SchemaPlanner {
   ///
   /// An extra column might be an added column under its old name, if the two columns have the same type. The plan asks
   /// if extra columns are dropped, or if inserts would fail without a value for the extra column. The plan also asks if
-  /// `renamed` gives the added column's name to a missing column. If the model still has a column, the plan asks when
-  /// the column's entry in `renamed` names an added column. An entry without a table might refer to another table.
+  /// `renamed` gives the added column's name to a missing column. If the model still has the renamed column, the plan
+  /// asks too: a key of `renamed` without a table's name might be meant for a column of another table.
   private mutating func ask(
     _ differences: [SchemaDifference], _ existing: DatabaseSchema.Table, _ model: DatabaseSchema.Table
   ) {

@@ -41,7 +41,7 @@ struct StatementReport {
     sections.append(("Plan", steps.isEmpty ? ["the statement searches no rows"] : plan?.description.lines ?? []))
     var lines = scans.map { "\($0) is scanned completely" }
     if advice.isEmpty {
-      lines.append("no index that would help is missing")
+      lines.append("no further index would help")
     } else {
       lines += advice.map(\.sql)
       lines += ["then the plan is"] + (advice.first?.plan.description.lines.map { "  " + $0 } ?? [])

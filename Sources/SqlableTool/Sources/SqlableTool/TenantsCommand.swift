@@ -110,7 +110,7 @@ func openTenants(_ directory: String, _ migrations: Migrations? = nil) throws ->
     throw FileProblem(description: "\(directory): no such directory")
   }
   return try SqliteTenants(
-    directory: directory, models: Schema(), migrations: migrations,
+    directory: directory, schema: Schema(), migrations: migrations,
     configuration: TenantsConfiguration(createsMissing: false))
 }
 

@@ -9,7 +9,7 @@ struct TenantsToolTests {
   private func withTenants(_ body: (String, SqliteTenants) async throws -> Void) async throws {
     let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    let tenants = try SqliteTenants(directory: directory + "/tenants", models: Schema(Person.self))
+    let tenants = try SqliteTenants(directory: directory + "/tenants", schema: Schema(Person.self))
     for name in ["a", "B", "c"] { _ = try await Person(id: nil, name: name).insert().run(tenants[name]) }
     try await tenants.close()
     try await body(directory, tenants)

@@ -66,7 +66,7 @@ import SqlableTenants
     _ migrations: [Migration] = [first], open: Int? = nil, wait: Duration = .seconds(600)
   ) throws -> SqliteTenants {
     try SqliteTenants(
-      directory: directory, models: Schema(Note.self), migrations: Migrations(migrations),
+      directory: directory, schema: Schema(Note.self), migrations: Migrations(migrations),
       configuration: TenantsConfiguration(maximumOpen: open ?? self.open, waitTimeout: wait))
   }
 
@@ -169,7 +169,7 @@ import SqlableTenants
   private func measureHandOver() async throws {
     var here = try tenants()
     var there = try SqliteTenants(
-      directory: directory + "/there", models: Schema(Note.self), migrations: Migrations([Program.first]))
+      directory: directory + "/there", schema: Schema(Note.self), migrations: Migrations([Program.first]))
     let text = String(repeating: "x", count: 1_000)
     for _ in 0..<10 { _ = try await Note.insert((0..<9_600).map { _ in Note(text) }).run(here["large"]) }
     var (wholes, pauses): ([Duration], [Duration]) = ([], [])

@@ -82,7 +82,7 @@ func withTenants(_ body: (SqliteTenants) async throws -> Void) async throws {
   let directory = NSTemporaryDirectory() + "sqlable-integrations-\(UUID().uuidString)"
   defer { try? FileManager.default.removeItem(atPath: directory) }
   let tenants = try SqliteTenants(
-    directory: directory, models: Schema(Bicycle.self), configuration: TenantsConfiguration(maximumOpen: 8))
+    directory: directory, schema: Schema(Bicycle.self), configuration: TenantsConfiguration(maximumOpen: 8))
   try await body(tenants)
   try await tenants.close()
 }

@@ -141,6 +141,18 @@ import Testing
     }
   }
 
+  @Test func aPageOfParentsComesWithTheirChildren() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try Person.insert((1...3).map { Person(id: $0, name: "p\($0)") }).run(db)
+      try Bicycle.insert((1...6).map { Bicycle(name: "b\($0)", color: "red", ownerId: ($0 + 1) / 2) }).run(db)
+      let page = Person.read().page(after: Person(id: 1, name: "p1"), limit: 1)
+      let owners = try page.including(Bicycle.read().orderBy(Bicycle.id), by: Bicycle.ownerId).run(db)
+      #expect(owners.map(\.0.id) == [2])
+      #expect(owners.map { $0.1.map(\.name) } == [["b3", "b4"]])
+    }
+  }
+
   @Test func queriesThatCannotBePagedAreRefused() throws {
     try withDatabase { db in
       try db.createTables(Person.self, Bicycle.self)
@@ -149,18 +161,18 @@ import Testing
         sqlError { _ = try statement.run(db) }?.message
       }
       let read = Bicycle.read()
-      #expect(
-        message(read.orderBy(Bicycle.name.length()).page(after: row, limit: 1))
-          == "a page after a struct needs an order by columns of the struct's model")
-      #expect(
-        message(read.orderBy(Bicycle.name.length()).page(limit: 1))
-          == "a page after a struct needs an order by columns of the struct's model")
+      let columns = """
+        a page of Bicycle can only be ordered by columns of Bicycle; for another term, use select(…) and \
+        page(after: [values], limit:)
+        """
+      #expect(message(read.orderBy(Bicycle.name.length()).page(after: row, limit: 1)) == columns)
+      #expect(message(read.orderBy(Bicycle.name.length()).page(limit: 1)) == columns)
       #expect(
         message(read.page(after: Bicycle(name: "", color: ""), limit: 1))
-          == "a page can't begin after a struct whose key has no value")
+          == "the row before the page has no key; pass a row that was read")
       #expect(
         message(read.limit(1, offset: 2).page(after: row, limit: 1))
-          == "a page can't have an offset")
+          == "a page can't have an offset; use either page or limit(_:offset:)")
       expectInvalidStatement { _ = try read.page(after: row, limit: -1).run(db) }
       let query = Bicycle.select(Bicycle.id, Bicycle.name)
       func refuses<Row>(_ query: Select<Row>, _ message: String) {

@@ -32,7 +32,7 @@ public struct BikeService: Sendable {
     // A shop must be opened with PUT, so that a mistyped name does not create a database.
     shopsDirectory = filepath + "-shops"
     shops = try SqliteTenants(
-      directory: shopsDirectory, models: Schema(Bicycle.self),
+      directory: shopsDirectory, schema: Schema(Bicycle.self),
       configuration: TenantsConfiguration(createsMissing: false))
     self.logger = logger
     pool.log(to: logger, .slow(.milliseconds(50)))
