@@ -17,7 +17,8 @@ enum ProofScript {
       db = sqlite3.connect(directory + "/log.sqlite", isolation_level=None, timeout=60)
       db.execute("PRAGMA foreign_keys = ON")
       pause, paused = directory + "/pause", directory + "/paused-python"
-      while True:
+      parent = os.getppid()
+      while os.getppid() == parent:
           if os.path.exists(pause):
               open(paused, "w").close()
               while os.path.exists(pause): time.sleep(0.002)
