@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func pagesOfALargeWALAreReadWhenTheyAreSent() async throws {
+  @Test(.needsPlainFiles("looks for text in pages")) func pagesOfALargeWALAreReadWhenTheyAreSent() async throws {
     struct IsEnough: Error {}
     try await withMachines { here, there in
       try await here["acme"].add("first")
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func noPageIsSentAfterTheWALWasReset() async throws {
+  @Test(.needsPlainFiles("looks for text in pages")) func noPageIsSentAfterTheWALWasReset() async throws {
     try await withPages(1_500) { pool, pages, _ in
       let parts = try pages.changes()
       try #require(parts.count > 1)
