@@ -7,8 +7,9 @@ extension SqlitePool {
   ///
   /// Closing a closed pool does nothing. Acknowledged commits are never lost. Calls that still wait after `duration`
   /// throw `.closed`. Running calls then also throw `.closed`: the pool interrupts their statements and rolls back
-  /// their transactions. Backups of the pool count as calls. Throws `.misuse` inside a closure that the pool runs. Throws `.busy` if a closure does not end
-  /// after the interruption, for example because it sleeps. The pool then rejects calls, and can be closed again.
+  /// their transactions. Backups of the pool count as calls. Throws `.misuse` inside a closure that the pool runs.
+  /// Throws `.busy` if a closure does not end after the interruption, for example because it sleeps. The pool then
+  /// rejects calls, and can be closed again.
   ///
   /// - Parameter duration: The time that calls have to end without being stopped.
   public func close(within duration: Duration = .seconds(10)) throws {
@@ -39,8 +40,8 @@ extension SqlitePool {
     try await onOwnThread { try self.close(within: duration) }
   }
 
-  /// Counts work that uses the file with connections of its own, such as a backup. ``close(within:)`` waits for the work
-  /// as for a call, and then calls `stop`. Returns a token for `endWork`.
+  /// Counts work that uses the file with connections of its own, such as a backup. ``close(within:)`` waits for the
+  /// work as for a call, and then calls `stop`. Returns a token for `endWork`.
   package func beginWork(_ stop: @escaping @Sendable () -> Void) throws -> Int {
     try withState { try $0.beginWork(stop, configuration.handles.label) }
   }
