@@ -187,6 +187,7 @@ import SqlableTenants
       let time = try await timed {
         let report = try await tenants.migrate(concurrency: width)
         print("migrated: \(report.migrated), failed: \(report.failures.count)")
+        if let failure = report.failures.first { throw failure.error }
       }
       print("one added column, \(width) tenants at once: \(text: time / count) each, \(text: time) for all")
       try await tenants.close()
