@@ -36,6 +36,13 @@ import SqlableTenants
   static let first = Migration("first") { db in
     try db.execute("CREATE TABLE note (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL)")
   }
+  /// A column for each number of tenants that are migrated at once.
+  static let columns = [
+    (4, Migration("second") { db in try db.execute("ALTER TABLE note ADD COLUMN second TEXT") }),
+    (8, Migration("third") { db in try db.execute("ALTER TABLE note ADD COLUMN third TEXT") }),
+    (16, Migration("fourth") { db in try db.execute("ALTER TABLE note ADD COLUMN fourth TEXT") }),
+  ]
+
   let directory: String
   let count: Int
   let open: Int
@@ -180,9 +187,8 @@ import SqlableTenants
 
   private func measureMigrations() async throws {
     var migrations = [Program.first]
-    for width in [4, 8, 16] {
-      migrations.append(
-        Migration("column \(width)") { db in try db.execute("ALTER TABLE note ADD COLUMN more\(width) TEXT") })
+    for (width, column) in Program.columns {
+      migrations.append(column)
       let tenants = try tenants(migrations, threads: width)
       let time = try await timed {
         let report = try await tenants.migrate(concurrency: width)
