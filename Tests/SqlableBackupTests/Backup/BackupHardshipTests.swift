@@ -121,9 +121,15 @@ import Testing
       }
       let backup = Task { try await pool.backup(to: directory + "/backup", options) }
       try await until { begun.withLock { $0 } }
-      let close = Task { try await pool.close(within: .seconds(900)) }
+      let isClosed = Mutex(false)
+      let close = Task {
+        try await pool.close(within: .seconds(900))
+        isClosed.withLock { $0 = true }
+      }
       try await until { !pool.isOpen }
-      #expect(pool.isConnected)
+      // Time in which a close that does not wait would end.
+      try await Task.sleep(for: .milliseconds(300))
+      #expect(!isClosed.withLock { $0 })
       isReleased.withLock { $0 = true }
       try await backup.value
       try await close.value
@@ -142,6 +148,8 @@ import Testing
       try await until { begun.withLock { $0 } }
       // Closing again waits for a backup that a busy machine has not ended within a second.
       try await until { (try? pool.close(within: .zero)) != nil }
+      // Has no effect on a backup that has ended.
+      backup.cancel()
       var found: (any Error)?
       do { try await backup.value } catch { found = error }
       #expect((found as? SqlError)?.kind == .closed, "\(String(describing: found))")
