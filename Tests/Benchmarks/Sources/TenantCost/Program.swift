@@ -145,12 +145,19 @@ import SqlableTenants
     func read(_ range: Range<Int>) async throws {
       for index in range { _ = try await Note.byId(5).run(tenants[name(index)]) }
     }
+    /// Returns the allocated bytes once the timers of the last calls have ended.
+    func allocated() async throws -> Int {
+      try await Task.sleep(for: tenants.configuration.pool.waitTimeout.map { $0 + .seconds(2) } ?? .zero)
+      return ProcessUse.allocated
+    }
     let warm = count / 10
     try await read(0..<warm)
-    let before = ProcessUse.now()
+    let before = try await allocated()
     try await read(warm..<count)
-    let after = ProcessUse.now()
-    print("a known tenant: \((after.memory - before.memory) / (count - warm)) bytes, of \(count) tenants")
+    let after = try await allocated()
+    print("a known tenant: \((after - before) / (count - warm)) bytes, of \(count) tenants")
+    try await read(0..<count)
+    print("each tenant that was opened once more: \((try await allocated() - after) / count) bytes")
     try await tenants.close()
   }
 
