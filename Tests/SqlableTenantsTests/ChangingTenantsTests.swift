@@ -263,7 +263,7 @@ import Testing
       await expectAsync(.tenant(.exists)) { try await tenants.create("b", from: backup) }
       await expectAsync(.cannotOpen) { try await tenants.create("c", from: backup + ".missing") }
       try Data(repeating: 7, count: 4_096).write(to: URL(fileURLWithPath: backup))
-      await expectAsync(.notADatabase) { try await tenants.create("c", from: backup) }
+      await expectAsync(noDatabase) { try await tenants.create("c", from: backup) }
       #expect(try await tenants.allNames() == ["a", "b"])
     }
   }

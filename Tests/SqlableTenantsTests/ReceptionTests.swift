@@ -38,7 +38,8 @@ import Testing
     }
   }
 
-  @Test func aReceivedTenantIsInWALModeBeforeItsFirstCall() async throws {
+  @Test(.needsPlainFiles("reads the header"))
+  func aReceivedTenantIsInWALModeBeforeItsFirstCall() async throws {
     try await withMachines { here, there in
       try await here["acme"].add("1")
       try await here.handOver("acme") { try await there.receive($0) }

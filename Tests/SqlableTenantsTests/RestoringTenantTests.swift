@@ -84,8 +84,8 @@ import Testing
       for (file, count) in [(path, 8_192), (path + "-wal", 100)] {
         try Data(repeating: 7, count: count).write(to: URL(fileURLWithPath: file))
       }
-      await expectAsync(.notADatabase) { _ = try await again["a"].texts() }
-      #expect(again.health().tenantProblems.map(\.problem) == [.noAnswer(.notADatabase)])
+      await expectAsync(noDatabase) { _ = try await again["a"].texts() }
+      #expect(again.health().tenantProblems.map(\.problem) == [.noAnswer(noDatabase)])
       try await again.restore("a", from: backup)
       #expect(again.health().tenantProblems.isEmpty)
       #expect(try await again["a"].texts() == ["1"])

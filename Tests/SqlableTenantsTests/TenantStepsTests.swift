@@ -118,7 +118,7 @@ struct TenantStepsProcess {
     var state: State = [:]
     for name in try await tenants.allNames() {
       do { state[name] = try await tenants[name].texts() } catch let error as SqlError
-        where error.kind == .notADatabase
+        where error.kind == noDatabase
       {
         state[name] = ["damaged"]
       }

@@ -6,6 +6,9 @@ import Testing
 /// `SQLABLE_KEY`. Every configuration without a key then has this one.
 let isEncrypted = Configuration().key != nil
 
+/// The error of a file that is not a database.
+let noDatabase: SqlError.Kind = isEncrypted ? .wrongKey : .notADatabase
+
 extension Trait where Self == ConditionTrait {
   /// Skips the test if the suites run on encrypted files: `@Test(.needsPlainFiles("a salvage reads pages"))`.
   static func needsPlainFiles(_ reason: Comment) -> Self { .disabled(if: isEncrypted, reason) }

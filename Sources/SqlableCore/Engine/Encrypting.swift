@@ -117,10 +117,11 @@ extension Connection {
   ///
   /// With a wrong key, SQLite reports that the file is not a database. Once a page was decrypted, the key is known to
   /// be right. If another page then can't be decrypted, that page is damaged, or another process has changed the key.
-  /// SQLCipher reports such a page as damage or as a general error.
-  func meaning(ofEncrypted error: SqlError) -> SqlError {
+  /// SQLCipher reports such a page as damage or as a general error. A copy of the file to another connection has no
+  /// other general error.
+  func meaning(ofEncrypted error: SqlError, isOfCopy: Bool = false) -> SqlError {
     guard !isProbing, let cipher else { return error }
-    let isUnclear = error.code == Int(SQLITE_ERROR) && error.message == "SQL logic error" && !readsPages
+    let isUnclear = error.code == Int(SQLITE_ERROR) && error.message == "SQL logic error" && (isOfCopy || !readsPages)
     guard error.code == Int(SQLITE_NOTADB) || error.code == Int(SQLITE_CORRUPT) || isUnclear else { return error }
     var translated = error
     if isKeyProven ? !stillFits(cipher) : error.code == Int(SQLITE_NOTADB) {

@@ -6,11 +6,12 @@ import CSqlableSQLite
 /// copy is rolled back.
 package final class PageCopy {
   private var handle: OpaquePointer?
+  private let source: Connection
   private let target: Connection
 
   /// - Parameter database: The name of the source database: `main`, or the name of an attached database.
   package init(of database: String, on source: Connection, to target: Connection) throws {
-    self.target = target
+    (self.source, self.target) = (source, target)
     handle = sqlite3_backup_init(target.handle, "main", source.handle, database)
     guard handle == nil else { return }
     let code = sqlite3_errcode(target.handle)
@@ -33,7 +34,7 @@ package final class PageCopy {
     // `sqlite3_backup_finish` sets the error message on the target's connection.
     sqlite3_backup_finish(handle)
     handle = nil
-    throw target.error(code, sql: nil)
+    throw source.meaning(ofEncrypted: target.error(code, sql: nil), isOfCopy: true)
   }
 }
 

@@ -3,7 +3,7 @@ import Glibc
 import SqlableCore
 
 /// An inotify instance that watches files. Many pools can share one, because the kernel limits the instances of a user,
-/// often to 128.
+/// often to 128, and a process takes at most 16.
 ///
 /// `FileWatches` is safe as `@unchecked Sendable`: only the dispatch source has mutable state, which Dispatch guards.
 final class FileWatches: @unchecked Sendable {
@@ -27,8 +27,8 @@ final class FileWatches: @unchecked Sendable {
     var count = 0
   }
 
-  /// The shared instance for watches that can't get their own instance. Nil while the kernel has no instance left; each
-  /// use tries again.
+  /// The shared instance for watches that can't get their own instance. Nil while no instance is left; each use tries
+  /// again.
   static var spare: FileWatches? {
     knownSpare.withLock { spare in
       if spare == nil { spare = FileWatches(on: DispatchQueue(label: "sqlable.watches")) }
@@ -37,19 +37,32 @@ final class FileWatches: @unchecked Sendable {
   }
   private static let knownSpare = LockedValue<FileWatches?>(nil)
 
+  /// The instances of this process. Other processes of the user need some, too.
+  private static let count = LockedValue(0)
+  private static let limit = 16
+
   let descriptor: Int32
   private let source: any DispatchSourceRead
   private let state = LockedValue(State())
   private let forkGeneration = ForkGuard.generation
 
-  /// Creates an instance; nil if the kernel has none left. The closures are called on `queue`.
+  /// Creates an instance; nil if the process or the kernel has none left. The closures are called on `queue`.
   init?(on queue: DispatchQueue) {
-    let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
-    guard descriptor >= 0 else { return nil }
+    let descriptor: Int32? = FileWatches.count.withLock { count in
+      guard count < FileWatches.limit else { return nil }
+      let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+      guard descriptor >= 0 else { return nil }
+      count += 1
+      return descriptor
+    }
+    guard let descriptor else { return nil }
     self.descriptor = descriptor
     source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler { [weak self] in self?.report() }
-    source.setCancelHandler { close(descriptor) }
+    source.setCancelHandler {
+      close(descriptor)
+      FileWatches.count.withLock { $0 -= 1 }
+    }
     source.resume()
   }
 

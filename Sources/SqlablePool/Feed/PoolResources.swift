@@ -9,11 +9,12 @@ package final class PoolResources: Sendable {
   package let threads: SharedThreads
   /// The queue that matches the commits of each pool with its loops.
   let feedQueue = DispatchQueue(label: "sqlable.pools.feed")
-  /// Nil if the kernel had no inotify instance left.
+  /// Nil if no inotify instance was left.
   let watches: FileWatches?
 
   package init(threads limit: Int) {
     threads = SharedThreads(limit: limit)
-    watches = FileWatches(on: DispatchQueue(label: "sqlable.pools.watches")) ?? FileWatches.spare
+    let spare = FileWatches.spare
+    watches = FileWatches(on: DispatchQueue(label: "sqlable.pools.watches")) ?? spare
   }
 }

@@ -110,6 +110,24 @@ struct FileWatchTests {
     }
   }
 
+  @Test func furtherWatchesShareAnInstance() async throws {
+    try await withDirectoryAsync { directory in
+      let (path, queue) = (directory + "/log", DispatchQueue(label: "watch"))
+      try Data("a".utf8).write(to: URL(fileURLWithPath: path))
+      let watches = try await start { FileWatches.spare }
+      let all = (0..<20).compactMap { _ in FileWatches(on: queue) }
+      #expect(all.count < 16)
+      let heard = DispatchSemaphore(value: 0)
+      let watch = try #require(FileWatch(path, on: queue) { if $0 == .written { heard.signal() } })
+      let writer = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+      try writer.write(contentsOf: Data("b".utf8))
+      #expect(heard.wait(timeout: .now() + 60) == .success)
+      watch.cancel()
+      try writer.close()
+      #expect(FileWatches.spare === watches)
+    }
+  }
+
   @Test func kernelFilesAndMissingFilesMayHideWrites() {
     #expect(sqlable_reports_all_writes("/proc/self/status") == 0)
     #expect(sqlable_reports_all_writes("/nowhere/file") == 0)

@@ -179,12 +179,7 @@ import Testing
             cancelled.wait()
           }
         }
-        await withCheckedContinuation { continuation in
-          DispatchQueue.global().async {
-            inside.wait()
-            continuation.resume()
-          }
-        }
+        try await onThread { inside.wait() }
         task.cancel()
         cancelled.signal()
         do {

@@ -110,7 +110,7 @@ import Testing
         }
       }
       try await until { isHeld.wait(timeout: .now()) == .success }
-      let waiting = Task { try await pool.block() }
+      let waiting = Task { try await pool.block(within: .seconds(900)) }
       try await Task.sleep(for: .milliseconds(50))
       waiting.cancel()
       await #expect(throws: CancellationError.self) { _ = try await waiting.value }

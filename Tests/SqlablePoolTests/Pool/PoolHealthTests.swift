@@ -49,19 +49,17 @@ import Testing
   @Test func healthProbeDoesNotWaitForABusyReader() async throws {
     try await withPool { pool, _ in
       let (hasReader, isProbed) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      DispatchQueue.global().async {
+      Thread.detachNewThread {
         try? pool.read { db in
           _ = try Bicycle.count().run(db)
           hasReader.signal()
           isProbed.wait()
         }
       }
-      let health = await withCheckedContinuation { (continuation: CheckedContinuation<Health, Never>) in
-        DispatchQueue.global().async {
-          hasReader.wait()
-          let limits = SqlitePool.HealthLimits(freeBytes: 0, read: .zero)
-          continuation.resume(returning: pool.health(within: .seconds(600), limits: limits))
-        }
+      let health = try await onThread {
+        hasReader.wait()
+        let limits = SqlitePool.HealthLimits(freeBytes: 0, read: .zero)
+        return pool.health(within: .seconds(600), limits: limits)
       }
       isProbed.signal()
       #expect(health.areReadersBusy)

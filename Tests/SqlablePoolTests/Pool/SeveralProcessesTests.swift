@@ -113,12 +113,7 @@ import Testing
           mayEnd.wait()
         }
       }
-      await withCheckedContinuation { continuation in
-        DispatchQueue.global().async {
-          isHeld.wait()
-          continuation.resume()
-        }
-      }
+      try await onThread { isHeld.wait() }
       let call = Task { try await Member(id: 1, name: "x").insert().run(pool) }
       try await until { pool.statistics.isWriting }
       call.cancel()

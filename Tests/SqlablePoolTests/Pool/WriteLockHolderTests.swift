@@ -142,7 +142,7 @@ import Testing
       let error = await #expect(throws: SqlError.self) { try await Member(id: 1, name: "x").insert().run(pool) }
       #expect(error?.kind == .busy)
       #expect(error?.message.contains("process \(found.process)") == true, "\(error?.message ?? "")")
-      #expect(error?.message.contains("PoolProcess.swift") == true)
+      #expect(error?.message.contains("PoolProcess.swift") == true, "\(error?.message ?? "")")
       // On a busy machine the deadline can pass before the call waits for the lock.
       var late: SqlError?
       for _ in 0..<10 where late?.message.contains("PoolProcess.swift") != true {

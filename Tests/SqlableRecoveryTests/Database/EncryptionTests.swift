@@ -128,6 +128,25 @@ import Testing
     }
   }
 
+  @Test func copiesOfADamagedEncryptedFileThrowCorrupt() throws {
+    try withEncrypted(.raw(EncryptionTests.bytes)) { path, configuration in
+      let db = try SqliteDatabase(filepath: path, configuration: configuration)
+      try Person.insert((1...2_000).map { Person(id: nil, name: "Annabella \($0)") }).run(db)
+      try db.backup(to: path + "-backup")
+      try db.close()
+      for path in [path, path + "-backup"] {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: 3 * 4_096)
+        try file.write(contentsOf: Data(repeating: 7, count: 4_096))
+        try file.close()
+      }
+      let damaged = try SqliteDatabase(filepath: path, configuration: configuration)
+      expectError(.corrupt) { try damaged.backup(to: path + "-other") }
+      expectError(.corrupt) { try damaged.restore(from: path + "-backup") }
+      expectError(.corrupt) { try damaged.export(to: path + "-export", key: .raw(EncryptionTests.bytes)) }
+    }
+  }
+
   @Test(arguments: [
     CipherSettings(pageSize: 8_192),
     CipherSettings(compatibility: .version3, kdfIterations: 4_000),

@@ -49,7 +49,7 @@ import Testing
       }
       let counted = try SqliteDatabase(filepath: directory + "/other.sqlite", configuration: configuration)
       for _ in 0..<2 {
-        let error = expectError(isEncrypted ? .wrongKey : .notADatabase) { _ = try Bicycle.count().run(db) }
+        let error = expectError(noDatabase) { _ = try Bicycle.count().run(db) }
         #expect(error?.label == "late")
         #expect(db.isOpen)
       }

@@ -90,8 +90,10 @@ final class GateFile: Sendable {
 
   /// Replaces the contents. If writing fails, other processes only miss the record of the turn's holder.
   func write(_ bytes: [UInt8]) {
-    guard !isForked, ftruncate(descriptor, 0) == 0, !bytes.isEmpty else { return }
-    _ = pwrite(descriptor, bytes, bytes.count, 0)
+    guard !isForked else { return }
+    // A record is written again while its write lasts. Another process must not find the file empty meanwhile.
+    let count = bytes.isEmpty ? 0 : max(0, pwrite(descriptor, bytes, bytes.count, 0))
+    _ = ftruncate(descriptor, off_t(count))
   }
 
   private var isForked: Bool { ForkGuard.generation != generation }

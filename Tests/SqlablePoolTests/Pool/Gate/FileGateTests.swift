@@ -145,7 +145,7 @@ struct FileGateTests {
         next.leave()
       }
       begun.wait()
-      usleep(2_000_000)
+      usleep(5_000_000)
       first.giveBack()
       next.wait()
       last.wait()
