@@ -73,7 +73,7 @@ import Testing
       let path = try here.filepath(of: "acme")
       let other = try SqliteDatabase(filepath: path, configuration: configuration.pool.handles)
       try other.checkpoint(.passive)
-      try other.execute("DELETE FROM note WHERE id > 2_400; VACUUM")
+      try other.execute("DELETE FROM note WHERE id > 2400; VACUUM")
       let (sizes, rows) = (Mutex<[Int]>([]), growsAgain ? 2_000 : 1)
       @Sendable func size() -> Int { FileIdentity.info(path).map { Int($0.st_size) } ?? 0 }
       try await here.handOver("acme") { part in
