@@ -87,7 +87,7 @@ extension SqliteTenants {
       try directory.prepareDirectory(of: newName)
       try directory.withLock(.exclusive, of: [name, newName]) {
         try directory.prepareLeaving(name)
-        try move(files(name), to: newName, of: [name, newName])
+        try move(files(name), to: newName, of: [newName, name])
       }
       forget(slots[0])
     }

@@ -17,6 +17,8 @@ extension TenantDirectory {
   }
 
   /// Renames a closed database file in one step. After an error, the file has its old name.
+  ///
+  /// - Parameter names: The tenant of the new path, and the tenant of the old one.
   func renameFile(_ path: String, to newPath: String, of names: [TenantName]) throws {
     // Before the rename, because another program can create a database at the old path afterwards. SQLite has deleted
     // the WAL, and a journal that still exists has no rows of this database.
@@ -28,13 +30,14 @@ extension TenantDirectory {
     }
   }
 
-  /// Changes the names of files of these tenants, and syncs their directories. Calls `undo` after a failed sync.
+  /// Changes the names of files of these tenants, and syncs their directories in order. Calls `undo` after a failed
+  /// sync.
   func syncing(_ names: [TenantName], _ change: () throws -> Void, undo: () throws -> Void) throws {
     try change()
     do { try sync(names) } catch {
       do {
         try undo()
-        try sync(names)
+        try sync(names.reversed())
       } catch { unsynced.withLock { $0.tenants.formUnion(names) } }
       throw error
     }
@@ -50,8 +53,11 @@ extension TenantDirectory {
     }
   }
 
+  /// Syncs the directory of the first name first: if only the directory of a name that was given up were synced, a
+  /// power failure could lose the file.
   private func sync(_ names: [TenantName]) throws {
-    for path in Set(names.map(directory(of:))) { try syncDirectory(path) }
+    var directories: Set<Int> = []
+    for name in names where directories.insert(name.directory).inserted { try syncDirectory(directory(of: name)) }
   }
 
   /// Throws `.io` for a tenant whose name might be another one after a power failure.
