@@ -1,5 +1,6 @@
 import Glibc
 import SqlableCore
+import SqlablePool
 
 extension SqliteDatabase {
   /// Returns a backup as a sequence of chunks of bytes, for a store that is not a file system.
@@ -18,7 +19,7 @@ extension SqliteDatabase {
   public func backupBytes(
     _ options: BackupOptions = BackupOptions(), chunkSize: Int = 1 << 20, directory: String? = nil
   ) -> BackupBytes {
-    BackupBytes(db: self, options: options, chunkSize: chunkSize, directory: directory)
+    BackupBytes(db: self, pool: nil, options: options, chunkSize: chunkSize, directory: directory)
   }
 }
 
@@ -27,6 +28,8 @@ public struct BackupBytes: AsyncSequence, Sendable {
   public typealias Element = [UInt8]
 
   let db: SqliteDatabase
+  /// The pool that `db` belongs to; nil for a handle.
+  let pool: SqlitePool?
   let options: BackupOptions
   let chunkSize: Int
   let directory: String?
@@ -49,8 +52,7 @@ public struct BackupBytes: AsyncSequence, Sendable {
       isDone = true
       let (bytes, position) = (bytes, position)
       let stop = BackupStop(bytes.db.configuration, bytes.options, deadline: Deadline.current)
-      let file =
-        if let file { file } else { try await onBackupThread(stop) { try bytes.copy(stop) } }
+      let file = if let file { file } else { try await bytes.copyOnOwnThread(stop) }
       self.file = file
       let chunk = try await onBackupThread(stop) { try file.read(bytes.chunkSize, at: position) }
       try Task.checkCancellation()
@@ -62,6 +64,12 @@ public struct BackupBytes: AsyncSequence, Sendable {
       isDone = false
       return chunk
     }
+  }
+
+  private func copyOnOwnThread(_ stop: BackupStop) async throws -> PartialFile {
+    let work = try pool?.beginWork(stop.close)
+    defer { if let work { pool?.endWork(work) } }
+    return try await onBackupThread(stop) { try copy(stop) }
   }
 
   private func copy(_ stop: BackupStop) throws -> PartialFile {

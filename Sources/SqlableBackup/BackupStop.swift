@@ -2,12 +2,12 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// A stop of a backup, restore or encryption when its task is cancelled or its time limit passes.
+/// A stop of a backup, restore or encryption when its task is cancelled, its time limit passes or its pool is closed.
 ///
 /// A stop interrupts running statements. The copy also checks for a stop between its steps.
 package final class BackupStop: Sendable {
   private enum Reason {
-    case cancelled, late
+    case cancelled, late, closed
   }
 
   let interruption: Interruption
@@ -24,6 +24,9 @@ package final class BackupStop: Sendable {
   }
 
   package func cancel() { request(.cancelled) }
+
+  /// Stops the work of a pool that is being closed.
+  package func close() { request(.closed) }
 
   private func request(_ new: Reason) {
     reason.withLock { $0 = $0 ?? new }
@@ -57,6 +60,7 @@ package final class BackupStop: Sendable {
     switch reason {
     case .cancelled: CancellationError()
     case .late: SqlError(.timeout, message: "the deadline passed before the backup, restore or encryption was done")
+    case .closed: SqlError(.closed, message: "the pool was closed before the backup was done")
     }
   }
 }

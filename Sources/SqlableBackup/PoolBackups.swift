@@ -9,11 +9,11 @@ extension SqlitePool {
   /// ```
   ///
   /// See ``SqliteDatabase/backup(to:_:)-(String,_)``. The backup uses neither the writer nor a reader. The deadline of
-  /// ``withDeadline(_:_:)`` ends the backup; the deadline in the pool's configuration does not. Blocks the thread. In
-  /// `async` code, use the overload with `await`.
+  /// ``withDeadline(_:_:)`` ends the backup; the deadline in the pool's configuration does not. Closing the pool waits
+  /// for the backup as for a call; then the backup throws `.closed`. Blocks the thread. In `async` code, use the
+  /// overload with `await`.
   public func backup(to path: String, _ options: BackupOptions = BackupOptions()) throws {
-    try checkFork()
-    try root.writeBackup(to: path, options, stop(options))
+    try backingUp(options) { [root] stop in try root.writeBackup(to: path, options, stop) }
   }
 
   /// Backs up the database to a file, on a separate thread.
@@ -25,24 +25,19 @@ extension SqlitePool {
   /// Throws `CancellationError` if the task is cancelled before the backup is renamed to `path`; the temporary file is
   /// then deleted.
   public func backup(to path: String, _ options: BackupOptions = BackupOptions()) async throws {
-    try checkFork()
-    let stop = stop(options)
-    try await onBackupThread(stop) { [root] in try root.writeBackup(to: path, options, stop) }
+    try await backingUp(options) { [root] stop in try root.writeBackup(to: path, options, stop) }
   }
 
   /// Replaces the contents of a handle's database with the contents of the pool's database.
   ///
   /// See ``SqliteDatabase/backup(to:_:)-(SqliteDatabase,_)``.
   public func backup(to other: SqliteDatabase, _ options: BackupOptions = BackupOptions()) throws {
-    try checkFork()
-    try root.writeBackup(to: other, options, stop(options))
+    try backingUp(options) { [root] stop in try root.writeBackup(to: other, options, stop) }
   }
 
   /// Replaces the contents of a handle's database with the contents of the pool's database, on a separate thread.
   public func backup(to other: SqliteDatabase, _ options: BackupOptions = BackupOptions()) async throws {
-    try checkFork()
-    let stop = stop(options)
-    try await onBackupThread(stop) { [root] in try root.writeBackup(to: other, options, stop) }
+    try await backingUp(options) { [root] stop in try root.writeBackup(to: other, options, stop) }
   }
 
   /// Replaces the contents of the database with the contents of a backup, in one transaction of the writer.
@@ -91,11 +86,30 @@ extension SqlitePool {
   public func backupBytes(
     _ options: BackupOptions = BackupOptions(), chunkSize: Int = 1 << 20, directory: String? = nil
   ) -> BackupBytes {
-    BackupBytes(db: root, options: options, chunkSize: chunkSize, directory: directory)
+    BackupBytes(db: root, pool: self, options: options, chunkSize: chunkSize, directory: directory)
   }
 
   private func stop(_ options: BackupOptions) -> BackupStop {
     BackupStop(configuration.handles, options, deadline: Deadline.current)
+  }
+
+  /// Runs a backup, which the pool's `close` can stop.
+  private func backingUp(_ options: BackupOptions, _ body: @Sendable (BackupStop) throws -> Void) throws {
+    try checkFork()
+    let stop = stop(options)
+    let work = try beginWork(stop.close)
+    defer { endWork(work) }
+    try body(stop)
+  }
+
+  private func backingUp(
+    _ options: BackupOptions, _ body: @escaping @Sendable (BackupStop) throws -> Void
+  ) async throws {
+    try checkFork()
+    let stop = stop(options)
+    let work = try beginWork(stop.close)
+    defer { endWork(work) }
+    try await onBackupThread(stop) { try body(stop) }
   }
 }
 

@@ -52,7 +52,7 @@ let package = Package(
     .executableTarget(
       name: "TenantCost",
       dependencies: [
-        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableBackup", package: "Sqlable"),
+        "CMalloc", .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableBackup", package: "Sqlable"),
         .product(name: "SqlableTenants", package: "Sqlable"),
       ]),
     .executableTarget(

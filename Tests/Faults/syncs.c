@@ -3,10 +3,13 @@
 //   cc -shared -fPIC -o syncs.so Tests/Faults/syncs.c -ldl
 //   LD_PRELOAD=./syncs.so program
 //
-// A change is a file that was created, renamed or linked since the last fsync of its directory, or renamed before its
-// content was synced. SQLite's own files (-wal, -shm, -journal), lock files and unfinished files (/.new/) need no sync.
+// A change is a name that was created, renamed away, renamed or linked since the last fsync of its directory, or a file
+// that was renamed before its content was synced. SQLite's own files (-wal, -shm, -journal), lock files and unfinished
+// files (/.new/) need no sync. After a failed fsync (syncs_fail), no later one stores the changes: as in the kernel, they
+// must be made again.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -21,7 +24,8 @@
 // A change that was not synced: of a directory (`is_name`) or of a file's content.
 typedef struct change {
   struct change *next;
-  int is_name;
+  // `is_gone`: the name was renamed away. `is_lost`: a sync of the directory has failed.
+  int is_name, is_gone, is_lost;
   char path[PATH_MAX];
   dev_t device;
   ino_t number;
@@ -30,6 +34,8 @@ typedef struct change {
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static char watched[PATH_MAX];
 static change *changes;
+// The numbers of the fsyncs of directories that fail, counted from 1, and how many there were and have failed.
+static long first_failure, last_failure, directory_syncs, failures;
 
 static int is_watched(const char *path) {
   static const char *const endings[] = {"-wal", "-shm", "-journal", "-gate", "/lock"};
@@ -41,11 +47,24 @@ static int is_watched(const char *path) {
   return 1;
 }
 
-static void add(int is_name, const char *path, dev_t device, ino_t number) {
+static change *add(int is_name, const char *path, dev_t device, ino_t number) {
   change *new = calloc(1, sizeof(change));
   *new = (change){.next = changes, .is_name = is_name, .device = device, .number = number};
   strncpy(new->path, path, PATH_MAX - 1);
-  changes = new;
+  return changes = new;
+}
+
+// Forgets the earlier changes of a name that changes again.
+static void forget_name(const char *path) {
+  for (change **link = &changes; *link;) {
+    change *each = *link;
+    if (each->is_name && strcmp(each->path, path) == 0) {
+      *link = each->next;
+      free(each);
+    } else {
+      link = &each->next;
+    }
+  }
 }
 
 static int has_content(dev_t device, ino_t number) {
@@ -62,7 +81,7 @@ static void forget(int file) {
   pthread_mutex_lock(&lock);
   for (change **link = &changes; *link;) {
     change *each = *link;
-    if (each->device == info.st_dev && each->number == info.st_ino) {
+    if (each->device == info.st_dev && each->number == info.st_ino && !each->is_lost) {
       *link = each->next;
       free(each);
     } else {
@@ -85,19 +104,64 @@ static void did_write(int file) {
   pthread_mutex_unlock(&lock);
 }
 
-static void did_name(const char *path) {
-  if (!is_watched(path) || strstr(path, "/.new/")) return;
+static void note_name(const char *path, int is_gone) {
+  const char *new = path ? strstr(path, "/.new") : NULL;
+  if (!is_watched(path) || (new && (new[5] == 0 || new[5] == '/'))) return;
   char directory[PATH_MAX] = "";
   strncpy(directory, path, PATH_MAX - 1);
   *strrchr(directory, '/') = 0;
   struct stat info;
   if (stat(directory, &info) != 0) return;
   pthread_mutex_lock(&lock);
-  add(1, path, info.st_dev, info.st_ino);
+  forget_name(path);
+  add(1, path, info.st_dev, info.st_ino)->is_gone = is_gone;
   struct stat file;
-  if (stat(path, &file) == 0 && has_content(file.st_dev, file.st_ino)) add(1, "a file without its content", 0, 0);
+  if (!is_gone && stat(path, &file) == 0 && has_content(file.st_dev, file.st_ino)) add(1, "a file without its content", 0, 0);
   pthread_mutex_unlock(&lock);
 }
+
+static void did_name(const char *path) { note_name(path, 0); }
+
+// A deleted name whose deletion was not synced comes back at most, and is deleted again.
+static void did_unlink(const char *path) {
+  if (!is_watched(path)) return;
+  pthread_mutex_lock(&lock);
+  forget_name(path);
+  pthread_mutex_unlock(&lock);
+}
+
+// Returns whether the sync of a watched directory is to fail.
+static int fails(int file) {
+  struct stat info;
+  char link[64], path[PATH_MAX];
+  if (!watched[0] || fstat(file, &info) != 0 || !S_ISDIR(info.st_mode)) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length <= 0) return 0;
+  path[length] = 0;
+  if (!is_watched(path)) return 0;
+  pthread_mutex_lock(&lock);
+  directory_syncs++;
+  int result = directory_syncs >= first_failure && directory_syncs <= last_failure;
+  for (change *each = changes; each && result; each = each->next) {
+    if (each->is_name && each->device == info.st_dev && each->number == info.st_ino) each->is_lost = 1;
+  }
+  failures += result;
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+
+// For the tests: `count` syncs of directories fail, from the given one on; 0 is none.
+void syncs_fail(long from, long count) {
+  pthread_mutex_lock(&lock);
+  first_failure = from;
+  last_failure = from + count - 1;
+  directory_syncs = failures = 0;
+  pthread_mutex_unlock(&lock);
+}
+
+// For the tests: how many syncs have failed.
+long syncs_failed(void) { return failures; }
 
 // For the tests: the directory.
 void syncs_arm(const char *directory) {
@@ -117,8 +181,8 @@ void syncs_missing(char *text, size_t size) {
   pthread_mutex_lock(&lock);
   text[0] = 0;
   for (change *each = changes; each; each = each->next) {
-    if (!each->is_name || strlen(text) + strlen(each->path) + 2 > size) continue;
-    strcat(strcat(text, each->path), "\n");
+    if (!each->is_name || strlen(text) + strlen(each->path) + 12 > size) continue;
+    strcat(strcat(text, each->path), each->is_gone ? " (renamed)\n" : "\n");
   }
   pthread_mutex_unlock(&lock);
 }
@@ -168,8 +232,12 @@ TRUNCATE(ftruncate64)
 
 #define SYNC(name)                                                                                              \
   int name(int file) {                                                                                          \
+    if (fails(file)) {                                                                                          \
+      errno = EIO;                                                                                              \
+      return -1;                                                                                                \
+    }                                                                                                           \
     int result = NEXT(name)(file);                                                                              \
-    if (result == 0) forget(file);                                                                            \
+    if (result == 0) forget(file);                                                                              \
     return result;                                                                                              \
   }
 SYNC(fsync)
@@ -177,7 +245,26 @@ SYNC(fdatasync)
 
 int rename(const char *from, const char *to) {
   int result = NEXT(rename)(from, to);
+  if (result == 0) note_name(from, 1);
   if (result == 0) did_name(to);
+  return result;
+}
+
+int unlink(const char *path) {
+  int result = NEXT(unlink)(path);
+  if (result == 0) did_unlink(path);
+  return result;
+}
+
+int rmdir(const char *path) {
+  int result = NEXT(rmdir)(path);
+  if (result == 0) did_unlink(path);
+  return result;
+}
+
+int mkdir(const char *path, mode_t mode) {
+  int result = NEXT(mkdir)(path, mode);
+  if (result == 0) did_name(path);
   return result;
 }
 
@@ -195,6 +282,7 @@ long syscall(long number, ...) {
        e = va_arg(list, long), f = va_arg(list, long);
   va_end(list);
   long result = NEXT(syscall)(number, a, b, c, d, e, f);
+  if (number == SYS_renameat2 && result == 0) note_name((const char *)b, 1);
   if (number == SYS_renameat2 && result == 0) did_name((const char *)d);
   return result;
 }

@@ -39,6 +39,68 @@ import Testing
     }
   }
 
+  @Test(arguments: ["a backup", "a backup that blocks", "a backup's bytes"])
+  func deletionEndsABackupOfThePool(_ way: String) async throws {
+    try await withTenants(TenantsConfiguration(waitTimeout: .seconds(600))) { tenants in
+      try await tenants["acme"].addPages()
+      let (target, begun) = (tenants.directory.path + "-backup.sqlite", Mutex(false))
+      // At this rate, the backup waits for days.
+      let options = BackupOptions(pagesPerStep: 64, bytesPerSecond: 1) { _ in begun.withLock { $0 = true } }
+      let running = Task {
+        try await tenants["acme"].withPool { pool in
+          switch way {
+          case "a backup": try await pool.backup(to: target, options)
+          case "a backup that blocks": try await onOwnThread { try pool.backup(to: target, options) }
+          default: for try await _ in pool.backupBytes(options) {}
+          }
+        }
+      }
+      try await until { begun.withLock { $0 } }
+      try await tenants.delete("acme")
+      await expectAsync(.tenant(.deleted)) { try await running.value }
+      #expect(try !tenants.contains("acme"))
+      #expect(!FileManager.default.fileExists(atPath: target))
+    }
+  }
+
+  @Test(arguments: ["delete", "restore"])
+  func deletionEndsACopyOfTheTenant(_ way: String) async throws {
+    let (isSlow, begun) = (Mutex(false), Mutex(false))
+    var configuration = TenantsConfiguration(waitTimeout: .seconds(600))
+    configuration.pool.handles.onOpen("slow") { db in
+      try db.register(
+        ScalarFunction("slow", isDeterministic: true, isAllowedInSchema: true) { (text: String) in
+          if isSlow.withLock({ $0 }) {
+            begun.withLock { $0 = true }
+            usleep(100_000)
+          }
+          return text
+        })
+    }
+    try await withTenants(configuration) { tenants in
+      for name in ["acme", "other"] { try await tenants[name].add("1") }
+      let backup = tenants.directory.path + "-backup.sqlite"
+      try await tenants["other"].withPool { pool in try await pool.backup(to: backup) }
+      // The check of the copy calls the function for each row.
+      try await tenants["acme"].transaction { db in
+        try db.execute("CREATE INDEX slow ON note (slow(text))")
+        for _ in 0..<20 { try Note.insert((0..<1_000).map { Note("\($0)") }).run(db) }
+      }
+      isSlow.withLock { $0 = true }
+      let copy = Task { try await tenants.copy("acme", to: "copy") }
+      try await until { begun.withLock { $0 } }
+      if way == "delete" {
+        try await tenants.delete("acme")
+      } else {
+        try await tenants.restore("acme", from: backup)
+      }
+      await expectAsync(.tenant(.deleted)) { try await copy.value }
+      isSlow.withLock { $0 = false }
+      #expect(try await tenants.allNames() == (way == "delete" ? ["other"] : ["acme", "other"]))
+      if way == "restore" { #expect(try await tenants["acme"].texts() == ["1"]) }
+    }
+  }
+
   @Test func deletionWaitsForAClosureThatIgnoresItsEnd() async throws {
     try await withTenants(TenantsConfiguration(waitTimeout: .seconds(300))) { tenants in
       try await tenants["a"].add("1")

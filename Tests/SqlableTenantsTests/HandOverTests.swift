@@ -107,6 +107,47 @@ import Testing
     }
   }
 
+  @Test(arguments: ["pages", "sync"])
+  func aTenantStaysIfAPartBesideTheFenceIsNotSent(_ failing: String) async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      // The rows that were written while a part was sent.
+      let (rows, fenced) = (Mutex(["1"]), Mutex(0))
+      @Sendable func write(_ text: String) async throws {
+        try await here["acme"].add(text)
+        rows.withLock { $0.append(text) }
+      }
+      await #expect(throws: Wire.Failure.self) {
+        try await here.handOver("acme") { part in
+          let kind =
+            switch part.content {
+            case .pages: "pages"
+            case .sync: "sync"
+            default: ""
+            }
+          switch (rows.withLock { $0.count }, kind) {
+          // The next round sends the page of this row.
+          case (1, "sync"): try await write("2")
+          // There is no other round, so the page of this row is sent while the file is closed and renamed.
+          case (2, "pages"): try await write("3")
+          case (3, failing):
+            fenced.withLock { $0 = here.withState { $0.openPools.isEmpty ? 1 : 0 } }
+            throw Wire.Failure()
+          default: break
+          }
+          return try await there.receive(part)
+        }
+      }
+      #expect(fenced.withLock { $0 } == 1)
+      #expect(rows.withLock { $0 } == ["1", "2", "3"])
+      #expect(try await here.unfinishedHandOvers() == [])
+      try await here["acme"].add("4")
+      #expect(try !there.contains("acme"))
+      try await here.handOver("acme") { try await there.receive($0) }
+      #expect(try await there["acme"].texts() == ["1", "2", "3", "4"])
+    }
+  }
+
   @Test func aLostAnswerIsAskedForAgain() async throws {
     try await withMachines { here, there in
       try await here["acme"].add("1")
@@ -179,7 +220,7 @@ import Testing
         TenantPart(tenant: "acme", token: token, number: number, content: content)
       }
       let token = String(repeating: "a", count: 32)
-      _ = try await tenants.receive(part(0, .begin, token: token))
+      _ = try await tenants.receive(part(0, .begin(wait: 0), token: token))
       let contents: [TenantPart.Content] = [
         .bytes(Data([1]), offset: -1), .bytes(Data([1]), offset: .max),
         .pages(Data(count: 512), numbers: [0], size: 512), .pages(Data(count: 512), numbers: [.max], size: 512),
@@ -193,7 +234,7 @@ import Testing
       }
       for token in ["", "../../../../../../../../../etc/a", String(repeating: "A", count: 32)] {
         await expectAsync(.misuse("the part has an invalid token")) {
-          _ = try await tenants.receive(part(0, .begin, token: token))
+          _ = try await tenants.receive(part(0, .begin(wait: 0), token: token))
         }
       }
       #expect(try !tenants.contains("acme"))

@@ -62,6 +62,45 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func aFileThatShrinksDuringTheHandOverArrives(_ growsAgain: Bool) async throws {
+    var configuration = TenantsConfiguration()
+    configuration.pool.handles.walAutocheckpoint = 0
+    // Seven rows have place in a page, also in an encrypted one.
+    let text = String(repeating: "x", count: 500)
+    try await withMachines(configuration) { here, there in
+      _ = try await Note.insert((0..<8_000).map { Note("\($0) \(text)") }).run(here["acme"])
+      let path = try here.filepath(of: "acme")
+      let other = try SqliteDatabase(filepath: path, configuration: configuration.pool.handles)
+      try other.checkpoint(.passive)
+      try other.execute("DELETE FROM note WHERE id > 2400; VACUUM")
+      let (sizes, rows) = (Mutex<[Int]>([]), growsAgain ? 2_000 : 1)
+      @Sendable func size() -> Int { FileIdentity.info(path).map { Int($0.st_size) } ?? 0 }
+      try await here.handOver("acme") { part in
+        switch part.content {
+        case .bytes(_, offset: 0):
+          let before = size()
+          // Other connections copy the smaller database into the file, which then has only a part of the next bytes.
+          try other.checkpoint(.passive)
+          sizes.withLock { $0 = [before, size()] }
+        case .sync:
+          if other.isOpen {
+            for index in 0..<rows { try Note("\(index) again \(text)").insert().run(other) }
+            try other.close()
+          }
+        default: break
+        }
+        return try await there.receive(part)
+      }
+      let found = sizes.withLock { $0 }
+      try #require(found.count == 2 && found[0] > 3 << 20 && found[1] > 1 << 20 && found[1] < 2 << 20, "\(found)")
+      let texts = try await there["acme"].texts()
+      #expect(texts == (0..<2_400).map { "\($0) \(text)" } + (0..<rows).map { "\($0) again \(text)" })
+      let check = try await there["acme"].read { db in try db.query("PRAGMA integrity_check", as: String.self) }
+      #expect(check == ["ok"])
+    }
+  }
+
   @Test(.needsPlainFiles("looks for text in pages")) func noPageIsSentAfterTheWALWasReset() async throws {
     try await withPages(1_500) { pool, pages, _ in
       let parts = try pages.changes()

@@ -62,9 +62,9 @@ import Testing
 
   @Test func aPartProlongsItsReceptionOnly() async throws {
     try await withTenants { tenants in
-      _ = try await tenants.receive(part(0, .begin))
+      _ = try await tenants.receive(part(0, .begin(wait: 0)))
       _ = try await tenants.receive(
-        TenantPart(tenant: "idle", token: token, number: 0, content: .begin))
+        TenantPart(tenant: "idle", token: token, number: 0, content: .begin(wait: 0)))
       let mark = ContinuousClock.now
       _ = try await tenants.receive(part(1, .bytes(Data([1]), offset: 0)))
       tenants.receptions.endIdle(at: mark + .seconds(600))
@@ -82,7 +82,7 @@ import Testing
       try await here["acme"].add("1")
       await expectAsync(.tenant(.missing)) {
         try await here.handOver("acme") { part in
-          if case .end = part.content { there.receptions.endIdle(at: .now + .seconds(600)) }
+          if case .end = part.content { there.receptions.endIdle(at: .now + .seconds(611)) }
           return try await there.receive(part)
         }
       }
@@ -92,12 +92,39 @@ import Testing
     }
   }
 
+  @Test func aReceptionLastsLongerThanTheSendersWait() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      let (begun, left) = (Mutex(false), Mutex(false))
+      // While the sender waits for this loop, no part arrives.
+      let loop = Task {
+        try await here["acme"].withPool { _ in
+          begun.withLock { $0 = true }
+          try await until { left.withLock { $0 } }
+        }
+      }
+      try await until { begun.withLock { $0 } }
+      let name = try TenantName("acme")
+      let move = Task { try await here.handOver("acme", within: .seconds(7_200)) { try await there.receive($0) } }
+      try await until { here.withState { $0.slots[name]?.isWanted == true } }
+      there.receptions.endIdle(at: .now + .seconds(7_100))
+      left.withLock { $0 = true }
+      try await loop.value
+      try await move.value
+      #expect(try await there["acme"].texts() == ["1"])
+      // The numbers of another machine have a limit.
+      _ = try await here.receive(part(0, .begin(wait: .max)))
+      here.receptions.endIdle(at: .now + .seconds(2 * 365 * 86_400))
+      #expect(try openFiles(here.directory.path + "/.new").filter { $0.hasSuffix(".sqlite") } == [])
+    }
+  }
+
   @Test func closedTenantsReceiveNothing() async throws {
     try await withTenants { tenants in
-      _ = try await tenants.receive(part(0, .begin))
+      _ = try await tenants.receive(part(0, .begin(wait: 0)))
       try await tenants.close()
       #expect(try openFiles(tenants.directory.path + "/.new").filter { $0.hasSuffix(".sqlite") } == [])
-      await expectAsync(.closed) { _ = try await tenants.receive(part(0, .begin)) }
+      await expectAsync(.closed) { _ = try await tenants.receive(part(0, .begin(wait: 0))) }
     }
   }
 }

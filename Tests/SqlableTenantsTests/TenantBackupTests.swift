@@ -163,7 +163,7 @@ import Testing
 
   @Test func callsOfATenantContinueDuringItsCopy() async throws {
     try await withBackups { tenants, target in
-      try await addPages(to: tenants["big"])
+      try await tenants["big"].addPages()
       let run = Task { try await tenants.backup(to: target, bytesPerSecond: 20_000) }
       try await until { tenants.withState { !$0.copies.isEmpty } }
       try await tenants["big"].add("during")
@@ -176,7 +176,7 @@ import Testing
 
   @Test func deleteEndsTheCopyOfItsTenant() async throws {
     try await withBackups { tenants, target in
-      try await addPages(to: tenants["big"])
+      try await tenants["big"].addPages()
       let run = Task { try await tenants.backup(to: target, bytesPerSecond: 20_000) }
       try await until { tenants.withState { !$0.copies.isEmpty } }
       try await tenants.delete("big")
@@ -188,18 +188,11 @@ import Testing
 
   @Test func closeEndsARun() async throws {
     try await withBackups { tenants, target in
-      try await addPages(to: tenants["big"])
+      try await tenants["big"].addPages()
       let run = Task { try await tenants.backup(to: target, bytesPerSecond: 20_000) }
       try await until { tenants.withState { !$0.copies.isEmpty } }
       try await tenants.close()
       await expectAsync(.closed) { _ = try await run.value }
-    }
-  }
-
-  /// Adds two megabytes, whose copy at a low rate takes seconds.
-  private func addPages(to tenant: SqliteTenant) async throws {
-    try await tenant.transaction { db in
-      for _ in 0..<20 { try Note(String(repeating: "x", count: 100_000)).insert().run(db) }
     }
   }
 

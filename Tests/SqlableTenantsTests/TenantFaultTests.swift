@@ -15,6 +15,7 @@ import Testing
       "there is no C compiler, or the tests are no program of their own here"),
     arguments: [
       ("tenantSync", "files", ".new/"), ("tenantRead", "files", "catalog.sqlite"), ("tenantNames", "syncs", ""),
+      ("tenantDirectories", "syncs", ""),
     ])
   func aFailureIsReportedAndNothingIsLost(_ order: String, _ library: String, _ files: String) throws {
     try withDirectory { directory in
@@ -33,16 +34,16 @@ import Testing
 
 /// The tests of the separate processes.
 @Suite struct TenantFaultProcess {
-  private typealias Arm = @convention(c) (Int, Int, Int, Int32, Int) -> Void
-  private let directory = ProcessInfo.processInfo.environment["SQLABLE_FAULT_DIRECTORY"] ?? ""
+  typealias Arm = @convention(c) (Int, Int, Int, Int32, Int) -> Void
+  let directory = ProcessInfo.processInfo.environment["SQLABLE_FAULT_DIRECTORY"] ?? ""
 
-  private func function<Function>(_ name: String, _ type: Function.Type) -> Function? {
+  func function<Function>(_ name: String, _ type: Function.Type) -> Function? {
     let found = dlsym(nil, name).map { unsafeBitCast($0, to: type) }
     if found == nil { FaultProcess.say("VIOLATION the library is not preloaded") }
     return found
   }
 
-  private func check(_ what: String, _ kind: SqlError.Kind, _ body: () async throws -> Void) async {
+  func check(_ what: String, _ kind: SqlError.Kind, _ body: () async throws -> Void) async {
     var found: (any Error)?
     do { try await body() } catch { found = error }
     guard let error = found as? SqlError, error.kind == kind else {
@@ -117,17 +118,10 @@ import Testing
 
   @Test(.enabled(if: FaultProcess.order == "tenantNames", "a process of its own"))
   func eachNameOfAHandOverIsSyncedBeforeTheNextPart() async throws {
-    typealias Missing = @convention(c) (UnsafeMutablePointer<CChar>, Int) -> Void
     guard let arm = function("syncs_arm", (@convention(c) (UnsafePointer<CChar>) -> Void).self),
       let missing = function("syncs_missing", Missing.self)
     else { return }
-    @Sendable func check(_ what: String) {
-      let text = UnsafeMutablePointer<CChar>.allocate(capacity: 1 << 16)
-      defer { text.deallocate() }
-      missing(text, 1 << 16)
-      let names = String(cString: text)
-      if !names.isEmpty { FaultProcess.say("VIOLATION not synced, \(what): \(names)") }
-    }
+    @Sendable func check(_ what: String) { checkAllIsSynced(missing, what) }
     var (here, there) = (try openTenants(directory + "/a"), try openTenants(directory + "/b"))
     try await here["acme"].add("1")
     arm(directory)

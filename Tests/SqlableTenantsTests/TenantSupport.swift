@@ -71,6 +71,13 @@ struct Note: Sqlable, Equatable {
 extension SqliteTenant {
   func add(_ text: String) async throws { _ = try await Note(text).insert().run(self) }
 
+  /// Adds two megabytes, whose copy takes several steps.
+  func addPages() async throws {
+    try await transaction { db in
+      for _ in 0..<20 { try Note(String(repeating: "x", count: 100_000)).insert().run(db) }
+    }
+  }
+
   func texts() async throws -> [String] { try await Note.read().orderBy(Note.id).run(self).map(\.text) }
 }
 

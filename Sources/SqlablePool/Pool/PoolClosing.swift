@@ -7,8 +7,9 @@ extension SqlitePool {
   ///
   /// Closing a closed pool does nothing. Acknowledged commits are never lost. Calls that still wait after `duration`
   /// throw `.closed`. Running calls then also throw `.closed`: the pool interrupts their statements and rolls back
-  /// their transactions. Throws `.misuse` inside a closure that the pool runs. Throws `.busy` if a closure does not end
-  /// after the interruption, for example because it sleeps. The pool then rejects calls, and can be closed again.
+  /// their transactions. Backups of the pool count as calls. Throws `.misuse` inside a closure that the pool runs.
+  /// Throws `.busy` if a closure does not end after the interruption, for example because it sleeps. The pool then
+  /// rejects calls, and can be closed again.
   ///
   /// - Parameter duration: The time that calls have to end without being stopped.
   public func close(within duration: Duration = .seconds(10)) throws {
@@ -21,7 +22,9 @@ extension SqlitePool {
     try refuseInClosure("close the pool")
     try withState { try $0.checkIsNotBlockedHere(configuration.handles.label) }
     guard !drained(by: duration) else { return try finish(leavesLog: leavesLog) }
-    for call in withState({ $0.unended }) { stop(call, .closing) }
+    let (calls, works) = withState { ($0.unended, Array($0.works.values)) }
+    for call in calls { stop(call, .closing) }
+    for stop in works { stop() }
     guard drained(by: max(duration, .seconds(1))) else {
       let callSite = withState { $0.unended.first?.callSite ?? $0.closeBarrier?.callSite }
       throw SqlError(
@@ -36,6 +39,14 @@ extension SqlitePool {
   public func close(within duration: Duration = .seconds(10)) async throws {
     try await onOwnThread { try self.close(within: duration) }
   }
+
+  /// Counts work that uses the file with connections of its own, such as a backup. ``close(within:)`` waits for the
+  /// work as for a call, and then calls `stop`. Returns a token for `endWork`.
+  package func beginWork(_ stop: @escaping @Sendable () -> Void) throws -> Int {
+    try withState { try $0.beginWork(stop, configuration.handles.label) }
+  }
+
+  package func endWork(_ token: Int) { withState { $0.endWork(token) } }
 
   /// Rejects new calls; returns true if all accepted calls end within `duration`.
   private func drained(by duration: Duration) -> Bool {

@@ -24,6 +24,10 @@ extension SqlitePool {
     var (readUses, writeUses) = (LatestUses(), LatestUses())
     /// The number of calls that have not ended.
     package internal(set) var calls = 0
+    /// The stops of running work that uses the file with connections of its own, such as backups. Each work also counts
+    /// as a call.
+    var works: [Int: @Sendable () -> Void] = [:]
+    private var lastWork = 0
     /// Signalled when the last call has ended.
     var closers: [DispatchSemaphore] = []
     /// Signalled when no call holds a reader, while new reads are held back.
@@ -281,6 +285,20 @@ extension SqlitePool.State {
     guard calls == 0 else { return }
     for closer in closers { closer.signal() }
     closers = []
+  }
+
+  /// Counts work that uses the file with connections of its own. Returns a token for `endWork`.
+  mutating func beginWork(_ stop: @escaping @Sendable () -> Void, _ label: String?) throws -> Int {
+    try checkIsOpen(label)
+    calls += 1
+    lastWork += 1
+    works[lastWork] = stop
+    return lastWork
+  }
+
+  mutating func endWork(_ token: Int) {
+    works[token] = nil
+    ended()
   }
 
   // MARK: Stopping

@@ -36,7 +36,12 @@ struct BackupDirectory: Sendable {
     let directory = directory(of: name)
     if FileIdentity.info(directory) == nil {
       try BackupDirectory.create(directory)
-      for path in [self.directory(name.directory), self.path] { try syncDirectory(path) }
+      let parent = self.directory(name.directory)
+      do { for path in [parent, self.path] { try syncDirectory(path) } } catch {
+        // A later sync can succeed although the disk lacks the names, so the next run creates the directories again.
+        for path in [directory, parent] { rmdir(path) }
+        throw error
+      }
     }
     return directory + "/new.sqlite"
   }
@@ -46,7 +51,11 @@ struct BackupDirectory: Sendable {
     let directory = directory(of: name)
     let path = directory + "/" + time.backupTime + (mark.map { "-" + $0 } ?? "") + TenantBackup.ending
     guard rename(file, path) == 0 else { throw SqlError.system("rename", file, errno) }
-    try syncDirectory(directory)
+    do { try syncDirectory(directory) } catch {
+      // The next run must not find this backup, because its name might not be on the disk.
+      unlink(path)
+      throw error
+    }
   }
 
   /// Deletes the backups that no restore to a time since `start` needs. The last backup always stays.
@@ -95,7 +104,13 @@ struct BackupDirectory: Sendable {
 
   /// Creates the directory if it is missing, and locks it. Closing the descriptor ends the lock.
   func lock() throws -> Int32 {
-    try BackupDirectory.create(path)
+    if FileIdentity.info(path) == nil {
+      try BackupDirectory.create(path)
+      do { try syncDirectory(parent(of: path)) } catch {
+        rmdir(path)
+        throw error
+      }
+    }
     let file = open(path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw SqlError.system("create", path + "/lock", errno) }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {

@@ -40,7 +40,7 @@ extension SqliteTenants {
     guard directory.exists(name) else {
       // The tenant must not live on two machines.
       guard !directory.isAway(name) else { throw handedOver(name) }
-      return try move(files(at: new), to: name)
+      return try move(files(at: new), to: name, of: [name])
     }
     do {
       // The old file gets the contents of its WAL, which must not be applied to the new file.

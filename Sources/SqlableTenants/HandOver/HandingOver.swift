@@ -15,12 +15,11 @@ extension SqliteTenants {
   /// machine becomes the owner. From then on, the calls here throw `.tenant(.handedOver)`, also after a restart and in
   /// other processes. The changes of a call are stored here before the hand-over, or not at all.
   ///
-  /// The call waits up to `duration` for the calls and loops that use the tenant, and then throws `.busy`. Choose less
-  /// than the ten minutes after which ``receive(_:)`` deletes an unfinished tenant. The call also throws `.busy` if
-  /// another process has the file open, or hands the tenant over. After an error before the last part, the tenant stays
-  /// here. If the other machine does not answer at the end, the owner is unknown. The calls here then throw
-  /// `.tenant(.handedOver)` until `handOver` or ``cancelHandOver(_:_:)`` was called again and has received an answer.
-  /// Also call one of them after a crash, if ``unfinishedHandOvers()`` names the tenant.
+  /// The call waits up to `duration` for the calls and loops that use the tenant, and then throws `.busy`. The call
+  /// also throws `.busy` if another process has the file open, or hands the tenant over. After an error before the last
+  /// part, the tenant stays here. If the other machine does not answer at the end, the owner is unknown. The calls here
+  /// then throw `.tenant(.handedOver)` until `handOver` or ``cancelHandOver(_:_:)`` was called again and has received
+  /// an answer. Also call one of them after a crash, if ``unfinishedHandOvers()`` names the tenant.
   ///
   /// Both machines need the same key. Throws `.tenant(.missing)`, `.tenant(.handedOver)` if the tenant is no longer
   /// here, and the errors of `send`.
@@ -32,6 +31,7 @@ extension SqliteTenants {
     let name = try TenantName(name)
     guard directory.exists(name) || directory.isAway(name) else { throw missing(name) }
     let lock = try await steps.run { [directory] in try directory.lockHandOver(of: name) }
+    defer { lock.unlock() }
     if !directory.exists(name), directory.isAway(name) {
       return try await goOn(name, lock, within: duration, send)
     }
@@ -56,7 +56,10 @@ extension SqliteTenants {
     let name = try TenantName(name)
     guard !directory.exists(name), directory.isAway(name) else { throw notHandedOver(name) }
     let (lock, slot) = try await takeAway(name, within: .seconds(10))
-    defer { start(withState { $0.endClaim(slot) }) }
+    defer {
+      lock.unlock()
+      start(withState { $0.endClaim(slot) })
+    }
     try await cancel(TenantSender(name, lock.token(), send), lock)
   }
 
@@ -133,7 +136,7 @@ extension SqliteTenants {
     _ lease: TenantLease, _ sender: inout TenantSender, within duration: Duration
   ) async throws -> FencedTenant {
     let name = sender.name
-    try await sender.send(.begin)
+    try await sender.send(.begin(wait: Int(clamping: duration.components.seconds)))
     let pages = try await steps.run { [directory] in
       try OutgoingPages(lease.pool, directory.file(of: name))
     }
@@ -246,13 +249,12 @@ extension SqliteTenants {
     // Read here, because each change of threads can take milliseconds while the calls wait.
     let tail = try RawFile(path: path).tail(numbers, pageSize: pages.pageSize)
     try directory.prepareLeaving(name)
-    try files(name).move(to: away)
+    try moveClosed(files(name), to: away, of: [name])
     do {
       guard try pages.firstPage(away) == firstPage else { throw OutgoingPages.changedMeanwhile.labelled(name.text) }
-      try syncDirectory(directory.directory(of: name))
     } catch {
       // The receiver can't become the owner yet, so the tenant stays here.
-      try files(at: away).move(to: path)
+      try moveClosed(files(at: away), to: path, of: [name])
       throw error
     }
     return tail
@@ -300,7 +302,7 @@ extension SqliteTenants {
     }
     try await steps.run { [self] in
       try directory.withLock(.exclusive, of: [name]) {
-        try files(at: directory.awayFile(of: name)).move(to: directory.file(of: name))
+        try moveClosed(files(at: directory.awayFile(of: name)), to: directory.file(of: name), of: [name])
       }
       lock.remove()
     }
@@ -311,26 +313,36 @@ extension SqliteTenants {
     let lock = try await steps.run { [directory] in try directory.lockHandOver(of: name) }
     // The hand-over can have ended before this call got the lock.
     guard !directory.isGone(name), !directory.exists(name), directory.isAway(name) else {
-      lock.remove()
-      throw directory.isGone(name) ? handedOver(name) : notHandedOver(name)
+      guard directory.isGone(name) else {
+        lock.remove()
+        throw notHandedOver(name)
+      }
+      throw try await gone(name, lock)
     }
     return (lock, try await claim(name, .waits, until: Deadline.after(duration)))
+  }
+
+  /// Returns the error of a call on a hand-over that has ended.
+  private func gone(_ name: TenantName, _ lock: HandOverLock) async throws -> SqlError {
+    defer { lock.unlock() }
+    try await steps.run { [directory] in
+      try directory.withLock(.exclusive, of: [name]) { try directory.confirmAgain(name) }
+      lock.remove()
+    }
+    return handedOver(name)
   }
 
   /// Ends an unfinished hand-over: the receiver is the owner already, or gets the whole file again.
   private func goOn(
     _ name: TenantName, _ lock: HandOverLock, within duration: Duration, _ send: @escaping TenantSender.Send
   ) async throws {
-    guard !directory.isGone(name) else {
-      lock.remove()
-      throw handedOver(name)
-    }
+    guard !directory.isGone(name) else { throw try await gone(name, lock) }
     let slot = try await claim(name, .waits, until: Deadline.after(duration))
     defer { start(withState { $0.endClaim(slot) }) }
     // The token is that of the first attempt. With other numbers, a delayed part of that attempt is refused.
     var sender = TenantSender(name, try lock.token(), send, number: .random(in: 1 << 32..<1 << 48))
     try await end(name, lock, &sender) { [self] sender in
-      guard try await !sender.send(.begin) else { return nil }
+      guard try await !sender.send(.begin(wait: 0)) else { return nil }
       var offset = 0
       while true {
         let (begin, data) = (

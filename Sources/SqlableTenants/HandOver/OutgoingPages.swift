@@ -16,6 +16,7 @@ final class OutgoingPages: @unchecked Sendable {
   private var hold: WALHold
   private var log: WALReader?
   private var file: RawFile?
+  private let path: String
   let pageSize: Int
   private var position = WALReader.Position()
   private let isOpen = LockedValue(true)
@@ -31,7 +32,7 @@ final class OutgoingPages: @unchecked Sendable {
 
   /// Throws `.misuse` unless the database is in WAL mode.
   init(_ pool: SqlitePool, _ path: String) throws {
-    root = pool.root
+    (root, self.path) = (pool.root, path)
     hold = try WALHold(root)
     try hold.begin()
     guard try hold.isInWALMode() else { throw SqlError.misuse("only tenants in WAL mode can be handed over") }
@@ -41,7 +42,20 @@ final class OutgoingPages: @unchecked Sendable {
   }
 
   /// Returns the bytes of the file from `offset` on; none after the end.
-  func bytes(at offset: Int) throws -> Data { try whileOpen { try $1.part(at: offset) } }
+  func bytes(at offset: Int) throws -> Data {
+    try whileOpen { _, file in
+      var file = file
+      while true {
+        do { return try file.part(at: offset) } catch {
+          // After a VACUUM, a checkpoint shortens the file. The lost pages were no longer in the database when the hold
+          // began, or a later commit has put them into the WAL.
+          let now = try RawFile(path: path)
+          guard now.size < file.size else { throw error }
+          (file, self.file) = (now, now)
+        }
+      }
+    }
+  }
 
   /// Returns the parts with the pages that were changed since the last call.
   func changes() throws -> [Part] { try whileOpen { log, _ in try changedParts(log) } }

@@ -11,10 +11,11 @@ extension SqliteTenants {
   /// the last part was received. Before, the first use of its name would create another tenant, and the hand-over would
   /// throw `.tenant(.exists)`. A hand-over that begins again replaces the parts that were received before.
   ///
-  /// If no part arrives for ten minutes, the received parts are deleted. The sender must then hand over again.
+  /// If no part arrives for ten minutes longer than the sender waits for its calls, the received parts are deleted. The
+  /// sender must then hand over again.
   ///
   /// Throws `.tenant(.exists)`, `.tenant(.missing)` if this process does not have the earlier parts, such as after a
-  /// restart or after ten minutes, `.tenant(.handedOver)` if the tenant is being handed over from here, `.misuse` for
+  /// restart or after this time, `.tenant(.handedOver)` if the tenant is being handed over from here, `.misuse` for
   /// parts in another order, `.closed`, the errors of a damaged file and of a full disk.
   public func receive(_ part: TenantPart) async throws -> TenantReceipt {
     try checkFork()
@@ -37,17 +38,17 @@ extension SqliteTenants {
     let reception = try directory.reception(part.token, of: name)
     guard reception == .owned || reception == .ended && exists else { return false }
     // The sender deletes its file after this answer.
-    try syncDirectory(directory.directory(of: name))
+    try directory.syncAgain(name)
     return true
   }
 
   private func add(_ part: TenantPart, to name: TenantName) throws -> Bool {
     switch part.content {
-    case .begin:
+    case .begin(let wait):
       if try hasReceived(name, part) { return true }
       try checkIsFree(name, part)
       let reception = try TenantReception(part.token, at: directory.newFile(), begin: part.number)
-      receptions.add(reception, of: name)
+      receptions.add(reception, of: name, wait: .seconds(max(0, wait)))
     case .cancel:
       try directory.prepareDirectory(of: name)
       let isOwner = try directory.withLock(.exclusive, of: [name]) {
@@ -81,7 +82,6 @@ extension SqliteTenants {
         try rename(reception, to: name)
         // The tenant was here before, and comes back.
         directory.removeAwayFile(of: name)
-        try syncDirectory(directory.directory(of: name))
       }
     }
     guard isComplete else { throw unknown(name) }
@@ -101,9 +101,7 @@ extension SqliteTenants {
     (reading.isReadOnly, reading.isImmutable) = (true, true)
     (reading.attached, reading.attachedReadOnly, reading.attachedKeys) = ([:], [], [:])
     try SqliteDatabase(filepath: reception.path, configuration: reading).close()
-    do { try renameToNew(reception.path, directory.file(of: name)) } catch  where directory.exists(name) {
-      throw exists(name)
-    }
+    try directory.renameFile(reception.path, to: directory.file(of: name), of: [name])
   }
 
   private func checkIsFree(_ name: TenantName, _ part: TenantPart) throws {

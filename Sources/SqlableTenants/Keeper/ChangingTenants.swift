@@ -39,9 +39,10 @@ extension SqliteTenants {
 
   /// Deletes a tenant's file.
   ///
-  /// Calls that use or await the tenant throw `.tenant(.deleted)`, and their open transactions are rolled back. None of
-  /// these calls creates the file again. A later call creates an empty tenant if
-  /// ``TenantsConfiguration/createsMissing`` is true. After a crash, either the complete tenant exists or no tenant.
+  /// Calls that use or await the tenant throw `.tenant(.deleted)`, and their open transactions are rolled back. So do
+  /// copies of the tenant, and backups of its pool. None of these calls creates the file again. A later call creates an
+  /// empty tenant if ``TenantsConfiguration/createsMissing`` is true. After a crash, either the complete tenant exists
+  /// or no tenant.
   ///
   /// Throws `.tenant(.missing)` if the tenant does not exist. Throws `.busy` if a closure of a call does not end within
   /// ``TenantsConfiguration/waitTimeout``, or if another process has the file open; the tenant then stays.
@@ -86,7 +87,7 @@ extension SqliteTenants {
       try directory.prepareDirectory(of: newName)
       try directory.withLock(.exclusive, of: [name, newName]) {
         try directory.prepareLeaving(name)
-        try move(files(name), to: newName)
+        try move(files(name), to: newName, of: [newName, name])
       }
       forget(slots[0])
     }
@@ -94,8 +95,8 @@ extension SqliteTenants {
 
   /// Copies a tenant to a new name, while the tenant is in use.
   ///
-  /// The copy is one snapshot, and appears when it is complete. Throws `.tenant(.missing)`, and `.tenant(.exists)` if
-  /// the new name is taken.
+  /// The copy is one snapshot, and appears when it is complete. Throws `.tenant(.missing)`, `.tenant(.exists)` if the
+  /// new name is taken, and `.tenant(.deleted)` if the tenant is deleted or restored meanwhile.
   public func copy(_ name: String, to newName: String) async throws {
     let (source, target) = (try TenantName(name), try TenantName(newName))
     guard source != target else { throw exists(target) }
@@ -126,13 +127,21 @@ extension SqliteTenants {
   }
 
   /// Gives files the name of a tenant. Call with the directory's lock.
-  func move(_ files: DatabaseFiles, to name: TenantName) throws {
-    guard !directory.isAway(name) else { throw handedOver(name) }
-    try directory.removeRemains(of: name)
-    do { try files.move(to: directory.file(of: name)) } catch  where directory.exists(name) {
+  ///
+  /// - Parameter names: The new name, and the old name of an existing tenant.
+  func move(_ files: DatabaseFiles, to name: TenantName, of names: [TenantName]) throws {
+    guard !directory.exists(name) else {
       // Another process has created the tenant.
       throw exists(name)
     }
+    guard !directory.isAway(name) else { throw handedOver(name) }
+    try directory.removeRemains(of: name)
+    try moveClosed(files, to: directory.file(of: name), of: names)
+  }
+
+  /// Renames a file that no other connection has open, and syncs the names.
+  func moveClosed(_ files: DatabaseFiles, to path: String, of names: [TenantName]) throws {
+    try files.exclusively { try directory.renameFile(files.filepath, to: path, of: names) }
   }
 
   /// Removes a tenant's file in one step, by a rename, and then deletes it.
@@ -143,9 +152,15 @@ extension SqliteTenants {
     try directory.withLock(.exclusive, of: [name]) {
       guard directory.exists(name) else { throw missing(name) }
       try directory.prepareLeaving(name)
+      var isOpened = false
       do {
-        try files(name).move(to: trash)
-      } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey, .io].contains(error.kind) {
+        try files(name).exclusively {
+          isOpened = true
+          try directory.renameFile(directory.file(of: name), to: trash, of: [name])
+        }
+      } catch let error as SqlError
+        where !isOpened && [.corrupt, .notADatabase, .wrongKey, .io].contains(error.kind)
+      {
         // A damaged file can't be opened, so its files are renamed one by one. The database file is renamed first:
         // before this step, the tenant still has all its files.
         try directory.moveDamaged(name, to: trash)

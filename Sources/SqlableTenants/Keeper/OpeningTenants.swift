@@ -150,7 +150,7 @@ extension SqliteTenants {
     defer { try? files.remove() }
     try make(path, configuration)
     try directory.prepareDirectory(of: name)
-    try directory.withLock(.exclusive, of: [name]) { try move(files, to: name) }
+    try directory.withLock(.exclusive, of: [name]) { try move(files, to: name, of: [name]) }
   }
 
   // MARK: Closing

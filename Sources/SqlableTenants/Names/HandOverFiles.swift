@@ -37,15 +37,9 @@ extension TenantDirectory {
   /// Records that the receiver is the owner, and deletes the sender's file in the same step.
   func confirm(_ name: TenantName) throws { try replace(awayFile(of: name), with: "") }
 
-  /// Writes a small file in one step.
-  func replace(_ path: String, with text: String) throws {
-    let temporary = try newFile()
-    let descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw SqlError.system("create", temporary, errno) }
-    defer { close(descriptor) }
-    try write(text, to: descriptor, temporary)
-    guard rename(temporary, path) == 0 else { throw SqlError.system("rename a file to", path, errno) }
-    try syncDirectory(SqlableTenants.parent(of: path))
+  /// Confirms a hand-over again whose record could not be synced.
+  func confirmAgain(_ name: TenantName) throws {
+    if isUnsynced(awayFile(of: name)) { try confirm(name) }
   }
 
   // MARK: The receiver's record
@@ -72,9 +66,10 @@ extension TenantDirectory {
   private static let maximumCancelled = 16
 
   private func writeReceptions(_ receptions: [String], of name: TenantName) throws {
-    try replace(
-      file(of: name) + TenantDirectory.receivedEnding, with: receptions.joined(separator: "\n"))
+    try replace(receivedFile(of: name), with: receptions.joined(separator: "\n"))
   }
+
+  private func receivedFile(of name: TenantName) -> String { file(of: name) + TenantDirectory.receivedEnding }
 
   /// Prepares the deletion of a tenant's file and its rename to another name. Call with the lock.
   ///
@@ -85,7 +80,7 @@ extension TenantDirectory {
     if isGone(name) { removeAwayFile(of: name) }
     let lines = try receptions(of: name)
     let ended = Reception.ended.rawValue + " "
-    guard lines.contains(where: { $0.hasPrefix(ended) }) else { return }
+    guard lines.contains(where: { $0.hasPrefix(ended) }) || isUnsynced(receivedFile(of: name)) else { return }
     let owned = Reception.owned.rawValue + " "
     try writeReceptions(lines.map { $0.hasPrefix(ended) ? owned + $0.dropFirst(ended.utf8.count) : $0 }, of: name)
   }
@@ -95,7 +90,7 @@ extension TenantDirectory {
   func removeUnfinishedReceptions(of name: TenantName) throws {
     let lines = try receptions(of: name)
     let kept = lines.filter { !$0.hasPrefix(Reception.ended.rawValue) }
-    if kept.count < lines.count { try writeReceptions(kept, of: name) }
+    if kept.count < lines.count || isUnsynced(receivedFile(of: name)) { try writeReceptions(kept, of: name) }
   }
 
   /// Returns the record of a hand-over; nil without a record.
@@ -108,7 +103,7 @@ extension TenantDirectory {
   }
 
   private func receptions(of name: TenantName) throws -> [String] {
-    let path = file(of: name) + TenantDirectory.receivedEnding
+    let path = receivedFile(of: name)
     guard FileIdentity.linkInfo(path) != nil else { return [] }
     return try readText(path).split(separator: "\n").map(String.init)
   }
@@ -141,9 +136,12 @@ final class HandOverLock: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Ends the lock, although a thread can still have a reference for a moment.
+  func unlock() { flock(descriptor, LOCK_UN) }
+
   func write(_ token: String) throws {
     guard ftruncate(descriptor, 0) == 0 else { throw SqlError.system("write to", path, errno) }
-    try SqlableTenants.write(token, to: descriptor, path)
+    try writeSynced(token, to: descriptor, path)
     try syncDirectory(parent(of: path))
   }
 
@@ -177,12 +175,6 @@ func isToken(_ text: String) -> Bool {
 
 func parent(of path: String) -> String {
   path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
-}
-
-private func write(_ text: String, to descriptor: Int32, _ path: String) throws {
-  var text = text
-  try text.withUTF8 { try writeAll(UnsafeRawBufferPointer($0), to: descriptor, at: 0, path) }
-  guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }
 }
 
 private func readText(_ path: String) throws -> String {

@@ -19,6 +19,9 @@ final class TenantDirectory: Sendable {
   private let work = LockedValue<(path: String, lock: Int32)?>(nil)
   private let count = Atomic(0)
   private let generation = ForkGuard.generation
+  let unsynced = LockedValue(Unsynced())
+  /// The directories of tenants whose own names are synced (true), or could not be synced (false).
+  let syncedDirectories = LockedValue<[Int: Bool]>([:])
   /// The maximum time that a call waits for other processes that create, rename or delete tenants.
   private let lockTimeout: Duration
 
@@ -95,14 +98,6 @@ final class TenantDirectory: Sendable {
     }
   }
 
-  /// Makes the directory in which a tenant's file appears.
-  func prepareDirectory(of name: TenantName) throws {
-    let directory = directory(name.directory)
-    guard FileIdentity.info(directory) == nil else { return }
-    try TenantDirectory.create(directory)
-    try syncDirectory(path)
-  }
-
   // MARK: Locks
 
   enum Lock {
@@ -116,7 +111,7 @@ final class TenantDirectory: Sendable {
   ///
   /// SQLite creates a missing file. With the lock, a file that `body` has found is not deleted before SQLite opens it.
   /// Once the file is open in WAL mode, its own lock keeps other processes from deleting it. Throws `.busy` if another
-  /// process keeps its lock for too long.
+  /// process keeps its lock for too long, and `.io` if the names could not be synced.
   func withLock<Result>(_ lock: Lock, of names: [TenantName], _ body: () throws -> Result) throws -> Result {
     var locks: [Int32] = []
     defer { for lock in locks { close(lock) } }
@@ -132,6 +127,7 @@ final class TenantDirectory: Sendable {
         try SharedThreads.whileBlocked { try wait(descriptor, kind, path) }
       }
     }
+    try checkIsSynced(names)
     return try body()
   }
 
@@ -152,9 +148,13 @@ final class TenantDirectory: Sendable {
   /// Moves a damaged tenant's files. Call with the lock.
   func moveDamaged(_ name: TenantName, to target: String) throws {
     let path = file(of: name)
-    guard rename(path, target) == 0 else { throw SqlError.system("delete", path, errno) }
-    for ending in TenantDirectory.endings { rename(path + ending, target + ending) }
-    try? syncDirectory(directory(name.directory))
+    try syncing([name]) {
+      guard rename(path, target) == 0 else { throw SqlError.system("delete", path, errno) }
+      for ending in TenantDirectory.endings { rename(path + ending, target + ending) }
+    } undo: {
+      for ending in TenantDirectory.endings { rename(target + ending, path + ending) }
+      try renameToNew(target, path)
+    }
   }
 
   /// Deletes the WAL and journal of a damaged tenant that another file replaces. Call with the lock.
@@ -162,10 +162,18 @@ final class TenantDirectory: Sendable {
     for ending in TenantDirectory.endings where ending != "-gate" { unlink(file(of: name) + ending) }
   }
 
-  /// Gives a complete file the name of a tenant that exists, in one step. Call with the lock.
+  /// Gives a complete file the name of a tenant that exists, in one step. After an error, the old file has the name.
+  /// Call with the lock.
   func replace(_ name: TenantName, by new: String) throws {
-    guard rename(new, file(of: name)) == 0 else { throw SqlError.system("rename", new, errno) }
-    try syncDirectory(directory(name.directory))
+    let (path, old) = (file(of: name), new + "-old")
+    // A second name for the old file, in case the rename must be undone. Some file systems allow only one name.
+    link(path, old)
+    defer { unlink(old) }
+    try syncing([name]) {
+      guard rename(new, path) == 0 else { throw SqlError.system("rename", new, errno) }
+    } undo: {
+      guard rename(old, path) == 0 else { throw SqlError.system("rename", old, errno) }
+    }
   }
 
   /// Deletes the files that a killed process has left beside a damaged tenant that it deleted. Call with the lock.
@@ -209,7 +217,7 @@ final class TenantDirectory: Sendable {
     }
   }
 
-  private static func create(_ path: String) throws {
+  static func create(_ path: String) throws {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {

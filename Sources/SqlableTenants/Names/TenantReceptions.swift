@@ -6,35 +6,50 @@ import SqlableCore
 /// A sender that never returns sends no last part. Its reception ends after a time without parts, so that it occupies
 /// no descriptor and no disk space.
 final class TenantReceptions: Sendable {
-  private struct State {
-    var receptions: [TenantName: (reception: TenantReception, lastPart: ContinuousClock.Instant)] = [:]
-    /// True if a check for idle receptions is scheduled.
-    var isScheduled = false
+  private struct Entry {
+    let reception: TenantReception
+    /// The longest time between two parts.
+    let limit: Duration
+    var lastPart = ContinuousClock.now
 
-    /// Returns the time of the oldest last part if a check must be scheduled for it.
+    var end: ContinuousClock.Instant { lastPart + limit }
+  }
+
+  private struct State {
+    var receptions: [TenantName: Entry] = [:]
+    /// The time of the next check for idle receptions; nil if no check is scheduled.
+    var nextCheck: ContinuousClock.Instant?
+
+    /// Returns the time of the next check if a check must be scheduled.
     mutating func scheduleCheck() -> ContinuousClock.Instant? {
-      guard !isScheduled, let first = receptions.values.map(\.lastPart).min() else { return nil }
-      isScheduled = true
+      guard let first = receptions.values.map(\.end).min(), nextCheck.map({ first < $0 }) ?? true else { return nil }
+      nextCheck = first
       return first
     }
   }
 
   private let state = LockedValue(State())
-  /// The longest time between two parts.
+  /// The longest time between two parts of a sender that does not wait.
   private let limit: Duration
   private static let clock = DispatchQueue(label: "sqlable.tenants.receptions")
 
   init(limit: Duration = .seconds(600)) { self.limit = limit }
 
   /// Adds a reception, which replaces another one of the same tenant.
-  func add(_ reception: TenantReception, of name: TenantName) {
+  ///
+  /// - Parameter wait: The longest time for which the sender will wait between two parts.
+  func add(_ reception: TenantReception, of name: TenantName, wait: Duration = .zero) {
+    let entry = Entry(reception: reception, limit: limit + min(wait, TenantReceptions.maximumWait))
     let (replaced, next) = state.withLock { state in
-      let replaced = state.receptions.updateValue((reception, .now), forKey: name)?.reception
+      let replaced = state.receptions.updateValue(entry, forKey: name)?.reception
       return (replaced, state.scheduleCheck())
     }
     replaced?.end()
-    if let next { schedule(next + limit) }
+    if let next { schedule(next) }
   }
+
+  /// A limit for numbers from another machine, so that no time overflows.
+  private static let maximumWait = Duration.seconds(365 * 86_400)
 
   /// Returns the reception for the next part of a hand-over.
   func reception(of name: TenantName, token: String) -> TenantReception? {
@@ -65,17 +80,20 @@ final class TenantReceptions: Sendable {
 
   private func schedule(_ time: ContinuousClock.Instant) {
     let delay = max(.zero, ContinuousClock.now.duration(to: time))
-    TenantReceptions.clock.asyncAfter(deadline: .now() + delay.dispatched) { [weak self] in self?.endIdle(at: .now) }
+    TenantReceptions.clock.asyncAfter(deadline: .now() + delay.dispatched) { [weak self] in
+      self?.endIdle(at: max(.now, time))
+    }
   }
 
   func endIdle(at now: ContinuousClock.Instant) {
     let (idle, next) = state.withLock { state in
-      let idle = state.receptions.filter { $0.value.lastPart <= now - limit }
+      let idle = state.receptions.filter { $0.value.end <= now }
       for name in idle.keys { state.receptions[name] = nil }
-      state.isScheduled = false
+      // A check that comes before the next one leaves the next check in place.
+      if let check = state.nextCheck, check <= now { state.nextCheck = nil }
       return (idle.values.map(\.reception), state.scheduleCheck())
     }
     for reception in idle { reception.end() }
-    if let next { schedule(next + limit) }
+    if let next { schedule(next) }
   }
 }

@@ -110,6 +110,54 @@ import Testing
     }
   }
 
+  @Test func closingAPoolWaitsForItsBackups() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite")
+      try await pool.withWriter { db in try BackupTrial.prepare(db, accounts: 500, padding: 1_000) }
+      let (begun, isReleased) = (Mutex(false), Mutex(false))
+      let options = BackupOptions(pagesPerStep: 1) { _ in
+        begun.withLock { $0 = true }
+        while !isReleased.withLock({ $0 }) { usleep(1_000) }
+      }
+      let backup = Task { try await pool.backup(to: directory + "/backup", options) }
+      try await until { begun.withLock { $0 } }
+      let isClosed = Mutex(false)
+      let close = Task {
+        try await pool.close(within: .seconds(900))
+        isClosed.withLock { $0 = true }
+      }
+      try await until { !pool.isOpen }
+      // Time in which a close that does not wait would end.
+      try await Task.sleep(for: .milliseconds(300))
+      #expect(!isClosed.withLock { $0 })
+      isReleased.withLock { $0 = true }
+      try await backup.value
+      try await close.value
+      #expect(!pool.isConnected)
+      #expect(try BackupTrial.expectOneCommit(SqliteDatabase(filepath: directory + "/backup")) == 0)
+    }
+  }
+
+  @Test func closingAPoolEndsItsBackupsAfterTheTime() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite")
+      try await pool.withWriter { db in try BackupTrial.prepare(db, accounts: 500, padding: 1_000) }
+      let begun = Mutex(false)
+      let options = BackupOptions(pagesPerStep: 1, bytesPerSecond: 1) { _ in begun.withLock { $0 = true } }
+      let backup = Task { try await pool.backup(to: directory + "/backup", options) }
+      try await until { begun.withLock { $0 } }
+      // Closing again waits for a backup that a busy machine has not ended within a second.
+      try await until { (try? pool.close(within: .zero)) != nil }
+      // Has no effect on a backup that has ended.
+      backup.cancel()
+      var found: (any Error)?
+      do { try await backup.value } catch { found = error }
+      #expect((found as? SqlError)?.kind == .closed, "\(String(describing: found))")
+      #expect(!files(in: directory).contains { $0.hasPrefix("backup") })
+      await #expect(throws: SqlError.self) { try await pool.backup(to: directory + "/backup") }
+    }
+  }
+
   @Test func twoBackupsToOnePathDoNotMix() throws {
     try withDatabase { db in
       try BackupTrial.prepare(db, accounts: 500, padding: 1_000)

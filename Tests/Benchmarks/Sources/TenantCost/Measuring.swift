@@ -1,3 +1,4 @@
+import CMalloc
 import Foundation
 import Sqlable
 
@@ -18,6 +19,13 @@ struct ProcessUse {
     return ProcessUse(
       memory: (Int(line.filter(\.isNumber)) ?? 0) * 1_024, threads: count("/proc/self/task"),
       files: count("/proc/self/fd"))
+  }
+
+  /// Bytes that the process has allocated and not freed.
+  static var allocated: Int {
+    SqliteDatabase.releaseMemory()
+    let info = mallinfo2()
+    return Int(info.uordblks) + Int(info.hblkhd)
   }
 
   func each(since before: ProcessUse, _ count: Int) -> String {

@@ -7,9 +7,10 @@ import SqlableTenants
 ///
 ///     swift run -c release --package-path Tests/Benchmarks --disable-default-traits TenantCost --tenants 2000
 ///
-/// Makes the tenants, of 1 MB each, in a temporary directory, and removes them. `--memory` only measures the memory of
-/// open tenants, and `--hand-over` the move of a tenant to another machine. `--soak 20` only makes random calls, for 20
-/// minutes.
+/// Makes the tenants, of 1 MB each, in a temporary directory, and removes them. `--tenants 10000` needs 11 GB.
+/// `--memory` only measures the memory of tenants, `--storm` only a read on each of 5,000 tenants at once,
+/// `--migrations` only an added column, and `--hand-over` the move of a tenant to another machine. `--soak 20` only
+/// makes random calls, for 20 minutes.
 @main struct Program {
   struct Note: Sqlable {
     static let id = column("id", Int?.self, PrimaryKey(autoincrement: true))
@@ -35,7 +36,12 @@ import SqlableTenants
   static let first = Migration("first") { db in
     try db.execute("CREATE TABLE note (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL)")
   }
-  static let second = Migration("second") { db in try db.execute("ALTER TABLE note ADD COLUMN more TEXT") }
+  /// A column for each number of tenants that are migrated at once.
+  static let columns = [
+    (4, Migration("second") { db in try db.execute("ALTER TABLE note ADD COLUMN second TEXT") }),
+    (8, Migration("third") { db in try db.execute("ALTER TABLE note ADD COLUMN third TEXT") }),
+    (16, Migration("fourth") { db in try db.execute("ALTER TABLE note ADD COLUMN fourth TEXT") }),
+  ]
 
   let directory: String
   let count: Int
@@ -53,7 +59,11 @@ import SqlableTenants
     if arguments.contains("--hand-over") { return try await program.measureHandOver() }
     if arguments.contains("--soak") { return try await program.soak(.seconds(60 * number("--soak", 1))) }
     try await program.prepare()
-    if arguments.contains("--memory") { return try await program.measureMemory() }
+    let parts = ["--memory", "--storm", "--migrations"].filter(arguments.contains)
+    if parts.contains("--memory") { try await program.measureMemory() }
+    if parts.contains("--storm") { try await program.measureStorm() }
+    if parts.contains("--migrations") { try await program.measureMigrations() }
+    guard parts.isEmpty else { return }
     try await program.measureReads()
     try await program.measureMemory()
     try await program.measurePools()
@@ -63,11 +73,11 @@ import SqlableTenants
   }
 
   func tenants(
-    _ migrations: [Migration] = [first], open: Int? = nil, wait: Duration = .seconds(600)
+    _ migrations: [Migration] = [first], open: Int? = nil, threads: Int = 4, wait: Duration = .seconds(600)
   ) throws -> SqliteTenants {
     try SqliteTenants(
       directory: directory, schema: Schema(Note.self), migrations: Migrations(migrations),
-      configuration: TenantsConfiguration(maximumOpen: open ?? self.open, waitTimeout: wait))
+      configuration: TenantsConfiguration(maximumOpen: open ?? self.open, threads: threads, waitTimeout: wait))
   }
 
   private func name(_ index: Int) -> String { "tenant-\(index)" }
@@ -114,6 +124,7 @@ import SqlableTenants
   }
 
   private func measureMemory() async throws {
+    try await measureKnown()
     let tenants = try tenants()
     let warm = open / 10
     for index in 0..<warm { _ = try await Note.byId(5).run(tenants[name(index)]) }
@@ -125,6 +136,28 @@ import SqlableTenants
     print("an open tenant that was read: \(read.each(since: before, open - warm))")
     print("an open tenant that was written to, too: \(written.each(since: before, open - warm))")
     print("threads of the process: \(written.threads)")
+    try await tenants.close()
+  }
+
+  /// The memory of a tenant that was used before and is closed.
+  private func measureKnown() async throws {
+    let tenants = try tenants(open: 8)
+    func read(_ range: Range<Int>) async throws {
+      for index in range { _ = try await Note.byId(5).run(tenants[name(index)]) }
+    }
+    /// Returns the allocated bytes once the timers of the last calls have ended.
+    func allocated() async throws -> Int {
+      try await Task.sleep(for: tenants.configuration.pool.waitTimeout.map { $0 + .seconds(2) } ?? .zero)
+      return ProcessUse.allocated
+    }
+    let warm = count / 10
+    try await read(0..<warm)
+    let before = try await allocated()
+    try await read(warm..<count)
+    let after = try await allocated()
+    print("a known tenant: \((after - before) / (count - warm)) bytes, of \(count) tenants")
+    try await read(0..<count)
+    print("each tenant that was opened once more: \((try await allocated() - after) / count) bytes")
     try await tenants.close()
   }
 
@@ -148,21 +181,30 @@ import SqlableTenants
 
   private func measureStorm() async throws {
     let tenants = try tenants(open: 200)
-    let times = Times()
+    let (times, count) = (Times(), min(count, 5_000))
     let whole = try await timed {
       try await concurrently(count, count) { index in
         times.add(try await timed { _ = try await Note.byId(5).run(tenants[name(index)]) })
       }
     }
     report("a read on each of \(count) tenants at once, 200 open, \(text: whole) in total", times.all)
+    print("threads of the process: \(ProcessUse.now(releasing: false).threads)")
     try await tenants.close()
   }
 
   private func measureMigrations() async throws {
-    let tenants = try tenants([Program.first, Program.second])
-    let time = try await timed { print("migrated: \(try await tenants.migrate().migrated)") }
-    print("one added column: \(text: time / count) each, \(text: time) for all")
-    try await tenants.close()
+    var migrations = [Program.first]
+    for (width, column) in Program.columns {
+      migrations.append(column)
+      let tenants = try tenants(migrations, threads: width)
+      let time = try await timed {
+        let report = try await tenants.migrate(concurrency: width)
+        print("migrated: \(report.migrated), failed: \(report.failures.count)")
+        if let failure = report.failures.first { throw failure.error }
+      }
+      print("one added column, \(width) tenants at once: \(text: time / count) each, \(text: time) for all")
+      try await tenants.close()
+    }
   }
 
   /// The pause of the writes of one task while a tenant of 100 MB moves to another directory and back.

@@ -1,0 +1,119 @@
+import Glibc
+import SqlableCore
+
+// Changes of tenants' file names that survive a power failure.
+//
+// After a failed sync of a directory, the next sync can succeed although the disk lacks the names: the kernel reports
+// the failure once. A name is therefore only believed if the first sync after its change has succeeded. After a failed
+// sync, the change is undone or made again, and synced again. If that also fails, calls on the tenant throw the error
+// until the keeper is opened again.
+
+extension TenantDirectory {
+  /// The names whose state on the disk is unknown.
+  struct Unsynced {
+    var tenants: Set<TenantName> = []
+    /// The paths of small files that must be written again.
+    var files: Set<String> = []
+  }
+
+  /// Renames a closed database file in one step. After an error, the file has its old name.
+  ///
+  /// - Parameter names: The tenant of the new path, and the tenant of the old one.
+  func renameFile(_ path: String, to newPath: String, of names: [TenantName]) throws {
+    // Before the rename, because another program can create a database at the old path afterwards. SQLite has deleted
+    // the WAL, and a journal that still exists has no rows of this database.
+    for ending in ["-journal", "-gate"] { unlink(path + ending) }
+    try syncing(names) {
+      try renameToNew(path, newPath)
+    } undo: {
+      try renameToNew(newPath, path)
+    }
+  }
+
+  /// Changes the names of files of these tenants, and syncs their directories in order. Calls `undo` after a failed
+  /// sync.
+  func syncing(_ names: [TenantName], _ change: () throws -> Void, undo: () throws -> Void) throws {
+    try change()
+    do { try sync(names) } catch {
+      do {
+        try undo()
+        try sync(names.reversed())
+      } catch { unsynced.withLock { $0.tenants.formUnion(names) } }
+      throw error
+    }
+  }
+
+  /// Syncs a tenant's name that another process might not have synced.
+  func syncAgain(_ name: TenantName) throws {
+    try checkIsSynced([name])
+    // The name of a tenant in use can't be changed and made again.
+    do { try sync([name]) } catch {
+      unsynced.withLock { _ = $0.tenants.insert(name) }
+      throw error
+    }
+  }
+
+  /// Syncs the directory of the first name first: if only the directory of a name that was given up were synced, a
+  /// power failure could lose the file.
+  private func sync(_ names: [TenantName]) throws {
+    var directories: Set<Int> = []
+    for name in names where directories.insert(name.directory).inserted { try syncDirectory(directory(of: name)) }
+  }
+
+  /// Throws `.io` for a tenant whose name might be another one after a power failure.
+  func checkIsSynced(_ names: [TenantName]) throws {
+    guard let name = unsynced.withLock({ state in names.first { state.tenants.contains($0) } }) else { return }
+    throw SqlError(
+      .io,
+      message: "the directory \(directory(of: name)) could not be synced, so the tenant might vanish or return after a "
+        + "power failure; open the tenants again once the disk works", label: name.text)
+  }
+
+  /// Makes the directory in which a tenant's file appears, and syncs its name.
+  func prepareDirectory(of name: TenantName) throws {
+    let directory = directory(of: name)
+    // The lock is held during the sync: another call must not use a directory that can vanish.
+    try syncedDirectories.withLock { states in
+      if let isSynced = states[name.directory] {
+        guard !isSynced else { return }
+        throw SqlError(.io, message: "the directory \(path) could not be synced; open the tenants again")
+      }
+      let isNew = FileIdentity.info(directory) == nil
+      if isNew { try TenantDirectory.create(directory) }
+      // Another process might not have synced the name of an existing directory.
+      do { try syncDirectory(path) } catch {
+        // The next call creates the directory again.
+        if !isNew || rmdir(directory) != 0 { states[name.directory] = false }
+        throw error
+      }
+      states[name.directory] = true
+    }
+  }
+
+  // MARK: Small files
+
+  /// Writes a small file in one step.
+  func replace(_ path: String, with text: String) throws {
+    let temporary = try newFile()
+    let descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw SqlError.system("create", temporary, errno) }
+    defer { close(descriptor) }
+    try writeSynced(text, to: descriptor, temporary)
+    guard rename(temporary, path) == 0 else { throw SqlError.system("rename a file to", path, errno) }
+    do { try syncDirectory(parent(of: path)) } catch {
+      unsynced.withLock { _ = $0.files.insert(path) }
+      throw error
+    }
+    unsynced.withLock { _ = $0.files.remove(path) }
+  }
+
+  /// True if the file was replaced, but its directory could not be synced. The file must be replaced again.
+  func isUnsynced(_ path: String) -> Bool { unsynced.withLock { $0.files.contains(path) } }
+}
+
+/// Writes and syncs the text of a small file.
+func writeSynced(_ text: String, to descriptor: Int32, _ path: String) throws {
+  var text = text
+  try text.withUTF8 { try writeAll(UnsafeRawBufferPointer($0), to: descriptor, at: 0, path) }
+  guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }
+}
