@@ -67,9 +67,11 @@ public struct BackupBytes: AsyncSequence, Sendable {
   }
 
   private func copyOnOwnThread(_ stop: BackupStop) async throws -> PartialFile {
-    let work = try pool?.beginWork(stop.close)
-    defer { if let work { pool?.endWork(work) } }
-    return try await onBackupThread(stop) { try copy(stop) }
+    guard let pool else { return try await onBackupThread(stop) { try copy(stop) } }
+    try pool.checkFork()
+    let work = try pool.beginWork(stop.close)
+    defer { pool.endWork(work) }
+    return try await onBackupThread(stop) { try pool.runWork(work) { try copy(stop) } }
   }
 
   private func copy(_ stop: BackupStop) throws -> PartialFile {

@@ -99,7 +99,7 @@ extension SqlitePool {
     let stop = stop(options)
     let work = try beginWork(stop.close)
     defer { endWork(work) }
-    try body(stop)
+    try runWork(work) { try body(stop) }
   }
 
   private func backingUp(
@@ -109,7 +109,7 @@ extension SqlitePool {
     let stop = stop(options)
     let work = try beginWork(stop.close)
     defer { endWork(work) }
-    try await onBackupThread(stop) { try body(stop) }
+    try await onBackupThread(stop) { [self] in try runWork(work) { try body(stop) } }
   }
 }
 

@@ -140,7 +140,17 @@ import Testing
       check(what)
       try await here["acme"].add(what)
     }
-    try await here.delete("acme")
+    // A sender that was killed between its rename and the sync.
+    try await here.close()
+    here = try openTenants(here.directory.path)
+    let name = try TenantName("acme")
+    try here.directory.lockHandOver(of: name).write(newToken())
+    try renameToNew(here.directory.file(of: name), here.directory.awayFile(of: name))
+    try await here.handOver("acme") { [there] part in
+      check("after a kill, before \(part.content)")
+      return try await there.receive(part)
+    }
+    try await there.delete("acme")
     check("deleted")
     for tenants in [here, there] { try await tenants.close() }
     FaultProcess.say("DONE")

@@ -72,7 +72,7 @@ import Testing
         let target = try TenantName("target")
         try #require(try target.directory != TenantName("acme").directory)
         try #require(try target.directory != TenantName("source").directory)
-        try tenants.directory.prepareDirectory(of: target)
+        try tenants.directory.withLock(.creating, of: [target]) {}
         let lock = try lockDirectory(of: "target", tenants)
         copies.append((Task { try await tenants.copy("source", to: "target") }, lock))
         // The copy is complete, and its thread waits for the lock.

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import SqlableCore
 
 extension SqlitePool {
@@ -7,9 +8,9 @@ extension SqlitePool {
   ///
   /// Closing a closed pool does nothing. Acknowledged commits are never lost. Calls that still wait after `duration`
   /// throw `.closed`. Running calls then also throw `.closed`: the pool interrupts their statements and rolls back
-  /// their transactions. Backups of the pool count as calls. Throws `.misuse` inside a closure that the pool runs.
-  /// Throws `.busy` if a closure does not end after the interruption, for example because it sleeps. The pool then
-  /// rejects calls, and can be closed again.
+  /// their transactions. Backups of the pool count as calls. Throws `.misuse` inside a closure that the pool or its
+  /// backup runs. Throws `.busy` if a closure does not end after the interruption, for example because it sleeps. The
+  /// pool then rejects calls, and can be closed again.
   ///
   /// - Parameter duration: The time that calls have to end without being stopped.
   public func close(within duration: Duration = .seconds(10)) throws {
@@ -20,16 +21,20 @@ extension SqlitePool {
   package func close(within duration: Duration, leavesLog: Bool) throws {
     try checkFork()
     try refuseInClosure("close the pool")
+    // The work can't end while its closure waits for this call.
+    guard withState({ !$0.works.values.contains { $0.thread == pthread_self() } }) else {
+      throw misuse("can't close the pool inside a closure of its backup")
+    }
     try withState { try $0.checkIsNotBlockedHere(configuration.handles.label) }
     guard !drained(by: duration) else { return try finish(leavesLog: leavesLog) }
     let (calls, works) = withState { ($0.unended, Array($0.works.values)) }
     for call in calls { stop(call, .closing) }
-    for stop in works { stop() }
+    for work in works { work.stop() }
     guard drained(by: max(duration, .seconds(1))) else {
       let callSite = withState { $0.unended.first?.callSite ?? $0.closeBarrier?.callSite }
       throw SqlError(
         .busy,
-        message: "can't close the pool: the call at \(callSite.map { "\($0)" } ?? "?") has not ended",
+        message: "can't close the pool: \(callSite.map { "the call at \($0)" } ?? "a backup") has not ended",
         label: configuration.handles.label)
     }
     try finish(leavesLog: leavesLog)
@@ -44,6 +49,13 @@ extension SqlitePool {
   /// work as for a call, and then calls `stop`. Returns a token for `endWork`.
   package func beginWork(_ stop: @escaping @Sendable () -> Void) throws -> Int {
     try withState { try $0.beginWork(stop, configuration.handles.label) }
+  }
+
+  /// Runs a work's closures, which can't close the pool.
+  package func runWork<Value>(_ token: Int, _ body: () throws -> Value) rethrows -> Value {
+    withState { $0.works[token]?.thread = pthread_self() }
+    defer { withState { $0.works[token]?.thread = nil } }
+    return try body()
   }
 
   package func endWork(_ token: Int) { withState { $0.endWork(token) } }

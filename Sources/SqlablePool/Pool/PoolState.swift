@@ -12,6 +12,12 @@ extension SqlitePool {
       case open, closing, closed
     }
 
+    struct Work {
+      let stop: @Sendable () -> Void
+      /// The thread that runs the work's closures.
+      var thread: pthread_t?
+    }
+
     var phase = Phase.open
     package let writer: PooledHandle
     let resources: PoolResources?
@@ -24,9 +30,8 @@ extension SqlitePool {
     var (readUses, writeUses) = (LatestUses(), LatestUses())
     /// The number of calls that have not ended.
     package internal(set) var calls = 0
-    /// The stops of running work that uses the file with connections of its own, such as backups. Each work also counts
-    /// as a call.
-    var works: [Int: @Sendable () -> Void] = [:]
+    /// Running work that uses the file with connections of its own, such as backups. Each work also counts as a call.
+    var works: [Int: Work] = [:]
     private var lastWork = 0
     /// Signalled when the last call has ended.
     var closers: [DispatchSemaphore] = []
@@ -292,7 +297,7 @@ extension SqlitePool.State {
     try checkIsOpen(label)
     calls += 1
     lastWork += 1
-    works[lastWork] = stop
+    works[lastWork] = Work(stop: stop)
     return lastWork
   }
 

@@ -35,13 +35,7 @@ struct BackupDirectory: Sendable {
   func newFile(of name: TenantName) throws -> String {
     let directory = directory(of: name)
     if FileIdentity.info(directory) == nil {
-      try BackupDirectory.create(directory)
-      let parent = self.directory(name.directory)
-      do { for path in [parent, self.path] { try syncDirectory(path) } } catch {
-        // A later sync can succeed although the disk lacks the names, so the next run creates the directories again.
-        for path in [directory, parent] { rmdir(path) }
-        throw error
-      }
+      for path in [self.directory(name.directory), directory] { try createDirectory(path) }
     }
     return directory + "/new.sqlite"
   }
@@ -50,8 +44,9 @@ struct BackupDirectory: Sendable {
   func finish(_ file: String, of name: TenantName, _ time: Date, mark: String?) throws {
     let directory = directory(of: name)
     let path = directory + "/" + time.backupTime + (mark.map { "-" + $0 } ?? "") + TenantBackup.ending
+    let open = try OpenDirectories([directory])
     guard rename(file, path) == 0 else { throw SqlError.system("rename", file, errno) }
-    do { try syncDirectory(directory) } catch {
+    do { try open.sync() } catch {
       // The next run must not find this backup, because its name might not be on the disk.
       unlink(path)
       throw error
@@ -105,11 +100,8 @@ struct BackupDirectory: Sendable {
   /// Creates the directory if it is missing, and locks it. Closing the descriptor ends the lock.
   func lock() throws -> Int32 {
     if FileIdentity.info(path) == nil {
-      try BackupDirectory.create(path)
-      do { try syncDirectory(parent(of: path)) } catch {
-        rmdir(path)
-        throw error
-      }
+      try BackupDirectory.create(parent(of: path))
+      try createDirectory(path)
     }
     let file = open(path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw SqlError.system("create", path + "/lock", errno) }

@@ -26,8 +26,7 @@ extension SqliteTenants {
     defer { try? files(at: new).remove() }
     try await changing([name], .endsCalls) { [self] slots in
       do {
-        try directory.prepareDirectory(of: name)
-        try directory.withLock(.exclusive, of: [name]) { try replace(name, by: new) }
+        try directory.withLock(.creating, of: [name]) { try replace(name, by: new) }
       } catch {
         withState { _ in slots[0].isDeleted = false }
         throw error
@@ -48,8 +47,7 @@ extension SqliteTenants {
     } catch let error as SqlError
       where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) || error.isFailedRead
     {
-      directory.removeLogs(of: name)
-      try directory.replace(name, by: new)
+      try directory.replace(name, by: new, hasLogs: true)
     }
   }
 }

@@ -36,7 +36,8 @@ extension SqliteTenants {
       return try await goOn(name, lock, within: duration, send)
     }
     do { try await begin(name, lock, within: duration, send) } catch {
-      if !directory.isAway(name) { lock.remove() }
+      // After a power failure, a file whose name could not be synced might be away, and needs the token.
+      if !directory.isAway(name), directory.isSynced(name) { lock.remove() }
       throw error
     }
   }
@@ -339,6 +340,10 @@ extension SqliteTenants {
     guard !directory.isGone(name) else { throw try await gone(name, lock) }
     let slot = try await claim(name, .waits, until: Deadline.after(duration))
     defer { start(withState { $0.endClaim(slot) }) }
+    // The process that has renamed the file might have been killed before the sync.
+    try await steps.run { [directory] in
+      try directory.withLock(.exclusive, of: [name]) { try directory.syncAgain(name) }
+    }
     // The token is that of the first attempt. With other numbers, a delayed part of that attempt is refused.
     var sender = TenantSender(name, try lock.token(), send, number: .random(in: 1 << 32..<1 << 48))
     try await end(name, lock, &sender) { [self] sender in

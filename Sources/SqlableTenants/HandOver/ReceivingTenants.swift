@@ -31,31 +31,33 @@ extension SqliteTenants {
     return TenantReceipt(token: part.token, number: part.number, isOwner: isOwner)
   }
 
-  /// Returns true if the tenant was received by this hand-over before. It need not be here any more.
-  private func hasReceived(_ name: TenantName, _ part: TenantPart) throws -> Bool {
-    // In this order, because the record changes before the file leaves.
-    let exists = directory.exists(name)
-    let reception = try directory.reception(part.token, of: name)
-    guard reception == .owned || reception == .ended && exists else { return false }
-    // The sender deletes its file after this answer.
-    try directory.syncAgain(name)
-    return true
+  /// Returns true if the tenant was received by this hand-over before. It need not be here any more. Otherwise calls
+  /// `body` with the directory's lock.
+  ///
+  /// Without the lock, another call could still undo the rename that has given the file its name.
+  private func hasReceived(
+    _ name: TenantName, _ part: TenantPart, otherwise body: () throws -> Void = {}
+  ) throws -> Bool {
+    try directory.withLock(.creating, of: [name]) {
+      let reception = try directory.reception(part.token, of: name)
+      guard reception == .owned || reception == .ended && directory.exists(name) else {
+        try body()
+        return false
+      }
+      // The sender deletes its file after this answer.
+      try directory.syncAgain(name)
+      return true
+    }
   }
 
   private func add(_ part: TenantPart, to name: TenantName) throws -> Bool {
     switch part.content {
     case .begin(let wait):
-      if try hasReceived(name, part) { return true }
-      try checkIsFree(name, part)
+      if try hasReceived(name, part, otherwise: { try checkIsFree(name, part) }) { return true }
       let reception = try TenantReception(part.token, at: directory.newFile(), begin: part.number)
-      receptions.add(reception, of: name, wait: .seconds(max(0, wait)))
+      receptions.add(reception, of: name, wait: .seconds(max(0, wait ?? 0)))
     case .cancel:
-      try directory.prepareDirectory(of: name)
-      let isOwner = try directory.withLock(.exclusive, of: [name]) {
-        if try hasReceived(name, part) { return true }
-        try directory.note(.cancelled, part.token, of: name)
-        return false
-      }
+      let isOwner = try hasReceived(name, part) { try directory.note(.cancelled, part.token, of: name) }
       receptions.end(name, token: part.token)
       return isOwner
     case .bytes, .pages, .sync, .end:
@@ -71,9 +73,8 @@ extension SqliteTenants {
   private func take(_ name: TenantName, _ part: TenantPart, size: Int) throws -> Bool {
     if try hasReceived(name, part) { return true }
     guard let reception = receptions.reception(of: name, token: part.token) else { throw unknown(name) }
-    try directory.prepareDirectory(of: name)
     let isComplete = try reception.finish(part.number, size: size, usesWAL: receivesWAL) {
-      try directory.withLock(.exclusive, of: [name]) {
+      try directory.withLock(.creating, of: [name]) {
         try checkIsFree(name, part)
         try directory.removeRemains(of: name)
         // Writes the record before the rename. A crash before the rename leaves a record without a tenant, which has

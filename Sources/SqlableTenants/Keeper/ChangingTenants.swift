@@ -84,8 +84,7 @@ extension SqliteTenants {
     try check(name, isFree: newName)
     try await changing([name, newName], within: duration) { [self] slots in
       try check(name, isFree: newName)
-      try directory.prepareDirectory(of: newName)
-      try directory.withLock(.exclusive, of: [name, newName]) {
+      try directory.withLock(.creating, of: [name, newName]) {
         try directory.prepareLeaving(name)
         try move(files(name), to: newName, of: [newName, name])
       }

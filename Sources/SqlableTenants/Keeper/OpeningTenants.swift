@@ -149,8 +149,7 @@ extension SqliteTenants {
     let files = DatabaseFiles(of: path, key: configuration.key, cipher: configuration.cipher)
     defer { try? files.remove() }
     try make(path, configuration)
-    try directory.prepareDirectory(of: name)
-    try directory.withLock(.exclusive, of: [name]) { try move(files, to: name, of: [name]) }
+    try directory.withLock(.creating, of: [name]) { try move(files, to: name, of: [name]) }
   }
 
   // MARK: Closing

@@ -113,10 +113,11 @@ extension TenantDirectory {
   /// Takes the lock of a tenant's hand-over. Throws `.busy` if another call has the lock.
   func lockHandOver(of name: TenantName) throws -> HandOverLock {
     let path = file(of: name) + "-token"
+    let directory = try OpenDirectories([directory(of: name)])
     while true {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
       guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
-      let lock = HandOverLock(descriptor, path)
+      let lock = HandOverLock(descriptor, path, in: directory)
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         throw SqlError(.busy, message: "the tenant is being handed over by another call", label: name.text)
       }
@@ -131,8 +132,11 @@ extension TenantDirectory {
 final class HandOverLock: Sendable {
   private let descriptor: Int32
   private let path: String
+  private let directory: OpenDirectories
 
-  init(_ descriptor: Int32, _ path: String) { (self.descriptor, self.path) = (descriptor, path) }
+  init(_ descriptor: Int32, _ path: String, in directory: OpenDirectories) {
+    (self.descriptor, self.path, self.directory) = (descriptor, path, directory)
+  }
 
   deinit { close(descriptor) }
 
@@ -142,7 +146,7 @@ final class HandOverLock: Sendable {
   func write(_ token: String) throws {
     guard ftruncate(descriptor, 0) == 0 else { throw SqlError.system("write to", path, errno) }
     try writeSynced(token, to: descriptor, path)
-    try syncDirectory(parent(of: path))
+    try directory.sync()
   }
 
   func token() throws -> String {
@@ -171,10 +175,6 @@ func newToken() -> String {
 func isToken(_ text: String) -> Bool {
   text.utf8.count == 32
     && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (97...102).contains($0) }
-}
-
-func parent(of path: String) -> String {
-  path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
 }
 
 private func readText(_ path: String) throws -> String {

@@ -6,7 +6,8 @@ import SqlableCore
 // After a failed sync of a directory, the next sync can succeed although the disk lacks the names: the kernel reports
 // the failure once. A name is therefore only believed if the first sync after its change has succeeded. After a failed
 // sync, the change is undone or made again, and synced again. If that also fails, calls on the tenant throw the error
-// until the keeper is opened again.
+// until the keeper is opened again. Until the change or its undoing is synced, the lock of the directory keeps other
+// calls from believing the name.
 
 extension TenantDirectory {
   /// The names whose state on the disk is unknown.
@@ -23,6 +24,7 @@ extension TenantDirectory {
     // Before the rename, because another program can create a database at the old path afterwards. SQLite has deleted
     // the WAL, and a journal that still exists has no rows of this database.
     for ending in ["-journal", "-gate"] { unlink(path + ending) }
+    removeFiles(besideMissingFileAt: newPath)
     try syncing(names) {
       try renameToNew(path, newPath)
     } undo: {
@@ -30,64 +32,41 @@ extension TenantDirectory {
     }
   }
 
-  /// Changes the names of files of these tenants, and syncs their directories in order. Calls `undo` after a failed
-  /// sync.
+  /// Changes the names of files of these tenants, and syncs their directories in order: if only the directory of a name
+  /// that was given up were synced, a power failure could lose the file. Calls `undo` after a failed sync. Call with the
+  /// lock.
   func syncing(_ names: [TenantName], _ change: () throws -> Void, undo: () throws -> Void) throws {
+    let directories = try OpenDirectories(names.map(directory(of:)))
     try change()
-    do { try sync(names) } catch {
+    do { try directories.sync() } catch {
       do {
         try undo()
-        try sync(names.reversed())
+        try directories.sync(isReversed: true)
       } catch { unsynced.withLock { $0.tenants.formUnion(names) } }
       throw error
     }
   }
 
-  /// Syncs a tenant's name that another process might not have synced.
+  /// Syncs a tenant's name that another process might not have synced. Call with the lock.
   func syncAgain(_ name: TenantName) throws {
     try checkIsSynced([name])
     // The name of a tenant in use can't be changed and made again.
-    do { try sync([name]) } catch {
+    let directories = try OpenDirectories([directory(of: name)])
+    do { try directories.sync() } catch {
       unsynced.withLock { _ = $0.tenants.insert(name) }
       throw error
     }
   }
 
-  /// Syncs the directory of the first name first: if only the directory of a name that was given up were synced, a
-  /// power failure could lose the file.
-  private func sync(_ names: [TenantName]) throws {
-    var directories: Set<Int> = []
-    for name in names where directories.insert(name.directory).inserted { try syncDirectory(directory(of: name)) }
-  }
+  func isSynced(_ name: TenantName) -> Bool { unsynced.withLock { !$0.tenants.contains(name) } }
 
   /// Throws `.io` for a tenant whose name might be another one after a power failure.
   func checkIsSynced(_ names: [TenantName]) throws {
-    guard let name = unsynced.withLock({ state in names.first { state.tenants.contains($0) } }) else { return }
+    guard let name = names.first(where: { !isSynced($0) }) else { return }
     throw SqlError(
       .io,
       message: "the directory \(directory(of: name)) could not be synced, so the tenant might vanish or return after a "
         + "power failure; open the tenants again once the disk works", label: name.text)
-  }
-
-  /// Makes the directory in which a tenant's file appears, and syncs its name.
-  func prepareDirectory(of name: TenantName) throws {
-    let directory = directory(of: name)
-    // The lock is held during the sync: another call must not use a directory that can vanish.
-    try syncedDirectories.withLock { states in
-      if let isSynced = states[name.directory] {
-        guard !isSynced else { return }
-        throw SqlError(.io, message: "the directory \(path) could not be synced; open the tenants again")
-      }
-      let isNew = FileIdentity.info(directory) == nil
-      if isNew { try TenantDirectory.create(directory) }
-      // Another process might not have synced the name of an existing directory.
-      do { try syncDirectory(path) } catch {
-        // The next call creates the directory again.
-        if !isNew || rmdir(directory) != 0 { states[name.directory] = false }
-        throw error
-      }
-      states[name.directory] = true
-    }
   }
 
   // MARK: Small files
@@ -99,8 +78,9 @@ extension TenantDirectory {
     guard descriptor >= 0 else { throw SqlError.system("create", temporary, errno) }
     defer { close(descriptor) }
     try writeSynced(text, to: descriptor, temporary)
+    let directory = try OpenDirectories([parent(of: path)])
     guard rename(temporary, path) == 0 else { throw SqlError.system("rename a file to", path, errno) }
-    do { try syncDirectory(parent(of: path)) } catch {
+    do { try directory.sync() } catch {
       unsynced.withLock { _ = $0.files.insert(path) }
       throw error
     }

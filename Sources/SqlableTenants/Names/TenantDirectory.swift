@@ -21,7 +21,7 @@ final class TenantDirectory: Sendable {
   private let generation = ForkGuard.generation
   let unsynced = LockedValue(Unsynced())
   /// The directories of tenants whose own names are synced (true), or could not be synced (false).
-  let syncedDirectories = LockedValue<[Int: Bool]>([:])
+  private let syncedDirectories = LockedValue<[Int: Bool]>([:])
   /// The maximum time that a call waits for other processes that create, rename or delete tenants.
   private let lockTimeout: Duration
 
@@ -105,6 +105,8 @@ final class TenantDirectory: Sendable {
     case shared
     /// One process creates, renames or deletes a file.
     case exclusive
+    /// Also makes missing directories, and syncs their names, before one process creates or renames a file.
+    case creating
   }
 
   /// Calls `body` while no other process creates, deletes or renames tenants in the tenants' directories.
@@ -116,19 +118,67 @@ final class TenantDirectory: Sendable {
     var locks: [Int32] = []
     defer { for lock in locks { close(lock) } }
     // In the same order in each call, so that two calls don't wait for each other.
-    for path in Set(names.map(\.directory)).sorted().map(directory) {
-      let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      if descriptor < 0, errno == ENOENT { continue }
-      guard descriptor >= 0 else { throw SqlError.system("open", path, errno, isRead: true) }
-      locks.append(descriptor)
-      let kind = lock == .shared ? LOCK_SH : LOCK_EX
-      if flock(descriptor, kind | LOCK_NB) != 0 {
-        // Another thread stands in, because a stopped process can keep its lock.
-        try SharedThreads.whileBlocked { try wait(descriptor, kind, path) }
-      }
+    for index in Set(names.map(\.directory)).sorted() {
+      if let descriptor = try take(lock, index) { locks.append(descriptor) }
     }
     try checkIsSynced(names)
     return try body()
+  }
+
+  /// Locks one of the directories; returns nil if it does not exist.
+  private func take(_ lock: Lock, _ index: Int) throws -> Int32? {
+    let (path, kind) = (directory(index), lock == .shared ? LOCK_SH : LOCK_EX)
+    // Another process might not have synced the name of an existing directory.
+    var parent = try lock == .creating && !isSynced(index) ? OpenDirectories([self.path]) : nil
+    while true {
+      let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      if descriptor < 0, errno == ENOENT {
+        guard lock == .creating else { return nil }
+        parent = try parent ?? OpenDirectories([self.path])
+        guard mkdir(path, 0o777) == 0 || errno == EEXIST else {
+          throw SqlError.system("create the directory", path, errno)
+        }
+        continue
+      }
+      guard descriptor >= 0 else { throw SqlError.system("open", path, errno, isRead: true) }
+      do {
+        if flock(descriptor, kind | LOCK_NB) != 0 {
+          // Another thread stands in, because a stopped process can keep its lock.
+          try SharedThreads.whileBlocked { try wait(descriptor, kind, path) }
+        }
+        var info = stat()
+        // Another process might have deleted the directory before this call got the lock.
+        guard fstat(descriptor, &info) == 0, FileIdentity(path) == FileIdentity(info) else {
+          close(descriptor)
+          continue
+        }
+        if let parent { try sync(index, in: parent) }
+        return descriptor
+      } catch {
+        close(descriptor)
+        throw error
+      }
+    }
+  }
+
+  private func isSynced(_ index: Int) throws -> Bool {
+    let isSynced = syncedDirectories.withLock { $0[index] }
+    guard isSynced != false else {
+      throw SqlError(
+        .io, message: "the directory \(path) could not be synced; open the tenants again once the disk works")
+    }
+    return isSynced ?? false
+  }
+
+  /// Syncs the name of one of the directories. Call with its lock.
+  private func sync(_ index: Int, in parent: OpenDirectories) throws {
+    do { try parent.sync() } catch {
+      // The next call makes the directory again. No other call uses it, because of the lock.
+      let isDeleted = rmdir(directory(index)) == 0
+      syncedDirectories.withLock { $0[index] = isDeleted ? nil : false }
+      throw error
+    }
+    syncedDirectories.withLock { $0[index] = true }
   }
 
   private func wait(_ descriptor: Int32, _ kind: Int32, _ path: String) throws {
@@ -157,31 +207,40 @@ final class TenantDirectory: Sendable {
     }
   }
 
-  /// Deletes the WAL and journal of a damaged tenant that another file replaces. Call with the lock.
-  func removeLogs(of name: TenantName) {
-    for ending in TenantDirectory.endings where ending != "-gate" { unlink(file(of: name) + ending) }
-  }
-
   /// Gives a complete file the name of a tenant that exists, in one step. After an error, the old file has the name.
   /// Call with the lock.
-  func replace(_ name: TenantName, by new: String) throws {
+  ///
+  /// - Parameter hasLogs: True for a damaged tenant, whose WAL or journal must not be applied to the new file.
+  func replace(_ name: TenantName, by new: String, hasLogs: Bool = false) throws {
     let (path, old) = (file(of: name), new + "-old")
-    // A second name for the old file, in case the rename must be undone. Some file systems allow only one name.
-    link(path, old)
-    defer { unlink(old) }
+    let logs = hasLogs ? TenantDirectory.endings.filter { $0 != "-gate" } : []
+    // A second name for the old file, in case the rename must be undone.
+    guard link(path, old) == 0 else { throw SqlError.system("create", old, errno) }
+    defer { for ending in logs + [""] { unlink(old + ending) } }
     try syncing([name]) {
-      guard rename(new, path) == 0 else { throw SqlError.system("rename", new, errno) }
+      for ending in logs { rename(path + ending, old + ending) }
+      guard rename(new, path) == 0 else {
+        let error = SqlError.system("rename", new, errno)
+        for ending in logs { rename(old + ending, path + ending) }
+        throw error
+      }
     } undo: {
       guard rename(old, path) == 0 else { throw SqlError.system("rename", old, errno) }
+      for ending in logs { rename(old + ending, path + ending) }
     }
   }
 
   /// Deletes the files that a killed process has left beside a damaged tenant that it deleted. Call with the lock.
   func removeRemains(of name: TenantName) throws {
-    let path = file(of: name)
+    guard FileIdentity.linkInfo(file(of: name)) == nil else { return }
+    removeFiles(besideMissingFileAt: file(of: name))
+    try removeUnfinishedReceptions(of: name)
+  }
+
+  /// Deletes the WAL and journal of an earlier file, which SQLite would apply to a file that gets this path.
+  func removeFiles(besideMissingFileAt path: String) {
     guard FileIdentity.linkInfo(path) == nil else { return }
     for ending in TenantDirectory.endings { unlink(path + ending) }
-    try removeUnfinishedReceptions(of: name)
   }
 
   /// Creates and locks the directory of this process, and removes the unlocked directories of killed processes.

@@ -7,8 +7,9 @@ import SqlableCore
 /// connection must be encrypted, and the receiver must know the sender.
 public struct TenantPart: Codable, Sendable, Hashable {
   enum Content: Codable, Sendable, Hashable {
-    /// - Parameter wait: The longest time for which the sender will wait for the tenant's calls, in seconds.
-    case begin(wait: Int)
+    /// - Parameter wait: The longest time for which the sender will wait for the tenant's calls, in seconds; nil
+    ///   from a sender that does not tell it.
+    case begin(wait: Int?)
     case bytes(Data, offset: Int)
     /// Pages that have changed since their bytes were sent.
     case pages(Data, numbers: [Int], size: Int)

@@ -158,6 +158,28 @@ import Testing
     }
   }
 
+  @Test func aBackupsClosureCanNotCloseThePool() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite")
+      try await pool.withWriter { db in try BackupTrial.prepare(db, accounts: 5, padding: 10) }
+      let kinds = Mutex<[SqlError.Kind?]>([])
+      let options = BackupOptions { _ in
+        // A close that waits for the backup would end after this time.
+        let error = sqlError { try pool.close(within: .seconds(900)) }
+        kinds.withLock { $0.append(error?.kind) }
+      }
+      func blocking() throws { try pool.backup(to: directory + "/blocking", options) }
+      try blocking()
+      try await pool.backup(to: directory + "/async", options)
+      for try await _ in pool.backupBytes(options) {}
+      let found = kinds.withLock { $0 }
+      #expect(found.count >= 3)
+      #expect(Set(found) == [.misuse("can't close the pool inside a closure of its backup")])
+      #expect(pool.isOpen)
+      try await pool.close()
+    }
+  }
+
   @Test func twoBackupsToOnePathDoNotMix() throws {
     try withDatabase { db in
       try BackupTrial.prepare(db, accounts: 500, padding: 1_000)
