@@ -32,9 +32,8 @@ extension TenantDirectory {
     }
   }
 
-  /// Changes the names of files of these tenants, and syncs their directories in order: if only the directory of a name
-  /// that was given up were synced, a power failure could lose the file. Calls `undo` after a failed sync. Call with the
-  /// lock.
+  /// Changes the names of files of these tenants, and syncs their directories in order: if only the directory of the
+  /// old name were synced, a power failure could lose the file. Calls `undo` after a failed sync. Call with the lock.
   func syncing(_ names: [TenantName], _ change: () throws -> Void, undo: () throws -> Void) throws {
     let directories = try OpenDirectories(names.map(directory(of:)))
     try change()
