@@ -79,8 +79,22 @@ import Testing
     }
   }
 
-  @Test func theLockOfADeletedDirectoryIsTakenAgain() async throws {
+  @Test func aLinkToAMissingDirectoryIsRefused() async throws {
     try await withTenants { tenants in
+      let path = tenants.directory.directory(of: try TenantName("acme"))
+      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "missing")
+      let error = await #expect(throws: SqlError.self) { try await tenants.create("acme") }
+      #expect(error?.message.contains(path) == true, "\(error as Any)")
+      try FileManager.default.removeItem(atPath: path)
+      try await tenants.create("acme")
+    }
+  }
+
+  @Test func theLockOfADeletedDirectoryIsTakenAgain() async throws {
+    var configuration = TenantsConfiguration()
+    // The time for which the other call waits for the lock.
+    configuration.pool.handles.busyTimeout = 900
+    try await withTenants(configuration) { tenants in
       let (name, result) = (try TenantName("acme"), Mutex<Bool?>(nil))
       let path = tenants.directory.directory(of: name)
       try tenants.directory.withLock(.creating, of: [name]) {}
@@ -120,9 +134,7 @@ import Testing
   // MARK: Hand-overs
 
   @Test func aReceiverIsNoOwnerWhileItsRenameCanBeUndone() async throws {
-    var configuration = TenantsConfiguration()
-    configuration.pool.handles.busyTimeout = 1
-    try await withMachines(configuration) { here, there in
+    try await withMachines { here, there in
       try await here["acme"].add("1")
       let parts = Mutex<[TenantPart]>([])
       try await here.handOver("acme") { part in
@@ -133,7 +145,11 @@ import Testing
       let (begin, bytes, end) = try (#require(all.first), #require(all.dropFirst().first), #require(all.last))
       // As another process that has given the file its name, and has not synced the name.
       let lock = try lockDirectory(of: "acme", there)
-      for part in [begin, bytes, end] { await expectAsync(.busy) { _ = try await there.receive(part) } }
+      var configuration = TenantsConfiguration()
+      configuration.pool.handles.busyTimeout = 1
+      let impatient = try openTenants(there.directory.path, configuration)
+      for part in [begin, bytes, end] { await expectAsync(.busy) { _ = try await impatient.receive(part) } }
+      try await impatient.close()
       close(lock)
       for part in [begin, bytes, end] { #expect(try await there.receive(part).isOwner) }
       #expect(try await there["acme"].texts() == ["1"])

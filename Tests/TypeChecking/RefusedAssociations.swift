@@ -27,6 +27,8 @@ func associations(db: SqliteDatabase, cars: [Car], car: Car, person: Person, cou
   _ = Person.read().including(Person.cars).orderBy(Person.id, .desc) // refused: call orderBy(_:_:) before including(_:)
   _ = Person.read().including(Person.cars).filter(Person.id == 1) // refused: call filter(_:) before including(_:)
   _ = Person.read().including(Person.cars).limit(3) // refused: call limit(_:) before including(_:)
+  _ = Person.read().including(Person.cars).limit(3, offset: 6) // refused: call limit(_:) before including(_:)
+  _ = Person.read().including(Person.cars).page(after: nil, limit: 3) // refused: call page(after:limit:) before including(_:)
   _ = Person.read().including(Person.cars).page(limit: 3) // refused: call page(limit:) before including(_:)
   _ = Person.read().including(Person.cars).page(after: person, limit: 3) // refused: call page(after:limit:) before including(_:)
   _ = Person.read().page(after: person, limit: 3).including(Person.cars)

@@ -10,7 +10,8 @@ enum ChangeMonitor {
         var problems: [SqlitePool.Health.Problem] = []
         if consumer.delay > limits.consumerDelay {
           problems.append(
-            .consumerIsBehind(consumer.name, lag: consumer.lag, delay: consumer.delay, error: consumer.error))
+            .consumerIsBehind(
+              consumer.name, lag: consumer.lag, delay: consumer.delay, isNew: consumer.isNew, error: consumer.error))
         }
         if consumer.quarantined > limits.quarantinedChanges {
           problems.append(.changesInQuarantine(consumer.name, count: consumer.quarantined))

@@ -181,7 +181,7 @@ extension Connection {
     return "no such column: " + String(decoding: name.utf8.dropLast(advice.utf8.count), as: UTF8.self)
   }
 
-  /// Returns the message for a statement that writes to a read-only database; nil if no database is read-only, as after
+  /// Returns the message for a write to a read-only database. Nil if no database is read-only, and after
   /// `PRAGMA query_only = ON`.
   private func refusal(ofWrite sql: String?) -> String? {
     let keyword = sql.flatMap { Substring($0).utf8.firstKeywords(1).first }
@@ -192,6 +192,7 @@ extension Connection {
         + "with the pool"
     }
     if isReadOnlyByRequest { return "can't \(action): the handle is read-only; use a handle without isReadOnly" }
+    if (try? pragma("PRAGMA query_only")) == "1" { return nil }
     let names = databaseNames.filter { sqlite3_db_readonly(handle, $0) == 1 }
     if names.contains("main") { return "can't \(action): SQLite can't write to the database file" }
     guard !names.isEmpty else { return nil }

@@ -6,7 +6,7 @@ import SqlableCore
 /// A watch that reports writes to a file by any process, with inotify.
 ///
 /// A watch has its own inotify instance, or shares an instance with other watches: if a parameter says so, or if the
-/// kernel has no instance left.
+/// process or the kernel has no instance left.
 final class FileWatch: Sendable {
   enum Event {
     case written

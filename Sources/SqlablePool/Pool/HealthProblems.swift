@@ -25,9 +25,12 @@ extension SqlitePool.Health.Problem: CustomStringConvertible {
     case .damaged(let error): "a statement has found damaged pages: \(error)"
     case .archiveFails(let error): "can't write the archive: \(error)"
     case .archiveIsBehind(let lag): "the archive is behind by \(lag)"
-    case .consumerIsBehind(let name, let lag, let delay, let error):
-      "consumer \(name) of the change log has been behind for \(delay), by \(lag == 1 ? "1 change" : "\(lag) changes")"
-        + (lag == 0 ? " and the rows with which it started" : "") + (error.map { "; it tries again after \($0)" } ?? "")
+    case .consumerIsBehind(let name, let lag, let delay, let isNew, let error):
+      "consumer \(name) of the change log has "
+        + (isNew
+          ? "not acknowledged the rows with which it started for \(delay)"
+          : "been behind for \(delay), by \(lag == 1 ? "1 change" : "\(lag) changes")")
+        + (error.map { "; it tries again after \($0)" } ?? "")
     case .changesInQuarantine(let name, let count):
       "consumer \(name) of the change log has \(count == 1 ? "1 change" : "\(count) changes") in quarantine"
     }

@@ -27,8 +27,9 @@ extension SqlitePool {
       /// The pool's archive has been missing commits for this long.
       case archiveIsBehind(Duration)
       /// A consumer of the change log has not acknowledged a change of this age, or has not acknowledged the rows with
-      /// which it started this long ago. It is behind by `lag` changes, and tries again after `error`.
-      case consumerIsBehind(String, lag: Int, delay: Duration, error: String?)
+      /// which it started this long ago (`isNew`). It is behind by `lag` changes, and tries again after `error`; nil if
+      /// no attempt has failed.
+      case consumerIsBehind(String, lag: Int, delay: Duration, isNew: Bool, error: String?)
       /// A consumer of the change log has this many changes in quarantine.
       case changesInQuarantine(String, count: Int)
     }

@@ -122,7 +122,7 @@ extension AssociatedQuery {
   public func page(limit: Int) -> AssociatedQuery { self }
 
   @available(*, unavailable, message: "call page(after:limit:) before including(_:), on the read of the parent rows")
-  public func page<Position>(after position: Position?, limit: Int) -> AssociatedQuery { self }
+  public func page(after position: Any?, limit: Int) -> AssociatedQuery { self }
 
   @available(*, unavailable, message: "call filter(_:) before including(_:), on the read of the parent rows")
   public func filter(_ condition: some SqlCondition) -> AssociatedQuery { self }
@@ -134,7 +134,7 @@ extension AssociatedQuery {
   public func orderBy(_ term: some AnyTerm, _ order: Order) -> AssociatedQuery { self }
 
   @available(*, unavailable, message: "call limit(_:) before including(_:), on the read of the parent rows")
-  public func limit(_ count: Int) -> AssociatedQuery { self }
+  public func limit(_ count: Int, offset: Int = 0) -> AssociatedQuery { self }
 }
 
 extension AssociationLevel {

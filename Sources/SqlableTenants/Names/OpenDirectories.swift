@@ -27,7 +27,8 @@ final class OpenDirectories: Sendable {
   /// Syncs the directories in the order in which they were opened, or in the reverse order.
   func sync(isReversed: Bool = false) throws {
     for (path, descriptor) in isReversed ? directories.reversed() : directories {
-      while fsync(descriptor) != 0 {
+      // Some file systems can't sync directories: EINVAL.
+      while fsync(descriptor) != 0, errno != EINVAL {
         guard errno == EINTR else { throw SqlError.system("sync", path, errno) }
       }
     }

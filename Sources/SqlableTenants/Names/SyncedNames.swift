@@ -7,7 +7,8 @@ import SqlableCore
 // the failure once. A name is therefore only believed if the first sync after its change has succeeded. After a failed
 // sync, the change is undone or made again, and synced again. If that also fails, calls on the tenant throw the error
 // until the keeper is opened again. Until the change or its undoing is synced, the lock of the directory keeps other
-// calls from believing the name.
+// calls from believing the name. Other processes don't know of such a tenant, nor of a process that was killed between
+// a failed sync and its undo.
 
 extension TenantDirectory {
   /// The names whose state on the disk is unknown.

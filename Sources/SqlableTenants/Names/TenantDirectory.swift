@@ -31,7 +31,10 @@ final class TenantDirectory: Sendable {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the directory of the tenants can't be empty or contain a NUL byte")
     }
-    try TenantDirectory.create(path)
+    if FileIdentity.info(path) == nil {
+      try TenantDirectory.create(parent(of: path))
+      try createDirectory(path)
+    }
     // The working directory might change.
     self.path = FileIdentity.resolved(path) ?? path
   }
@@ -116,7 +119,13 @@ final class TenantDirectory: Sendable {
   /// process keeps its lock for too long, and `.io` if the names could not be synced.
   func withLock<Result>(_ lock: Lock, of names: [TenantName], _ body: () throws -> Result) throws -> Result {
     var locks: [Int32] = []
-    defer { for lock in locks { close(lock) } }
+    defer {
+      for lock in locks {
+        // A forked process can still have the descriptor.
+        flock(lock, LOCK_UN)
+        close(lock)
+      }
+    }
     // In the same order in each call, so that two calls don't wait for each other.
     for index in Set(names.map(\.directory)).sorted() {
       if let descriptor = try take(lock, index) { locks.append(descriptor) }
@@ -135,8 +144,10 @@ final class TenantDirectory: Sendable {
       if descriptor < 0, errno == ENOENT {
         guard lock == .creating else { return nil }
         parent = try parent ?? OpenDirectories([self.path])
-        guard mkdir(path, 0o777) == 0 || errno == EEXIST else {
-          throw SqlError.system("create the directory", path, errno)
+        let code = mkdir(path, 0o777) == 0 ? 0 : errno
+        // A symbolic link to a missing directory exists, but can't be opened.
+        guard code == 0 || code == EEXIST && FileIdentity.linkInfo(path)?.isLink != true else {
+          throw SqlError.system("create the directory", path, code)
         }
         continue
       }
@@ -173,12 +184,13 @@ final class TenantDirectory: Sendable {
   /// Syncs the name of one of the directories. Call with its lock.
   private func sync(_ index: Int, in parent: OpenDirectories) throws {
     do { try parent.sync() } catch {
-      // The next call makes the directory again. No other call uses it, because of the lock.
-      let isDeleted = rmdir(directory(index)) == 0
-      syncedDirectories.withLock { $0[index] = isDeleted ? nil : false }
+      // The next call makes the directory again. No other call uses it, because of the lock. A directory with files was
+      // synced by the call that placed the first of them.
+      let isUnknown = rmdir(directory(index)) != 0 && errno != ENOTEMPTY
+      syncedDirectories.withLock { $0[index] = isUnknown ? false : nil }
       throw error
     }
-    syncedDirectories.withLock { $0[index] = true }
+    syncedDirectories.withLock { if $0[index] != false { $0[index] = true } }
   }
 
   private func wait(_ descriptor: Int32, _ kind: Int32, _ path: String) throws {
@@ -207,27 +219,42 @@ final class TenantDirectory: Sendable {
     }
   }
 
-  /// Gives a complete file the name of a tenant that exists, in one step. After an error, the old file has the name.
-  /// Call with the lock.
+  /// Gives a complete file the name of a tenant that exists, in one step. After an error, the old file has the name, or
+  /// `checkIsSynced` throws. Call with the lock.
   ///
   /// - Parameter hasLogs: True for a damaged tenant, whose WAL or journal must not be applied to the new file.
   func replace(_ name: TenantName, by new: String, hasLogs: Bool = false) throws {
     let (path, old) = (file(of: name), new + "-old")
     let logs = hasLogs ? TenantDirectory.endings.filter { $0 != "-gate" } : []
-    // A second name for the old file, in case the rename must be undone.
-    guard link(path, old) == 0 else { throw SqlError.system("create", old, errno) }
-    defer { for ending in logs + [""] { unlink(old + ending) } }
+    // A second name for the old file, in case the rename must be undone. Some file systems have no hard links.
+    let isLinked = link(path, old) == 0
+    guard isLinked || [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else {
+      throw SqlError.system("create", old, errno)
+    }
+    // The old file stays if it can't get its name back.
+    var keepsOld = false
+    defer { if !keepsOld { for ending in logs + [""] { unlink(old + ending) } } }
     try syncing([name]) {
-      for ending in logs { rename(path + ending, old + ending) }
-      guard rename(new, path) == 0 else {
-        let error = SqlError.system("rename", new, errno)
-        for ending in logs { rename(old + ending, path + ending) }
+      do {
+        for ending in logs { try renameIfPresent(path + ending, to: old + ending) }
+        guard rename(new, path) == 0 else { throw SqlError.system("rename", new, errno) }
+      } catch {
+        keepsOld = true
+        for ending in logs { try renameIfPresent(old + ending, to: path + ending) }
+        keepsOld = false
         throw error
       }
     } undo: {
+      guard isLinked else { throw SqlError.system("rename", old, ENOENT) }
+      keepsOld = true
       guard rename(old, path) == 0 else { throw SqlError.system("rename", old, errno) }
-      for ending in logs { rename(old + ending, path + ending) }
+      for ending in logs { try renameIfPresent(old + ending, to: path + ending) }
+      keepsOld = false
     }
+  }
+
+  private func renameIfPresent(_ path: String, to newPath: String) throws {
+    guard rename(path, newPath) == 0 || errno == ENOENT else { throw SqlError.system("rename", path, errno) }
   }
 
   /// Deletes the files that a killed process has left beside a damaged tenant that it deleted. Call with the lock.

@@ -117,13 +117,15 @@ struct FileWatchTests {
       let watches = try await start { FileWatches.spare }
       let all = (0..<20).compactMap { _ in FileWatches(on: queue) }
       #expect(all.count < 16)
-      let heard = DispatchSemaphore(value: 0)
-      let watch = try #require(FileWatch(path, on: queue) { if $0 == .written { heard.signal() } })
-      let writer = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-      try writer.write(contentsOf: Data("b".utf8))
-      #expect(heard.wait(timeout: .now() + 60) == .success)
-      watch.cancel()
-      try writer.close()
+      try withExtendedLifetime(all) {
+        let heard = DispatchSemaphore(value: 0)
+        let watch = try #require(FileWatch(path, on: queue) { if $0 == .written { heard.signal() } })
+        let writer = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try writer.write(contentsOf: Data("b".utf8))
+        #expect(heard.wait(timeout: .now() + 60) == .success)
+        watch.cancel()
+        try writer.close()
+      }
       #expect(FileWatches.spare === watches)
     }
   }

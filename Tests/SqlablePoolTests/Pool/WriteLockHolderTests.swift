@@ -164,6 +164,25 @@ import Testing
     }
   }
 
+  @Test func aRecordIsReadableWhileItIsWrittenAgain() throws {
+    try withDirectory { directory in
+      let path = directory + "/a.sqlite"
+      let db = try SqliteDatabase(filepath: path)
+      defer { try? db.close() }
+      try db.createTable(Member.self)
+      let file = try #require(GateFile(besideFileAt: path))
+      // A pool writes the same record again, with another time.
+      let records = ["x", "y"].map {
+        GateRecord(label: nil, callSite: $0, age: .zero, sql: $0).bytes
+      }
+      file.write(records[0])
+      let isDone = LockedValue(false)
+      defer { isDone.withLock { $0 = true } }
+      Thread.detachNewThread { while !isDone.withLock({ $0 }) { for bytes in records { file.write(bytes) } } }
+      for _ in 0..<10_000 { try #require(GateRecord(besideFileAt: path) != nil) }
+    }
+  }
+
   @Test(.enabled(if: TestProgram.isAvailable)) func holderIgnoresTheRecordOfAKilledProcess() async throws {
     try await withMembers { pool in
       let process = try PoolProcess(.holding, pool.filepath, id: 7)

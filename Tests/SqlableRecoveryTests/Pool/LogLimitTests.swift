@@ -55,6 +55,7 @@ import Testing
       let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       defer { mayEnd.signal() }
       Thread.detachNewThread {
+        defer { isHeld.signal() }
         try? pool.read { db in
           _ = try Member.count().run(db)
           isHeld.signal()
@@ -65,7 +66,7 @@ import Testing
       for id in 1...times(2_000) {
         try await Member(id: id, name: String(repeating: "x", count: 2_000)).insert().run(pool)
       }
-      // Without a limit the WAL keeps every write.
+      // The WAL with all writes exceeds the limit: a read that does not end keeps it.
       #expect(pool.statistics.walSize > 8 * limit || times(10) == 1)
     }
   }
@@ -100,7 +101,7 @@ import Testing
       let archive = try await pool.archive(to: directory + "/archive", .init(interval: .milliseconds(50)))
       let largest = try await largestLog(pool, writes: times(4_000))
       // An archive checks the WAL once an interval and resets it above a thousand frames.
-      #expect(largest < 12 << 20)
+      #expect(largest < 24 << 20)
       try await archive.stop()
       try await pool.close()
     }

@@ -144,7 +144,7 @@ import Testing
   @Test func aPageOfParentsComesWithTheirChildren() throws {
     try withDatabase { db in
       try db.createTables(Person.self, Bicycle.self)
-      try Person.insert((1...3).map { Person(id: $0, name: "p\($0)") }).run(db)
+      try Person.insert((1...3).map { (id: Int) in Person(id: id, name: "p\(id)") }).run(db)
       try Bicycle.insert((1...6).map { Bicycle(name: "b\($0)", color: "red", ownerId: ($0 + 1) / 2) }).run(db)
       let page = Person.read().page(after: Person(id: 1, name: "p1"), limit: 1)
       let owners = try page.including(Bicycle.read().orderBy(Bicycle.id), by: Bicycle.ownerId).run(db)
