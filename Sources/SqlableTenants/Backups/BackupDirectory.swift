@@ -99,10 +99,7 @@ struct BackupDirectory: Sendable {
 
   /// Creates the directory if it is missing, and locks it. Closing the descriptor ends the lock.
   func lock() throws -> Int32 {
-    if FileIdentity.info(path) == nil {
-      try BackupDirectory.create(parent(of: path))
-      try createDirectory(path)
-    }
+    try createDirectories(path)
     let file = open(path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw SqlError.system("create", path + "/lock", errno) }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
@@ -118,14 +115,6 @@ struct BackupDirectory: Sendable {
         throw SqlError(.io, message: "can't read the directory \(directory)")
       }
       return []
-    }
-  }
-
-  private static func create(_ path: String) throws {
-    do {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    } catch {
-      throw SqlError(.cannotOpen, message: "can't create the directory \(path)")
     }
   }
 }

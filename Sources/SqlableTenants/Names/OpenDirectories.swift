@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import SqlableCore
 
@@ -44,6 +45,18 @@ func createDirectory(_ path: String) throws {
     rmdir(path)
     throw error
   }
+}
+
+/// Creates a directory and those above it if they are missing, and syncs its name.
+func createDirectories(_ path: String) throws {
+  let isMissing = FileIdentity.info(path) == nil
+  do {
+    let existing = isMissing ? parent(of: path) : path
+    try FileManager.default.createDirectory(atPath: existing, withIntermediateDirectories: true)
+  } catch {
+    throw SqlError(.cannotOpen, message: "can't create the directory \(path)")
+  }
+  if isMissing { try createDirectory(path) }
 }
 
 func parent(of path: String) -> String {

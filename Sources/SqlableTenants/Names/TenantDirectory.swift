@@ -31,10 +31,7 @@ final class TenantDirectory: Sendable {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the directory of the tenants can't be empty or contain a NUL byte")
     }
-    if FileIdentity.info(path) == nil {
-      try TenantDirectory.create(parent(of: path))
-      try createDirectory(path)
-    }
+    try createDirectories(path)
     // The working directory might change.
     self.path = FileIdentity.resolved(path) ?? path
   }
@@ -273,7 +270,7 @@ final class TenantDirectory: Sendable {
   /// Creates and locks the directory of this process, and removes the unlocked directories of killed processes.
   private func claim() throws -> (path: String, lock: Int32) {
     let parent = path + "/.new"
-    try TenantDirectory.create(parent)
+    try createDirectories(parent)
     for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] {
       let path = parent + "/" + name
       let lock = open(path + "/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
@@ -288,7 +285,7 @@ final class TenantDirectory: Sendable {
     }
     while true {
       let path = parent + "/" + String(UInt64.random(in: .min ... .max), radix: 16)
-      try TenantDirectory.create(path)
+      try createDirectories(path)
       let lock = open(path + "/lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
       if lock < 0, errno == EEXIST || errno == ENOENT { continue }
       guard lock >= 0 else { throw SqlError.system("create", path + "/lock", errno) }
@@ -300,14 +297,6 @@ final class TenantDirectory: Sendable {
         return (path, lock)
       }
       close(lock)
-    }
-  }
-
-  static func create(_ path: String) throws {
-    do {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    } catch {
-      throw SqlError(.cannotOpen, message: "can't create the directory \(path)")
     }
   }
 }
