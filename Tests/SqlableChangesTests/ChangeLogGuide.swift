@@ -59,6 +59,8 @@ import Testing
       try await until { index.names == ["Dahon"] }
       try await Bicycle.updateAll(Bicycle.name.set(to: "Brompton")).run(pool)
       try await until { index.names == ["Brompton"] }
+      // An acknowledgement after the close would throw.
+      try await until { (try? pool.read { try $0.changeConsumers() }.first?.lag) == 0 }
       try await pool.close()
       try await task.value
     }
@@ -179,7 +181,8 @@ import Testing
       let task = Task { try await deliver() }
       try await until { (try? pool.query("SELECT isNew FROM sqlable_change_consumers", as: Int.self)) == [0] }
       try await Bicycle(name: "Rover", color: "red").insert().run(pool)
-      try await until { (try? pool.query("SELECT attempts FROM sqlable_change_quarantine", as: Int.self)) == [1] }
+      // On a busy machine, this task can be later than the second attempt.
+      try await until { (try? pool.query("SELECT attempts > 0 FROM sqlable_change_quarantine", as: Int.self)) == [1] }
       isReachable.withLock { $0 = true }
       try await until { posted.values.count == 1 }
       for failed in try await pool.quarantinedChanges(of: "webhook") {

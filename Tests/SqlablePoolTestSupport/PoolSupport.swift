@@ -27,7 +27,7 @@ func withPool<Result>(_ configuration: PoolConfiguration = .init(), _ body: (Sql
   try withDirectory { directory in
     let pool = try newPool(in: directory, configuration)
     let result = try body(pool)
-    try pool.close()
+    try pool.close(within: .seconds(60))
     return result
   }
 }
@@ -50,7 +50,7 @@ func withMembers<Result>(
     let pool = try newPool(in: directory, configuration)
     try await pool.transaction { db in try db.createTable(Member.self) }
     let result = try await body(pool)
-    try await pool.close()
+    try await pool.close(within: .seconds(60))
     return result
   }
 }

@@ -13,7 +13,7 @@ import Testing
   @Test func deletionEndsTheCallsAndNothingRecreatesTheFile() async throws {
     try await withTenants { tenants in
       try await tenants["acme"].add("1")
-      let begun = Mutex(false)
+      let (begun, isFollowed) = (Mutex(false), Mutex(false))
       let running = Task {
         try await tenants["acme"].transaction { db in
           begun.withLock { $0 = true }
@@ -22,11 +22,12 @@ import Testing
       }
       let loop = Task {
         try await tenants["acme"].withPool { pool in
-          for try await _ in Note.count().updates(in: pool) {}
+          for try await _ in Note.count().updates(in: pool) { isFollowed.withLock { $0 = true } }
           try await Note("late").insert().run(pool)
         }
       }
-      try await until { begun.withLock { $0 } }
+      // A loop that begins after the deletion would create the tenant, and would not end.
+      try await until { begun.withLock { $0 } && isFollowed.withLock { $0 } }
       try await tenants.delete("acme")
       await expectAsync(.tenant(.deleted)) { try await running.value }
       await expectAsync(.tenant(.deleted)) { try await loop.value }
@@ -165,7 +166,7 @@ import Testing
       }
       #expect(try await tenants["a"].texts() == ["1", "2"])
       let (renaming, late) = try await tenants["a"].withPool { _ in
-        let renaming = Task { try await tenants.rename("a", to: "b") }
+        let renaming = Task { try await tenants.rename("a", to: "b", within: .seconds(900)) }
         try await until { tenants.withState { $0.slots[name]?.isWanted == true } }
         let late = Task { try await tenants["a"].add("3") }
         try await until { tenants.statistics.waiting == 1 }

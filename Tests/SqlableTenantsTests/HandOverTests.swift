@@ -30,7 +30,7 @@ import Testing
       }
       try await until { accepted.withLock { $0 } > 10 }
       let wire = Wire(to: there)
-      try await here.handOver("acme") { try await wire.send($0) }
+      try await here.handOver("acme", within: .seconds(900)) { try await wire.send($0) }
       await expectAsync(.tenant(.handedOver)) { try await writer.value }
       let texts = try await there["acme"].texts()
       let count = accepted.withLock { $0 }

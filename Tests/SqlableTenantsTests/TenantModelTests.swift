@@ -73,7 +73,7 @@ private struct RandomCaller {
       model[name] = nil
     case 68..<76:
       let problem = name == other ? .exists : problem(name, other)
-      try await expecting(problem) { try await tenants.rename(name, to: other) }
+      try await expecting(problem) { try await tenants.rename(name, to: other, within: .seconds(1_000)) }
       if problem == nil { (model[other], model[name]) = (model[name], nil) }
     case 76..<84:
       let problem = name == other ? .exists : problem(name, other)

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SqlableCore
+import SqlablePool
 import SqlableSchema
 import Testing
 
@@ -15,7 +16,7 @@ func withTenants<Value>(
   try await withDirectoryAsync { directory in
     let tenants = try openTenants(directory + "/tenants", configuration, migrations: migrations)
     let value = try await body(tenants)
-    try await tenants.close()
+    try await tenants.close(within: .seconds(600))
     return value
   }
 }
@@ -39,10 +40,11 @@ func openTenants(
 }
 
 extension TenantsConfiguration {
-  /// With a longer wait in place of the default: beside the other tests of the suite, calls wait long.
+  /// With longer waits in place of the defaults: beside the other tests of the suite, calls wait long.
   var patient: TenantsConfiguration {
     var configuration = self
-    if waitTimeout == TenantsConfiguration().waitTimeout { configuration.waitTimeout = .seconds(120) }
+    if waitTimeout == TenantsConfiguration().waitTimeout { configuration.waitTimeout = .seconds(600) }
+    if pool.waitTimeout == PoolConfiguration().waitTimeout { configuration.pool.waitTimeout = nil }
     return configuration
   }
 }

@@ -16,9 +16,10 @@ import Testing
   private func withTenants(_ body: (SqliteTenants, String) async throws -> Void) async throws {
     try await withDirectoryAsync { parent in
       let directory = parent + "/tenants"
-      let tenants = try SqliteTenants(directory: directory, schema: schema, migrations: migrations)
+      let tenants = try SqliteTenants(
+        directory: directory, schema: schema, migrations: migrations, configuration: TenantsConfiguration().patient)
       try await body(tenants, parent)
-      try await tenants.close(within: .seconds(5))
+      try await tenants.close(within: .seconds(600))
     }
   }
 

@@ -28,6 +28,20 @@ enum Fork {
     return 0
   }
 
+  /// Forks a process that keeps all open files, and does nothing until `end`.
+  static func beginIdle() -> pid_t {
+    let child = begin()
+    guard child == 0 else { return child }
+    alarm(0)
+    while true { pause() }
+  }
+
+  static func end(_ child: pid_t) {
+    guard child > 0 else { return }
+    kill(child, SIGKILL)
+    _ = wait(for: child)
+  }
+
   /// Waits for the child to end; returns the status from `waitpid`.
   static func wait(for child: pid_t) -> Int32 {
     var status: Int32 = -1

@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 
-/// Waits until the condition holds, and blocks the thread. At the limit the test records an issue and continues.
+/// Waits until the condition holds, and blocks the thread. At the limit, by default 18 minutes, the test records an
+/// issue and continues.
 ///
 /// In `async` code, `until` waits without a thread.
 func waitUntil(
-  within limit: Duration = .seconds(120), sourceLocation: SourceLocation = #_sourceLocation,
+  within limit: Duration = .seconds(1_080), sourceLocation: SourceLocation = #_sourceLocation,
   _ condition: () throws -> Bool
 ) rethrows {
   let end = ContinuousClock.now + limit

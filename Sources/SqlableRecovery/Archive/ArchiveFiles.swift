@@ -178,10 +178,15 @@ struct ArchiveFiles {
 final class ArchiveLock: Sendable {
   private let descriptor: Int32
   private let path: String
+  private let generation = ForkGuard.generation
 
   init(_ descriptor: Int32, _ path: String) { (self.descriptor, self.path) = (descriptor, path) }
 
-  deinit { close(descriptor) }
+  deinit {
+    // A forked process can still have the descriptor. In the forked process, this would end the lock of its parent.
+    if ForkGuard.generation == generation { flock(descriptor, LOCK_UN) }
+    close(descriptor)
+  }
 
   var isIntact: Bool { FileIdentity.isFile(descriptor, at: path) }
 }

@@ -141,6 +141,8 @@ private final class TenantBackupRun: Sendable {
       // The pause of the caller's task would end at once after a cancellation.
       await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
     }
+    // A forked process can still have the descriptor.
+    flock(lock, LOCK_UN)
     close(lock)
   }
 

@@ -97,7 +97,7 @@ struct BackupDirectory: Sendable {
 
   // MARK: Files
 
-  /// Creates the directory if it is missing, and locks it. Closing the descriptor ends the lock.
+  /// Creates the directory if it is missing, and locks it. End the lock before you close the descriptor.
   func lock() throws -> Int32 {
     try createDirectories(path)
     let file = open(path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)

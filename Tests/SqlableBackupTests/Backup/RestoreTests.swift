@@ -126,7 +126,8 @@ import Testing
 
   @Test func poolServesCallsDuringARestore() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/a.sqlite")
+      let configuration = PoolConfiguration(handles: .init(busyTimeout: 600), waitTimeout: nil)
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite", configuration: configuration)
       try await pool.withWriter { db in try BackupTrial.prepare(db) }
       try await pool.backup(to: directory + "/backup")
       try await withThrowingTaskGroup(of: Void.self) { group in

@@ -163,11 +163,11 @@ final class ProofRun {
     }
   }
 
-  /// Waits for at most two minutes.
+  /// Waits for at most 15 minutes.
   private func wait(_ what: String, for condition: () throws -> Bool) throws {
-    let end = ContinuousClock.now + .seconds(120)
+    let end = ContinuousClock.now + .seconds(900)
     while try !condition() {
-      guard ContinuousClock.now < end else { return problems.append("\(what): not within two minutes") }
+      guard ContinuousClock.now < end else { return problems.append("\(what): not within 15 minutes") }
       usleep(1_000)
     }
   }

@@ -21,7 +21,7 @@ struct ForeignCommitProof {
     let isSweep = ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all"
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(
-        filepath: directory + "/log.sqlite", configuration: .init(handles: .init(busyTimeout: 60), waitTimeout: nil))
+        filepath: directory + "/log.sqlite", configuration: .init(handles: .init(busyTimeout: 600), waitTimeout: nil))
       try await pool.transaction { db in
         try db.createTables(Member.self, ProofBike.self)
         try ChangeLog(Member.self, ProofBike.self).create(db)
@@ -44,7 +44,13 @@ struct ForeignCommitProof {
       }
       var random = SeededGenerator(seed: seed)
       let end = ContinuousClock.now + .seconds(isSweep ? 600 : 4)
-      while ContinuousClock.now < end {
+      // On a busy machine, the time alone does not suffice for enough changes.
+      let limit = end + .seconds(1_200)
+      func needsMore() -> Bool {
+        guard !members.hasFailed, !bikes.hasFailed, ContinuousClock.now < limit else { return false }
+        return members.count <= 100 || bikes.count <= 100
+      }
+      while ContinuousClock.now < end || needsMore() {
         let steps = (0..<Int.random(in: 1...4, using: &random)).map { _ in random.proofStep() }
         let isUndone = random.chance(10)
         try await pool.transaction { db in

@@ -14,7 +14,7 @@ enum ProofScript {
       import os, random, sqlite3, sys, time
       directory, seed = sys.argv[1], int(sys.argv[2])
       random.seed(seed)
-      db = sqlite3.connect(directory + "/log.sqlite", isolation_level=None, timeout=60)
+      db = sqlite3.connect(directory + "/log.sqlite", isolation_level=None, timeout=600)
       db.execute("PRAGMA foreign_keys = ON")
       pause, paused = directory + "/pause", directory + "/paused-python"
       parent = os.getppid()
@@ -59,7 +59,7 @@ final class ShellLoop: Sendable {
   private func feed(_ path: String, _ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let shell = try SQLiteProcess(path)
-    try shell.run(".bail off\n.timeout 60000\nPRAGMA foreign_keys = ON;")
+    try shell.run(".bail off\n.timeout 600000\nPRAGMA foreign_keys = ON;")
     while true {
       switch state.withLock({ $0 }) {
       case .running: break
@@ -83,7 +83,7 @@ final class ShellLoop: Sendable {
 
   func pause() {
     state.withLock { $0 = .pausing }
-    waitUntil { state.withLock { $0 == .paused } }
+    waitUntil(within: .seconds(900)) { state.withLock { $0 == .paused } }
   }
 
   func resume() { state.withLock { $0 = .running } }

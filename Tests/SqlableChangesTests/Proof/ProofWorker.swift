@@ -35,12 +35,12 @@ struct ProofBike: Sqlable, Equatable {
 
 enum ProofTables {
   static func open(_ directory: String) throws -> SqliteDatabase {
-    try SqliteDatabase(filepath: directory + "/log.sqlite", configuration: .init(busyTimeout: 60))
+    try SqliteDatabase(filepath: directory + "/log.sqlite", configuration: .init(busyTimeout: 600))
   }
 
   /// Opens the file in which consumers keep copies of the tables, and the positions of the copies.
   static func openCopy(_ directory: String) throws -> SqliteDatabase {
-    let configuration = Configuration(busyTimeout: 60, foreignKeys: false)
+    let configuration = Configuration(busyTimeout: 600, foreignKeys: false)
     let copy = try SqliteDatabase(filepath: directory + "/copy.sqlite", configuration: configuration)
     try copy.createTables(Member.self, ProofBike.self)
     try copy.execute("CREATE TABLE IF NOT EXISTS seen (name TEXT PRIMARY KEY, position TEXT NOT NULL)")
@@ -82,7 +82,7 @@ private struct ProofWriter {
     let pool =
       role == "pool"
       ? try SqlitePool(
-        filepath: directory + "/log.sqlite", configuration: .init(handles: .init(busyTimeout: 60), waitTimeout: nil))
+        filepath: directory + "/log.sqlite", configuration: .init(handles: .init(busyTimeout: 600), waitTimeout: nil))
       : nil
     while true {
       if access(directory + "/pause", F_OK) == 0 {
@@ -145,7 +145,7 @@ private struct ProofConsumer {
   init(_ directory: String) throws {
     self.directory = directory
     pool = try SqlitePool(
-      filepath: directory + "/log.sqlite", configuration: .init(handles: .init(busyTimeout: 60), waitTimeout: nil))
+      filepath: directory + "/log.sqlite", configuration: .init(handles: .init(busyTimeout: 600), waitTimeout: nil))
   }
 
   func run() async throws {
@@ -162,7 +162,7 @@ private struct ProofConsumer {
     let copy = try ProofTables.openCopy(directory)
     while true {
       do {
-        for try await batch in pool.changes(on: model, as: name, lease: .seconds(2)) {
+        for try await batch in pool.changes(on: model, as: name, lease: .seconds(10)) {
           let changes = try await batch.all()
           try copy.transaction(.immediate) { copy in try apply(changes, batch.isSnapshot, name, copy) }
           try await batch.acknowledge()

@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func callsOfOtherHandlesWaitUntilTheBlockEnds() throws {
-    try withBikes { db in
+    try withBikes(Configuration(busyTimeout: 600)) { db in
       let child = try db.createChild()
       let block = try child.block()
       let counted = started { try Bicycle.count().run(db) }
@@ -45,8 +45,8 @@ import Testing
       #expect(opened(.milliseconds(50)) == nil)
       #expect(!block.isEnded)
       block.end()
-      #expect(counted(.seconds(60)) == 4)
-      #expect(opened(.seconds(60)) == 4)
+      #expect(counted(.seconds(600)) == 4)
+      #expect(opened(.seconds(600)) == 4)
       #expect(block.isEnded)
       // The next block is another handle's.
       let next = try db.block()

@@ -132,7 +132,7 @@ import Testing
       #expect(error?.message.contains("can't close the file: thread ") == true)
       #expect(error?.message.contains(" uses handle ") == true)
       DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(200)) { mayEnd.signal() }
-      try db.withClosed { _ in }
+      try db.withClosed(within: .seconds(600)) { _ in }
       done.wait()
       #expect(try Bicycle.count().run(db) == 2)
 
@@ -164,7 +164,9 @@ import Testing
           group.leave()
         }
       }
-      for _ in 0..<times(20) { try db.withClosed { files in #expect(files.paths.count == 1) } }
+      for _ in 0..<times(20) {
+        try db.withClosed(within: .seconds(600)) { files in #expect(files.paths.count == 1) }
+      }
       isOver.withLock { $0 = true }
       group.wait()
     }

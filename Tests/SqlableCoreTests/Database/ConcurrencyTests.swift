@@ -75,7 +75,7 @@ import struct Synchronization.Atomic
   }
 
   @Test func writersOnSeparateHandlesLoseNoIncrement() throws {
-    try withDatabase(.init(busyTimeout: 60, synchronous: .off)) { db in
+    try withDatabase(.init(busyTimeout: 600, synchronous: .off)) { db in
       try counter(db)
       let failures = Mutex<[String]>([])
       onThreads(6) { _ in
@@ -96,7 +96,7 @@ import struct Synchronization.Atomic
 
   /// Transfers only move money, so every snapshot has the same sum.
   @Test func readersSeeOnlyWholeTransactions() throws {
-    try withDatabase(.init(busyTimeout: 60, synchronous: .off)) { db in
+    try withDatabase(.init(busyTimeout: 600, synchronous: .off)) { db in
       try db.execute("CREATE TABLE account(id INTEGER PRIMARY KEY, amount INTEGER NOT NULL)")
       for id in 1...10 { try db.execute("INSERT INTO account VALUES (\(id), 100)") }
       let failures = Mutex<[String]>([])
@@ -132,7 +132,7 @@ import struct Synchronization.Atomic
     for _ in 0..<50 {
       try withDirectory { directory in
         let path = directory + "/new/db.sqlite"
-        let configuration = Configuration(busyTimeout: 60, journalMode: mode, synchronous: .off)
+        let configuration = Configuration(busyTimeout: 600, journalMode: mode, synchronous: .off)
         let failures = Mutex<[String]>([])
         onThreads(6) { thread in
           do {

@@ -9,29 +9,32 @@ import Testing
   @Test func statisticsCountAHandlesWork() throws {
     try withDatabase { db in
       try db.createTables(Person.self, Bicycle.self)
-      let before = try db.statistics
-      try db.transaction { db in
-        for name in ["Trek", "Norco", "Cube"] { try Bicycle(name: name, color: "red").insert().run(db) }
+      // The lock keeps other tests from releasing the statements: `releaseMemory` skips handles in use.
+      try db.locked {
+        let before = try db.statistics
+        try db.transaction { db in
+          for name in ["Trek", "Norco", "Cube"] { try Bicycle(name: name, color: "red").insert().run(db) }
+        }
+        try? db.transaction { db in
+          try Bicycle(name: "Giant", color: "red").insert().run(db)
+          throw CancellationError()
+        }
+        for _ in 1...5 { _ = try Bicycle.read().run(db) }
+        let after = try db.statistics
+        #expect(after.committed - before.committed == 1)
+        #expect(after.rolledBack - before.rolledBack == 1)
+        #expect(after.rowsChanged - before.rowsChanged == 4)
+        #expect(after.statements - before.statements == 9)
+        #expect(after.statementCache.hits - before.statementCache.hits == 7)
+        #expect(after.pageHits > before.pageHits)
+        #expect(after.pageHitRate > 0)
+        #expect(after.pageHitRate <= 1)
+        #expect(after.pageWrites > before.pageWrites)
+        #expect(after.pageCacheBytes > 0)
+        #expect(after.schemaBytes > 0)
+        #expect(after.statementBytes > 0)
+        #expect(after.bytes == after.pageCacheBytes + after.schemaBytes + after.statementBytes)
       }
-      try? db.transaction { db in
-        try Bicycle(name: "Giant", color: "red").insert().run(db)
-        throw CancellationError()
-      }
-      for _ in 1...5 { _ = try Bicycle.read().run(db) }
-      let after = try db.statistics
-      #expect(after.committed - before.committed == 1)
-      #expect(after.rolledBack - before.rolledBack == 1)
-      #expect(after.rowsChanged - before.rowsChanged == 4)
-      #expect(after.statements - before.statements == 9)
-      #expect(after.statementCache.hits - before.statementCache.hits == 7)
-      #expect(after.pageHits > before.pageHits)
-      #expect(after.pageHitRate > 0)
-      #expect(after.pageHitRate <= 1)
-      #expect(after.pageWrites > before.pageWrites)
-      #expect(after.pageCacheBytes > 0)
-      #expect(after.schemaBytes > 0)
-      #expect(after.statementBytes > 0)
-      #expect(after.bytes == after.pageCacheBytes + after.schemaBytes + after.statementBytes)
     }
   }
 

@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(.needs(36, "a child of a database in memory")) func childrenWriteAtTheSameTimeAndLoseNothing() throws {
-    let db = try SqliteDatabase.inMemory(configuration: .init(busyTimeout: 60))
+    let db = try SqliteDatabase.inMemory(configuration: .init(busyTimeout: 600))
     try db.execute("CREATE TABLE counter(n INTEGER NOT NULL)")
     try db.execute("INSERT INTO counter VALUES (0)")
     let failures = Mutex<[String]>([])

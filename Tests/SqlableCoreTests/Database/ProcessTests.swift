@@ -99,7 +99,7 @@ struct ProcessTests {
               try other.value.run("COMMIT;")
             } else {
               begins.signal()
-              let db = try SqliteDatabase(filepath: path, configuration: Configuration(busyTimeout: 60))
+              let db = try SqliteDatabase(filepath: path, configuration: Configuration(busyTimeout: 600))
               try db.createTable(Person.self)
             }
           } catch { failures.withLock { $0.append("\(error)") } }

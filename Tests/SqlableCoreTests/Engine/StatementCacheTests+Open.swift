@@ -98,27 +98,30 @@ extension StatementCacheTests {
         #expect(try Person.count().run(db) == 4 + round * 3)
         #expect(try db.query("SELECT * FROM person WHERE id = 1") { try $0.columnNames.count } == [round + 2])
       }
-      try runAll(0)
-      let other = try SQLiteProcess(db.filepath)
-      for round in 1...3 {
-        // The new column comes first, so a read by the old position would return another column's value.
-        let columns = (1...round).map { "extra_\($0) DEFAULT 'wrong'" }.joined(separator: ", ")
-        let said = try other.run(
-          """
-          BEGIN IMMEDIATE;
-          CREATE TABLE fresh (\(columns), name TEXT NOT NULL, id INTEGER PRIMARY KEY AUTOINCREMENT);
-          INSERT INTO fresh (id, name) SELECT id, name FROM person;
-          DROP TABLE person;
-          ALTER TABLE fresh RENAME TO person;
-          COMMIT;
-          """)
-        #expect(said == "")
-        let before = try db.statementCacheUse
-        try runAll(round)
-        // SQLite recompiles the cached statements in place.
-        #expect(try db.statementCacheUse.misses == before.misses)
+      // The lock keeps other tests from releasing the statements: `releaseMemory` skips handles in use.
+      try db.locked {
+        try runAll(0)
+        let other = try SQLiteProcess(db.filepath)
+        for round in 1...3 {
+          // The new column comes first, so a read by the old position would return another column's value.
+          let columns = (1...round).map { "extra_\($0) DEFAULT 'wrong'" }.joined(separator: ", ")
+          let said = try other.run(
+            """
+            BEGIN IMMEDIATE;
+            CREATE TABLE fresh (\(columns), name TEXT NOT NULL, id INTEGER PRIMARY KEY AUTOINCREMENT);
+            INSERT INTO fresh (id, name) SELECT id, name FROM person;
+            DROP TABLE person;
+            ALTER TABLE fresh RENAME TO person;
+            COMMIT;
+            """)
+          #expect(said == "")
+          let before = try db.statementCacheUse
+          try runAll(round)
+          // SQLite recompiles the cached statements in place.
+          #expect(try db.statementCacheUse.misses == before.misses)
+        }
+        other.quit()
       }
-      other.quit()
     }
   }
 

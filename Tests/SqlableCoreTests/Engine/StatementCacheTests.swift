@@ -24,36 +24,39 @@ import Testing
       #expect(size > 500)
       // The cache holds three statements, not four.
       try withDatabase(.init(statementCacheBytes: size * 7 / 2)) { db in
-        let cache = try db.openConnection().cache
-        for number in 1...3 { try select(number, db) }
-        #expect(cache.count == 3)
-        #expect(cache.evictions == 0)
-        try select(1, db)
-        try select(4, db)  // evicts 2
-        #expect(cache.count == 3)
-        #expect(cache.evictions == 1)
-        var (hits, misses) = (cache.hits, cache.misses)
-        for number in [1, 3, 4] { try select(number, db) }
-        #expect(cache.hits == hits + 3)
-        try select(2, db)
-        #expect(cache.misses == misses + 1)
-        for number in 100..<1_000 { try select(number, db) }
-        let use = try db.statementCacheUse
-        #expect(use.statements == 3)
-        #expect(use.evictions == use.misses - 3)
-        #expect(use.bytes <= size * 7 / 2)
-        (hits, misses) = (cache.hits, cache.misses)
-        try select(999, db)
-        #expect(cache.hits == hits + 1)
-        #expect(cache.misses == misses)
-        // A statement larger than the cache is not kept, and evicts no other.
-        try people(db)
-        let conditions = (1...200).map { "id = \($0)" }.joined(separator: " OR ")
-        let long = SQL(verbatim: "SELECT name FROM person WHERE \(conditions)")
-        let count = cache.count
-        _ = try db.query(long, as: String.self)
-        #expect(cache.count == count)
-        #expect(cache.size <= cache.capacity)
+        // The lock keeps other tests from releasing the statements: `releaseMemory` skips handles in use.
+        try db.locked {
+          let cache = try db.openConnection().cache
+          for number in 1...3 { try select(number, db) }
+          #expect(cache.count == 3)
+          #expect(cache.evictions == 0)
+          try select(1, db)
+          try select(4, db)  // evicts 2
+          #expect(cache.count == 3)
+          #expect(cache.evictions == 1)
+          var (hits, misses) = (cache.hits, cache.misses)
+          for number in [1, 3, 4] { try select(number, db) }
+          #expect(cache.hits == hits + 3)
+          try select(2, db)
+          #expect(cache.misses == misses + 1)
+          for number in 100..<1_000 { try select(number, db) }
+          let use = try db.statementCacheUse
+          #expect(use.statements == 3)
+          #expect(use.evictions == use.misses - 3)
+          #expect(use.bytes <= size * 7 / 2)
+          (hits, misses) = (cache.hits, cache.misses)
+          try select(999, db)
+          #expect(cache.hits == hits + 1)
+          #expect(cache.misses == misses)
+          // A statement larger than the cache is not kept, and evicts no other.
+          try people(db)
+          let conditions = (1...200).map { "id = \($0)" }.joined(separator: " OR ")
+          let long = SQL(verbatim: "SELECT name FROM person WHERE \(conditions)")
+          let count = cache.count
+          _ = try db.query(long, as: String.self)
+          #expect(cache.count == count)
+          #expect(cache.size <= cache.capacity)
+        }
       }
     }
   }
@@ -75,30 +78,36 @@ import Testing
       let shapes = shapes(500)
       let distinct = Set(shapes.map(\.sql)).count
       #expect(distinct == 500)
-      for shape in shapes { _ = try shape.run(db) }
-      let first = try db.statementCacheUse
-      #expect(first.evictions == 0)
-      #expect(first.statements >= 500)
-      #expect(first.bytes < 4 << 20)
-      for shape in shapes { _ = try shape.run(db) }
-      let second = try db.statementCacheUse
-      #expect(second.misses == first.misses)
-      #expect(second.hits == first.hits + 500)
-      #expect(second.bytes == first.bytes)
+      // The lock keeps other tests from releasing the statements: `releaseMemory` skips handles in use.
+      try db.locked {
+        for shape in shapes { _ = try shape.run(db) }
+        let first = try db.statementCacheUse
+        #expect(first.evictions == 0)
+        #expect(first.statements >= 500)
+        #expect(first.bytes < 4 << 20)
+        for shape in shapes { _ = try shape.run(db) }
+        let second = try db.statementCacheUse
+        #expect(second.misses == first.misses)
+        #expect(second.hits == first.hits + 500)
+        #expect(second.bytes == first.bytes)
+      }
     }
   }
 
   @Test func oneTimeStatementsStayWithinTheCacheLimit() throws {
     try withDatabase(.init(statementCacheBytes: 100_000)) { db in
       try people(db)
-      for start in 1...2_000 {
-        let names = try Person.read().select(Person.name.substr(-start)).filter(Person.id == 1).run(db)
-        #expect(names.count == 1)
+      // The lock keeps other tests from releasing the statements: `releaseMemory` skips handles in use.
+      try db.locked {
+        for start in 1...2_000 {
+          let names = try Person.read().select(Person.name.substr(-start)).filter(Person.id == 1).run(db)
+          #expect(names.count == 1)
+        }
+        let use = try db.statementCacheUse
+        #expect(use.bytes <= 100_000)
+        #expect(use.evictions > 1_900)
+        #expect(use.statements < 60)
       }
-      let use = try db.statementCacheUse
-      #expect(use.bytes <= 100_000)
-      #expect(use.evictions > 1_900)
-      #expect(use.statements < 60)
     }
   }
 
@@ -106,15 +115,18 @@ import Testing
     try withDatabase { db in
       #expect(try db.createChild().statementCacheUse.hitRate == 0)
       try people(db)
-      let before = try db.statementCacheUse
-      for id in 1...10 { _ = try Person.byId(id).run(db) }
-      let after = try db.statementCacheUse
-      #expect(after.misses == before.misses + 1)
-      #expect(after.hits == before.hits + 9)
-      #expect(after.statements == before.statements + 1)
-      #expect(after.bytes > before.bytes)
-      #expect(after.evictions == 0)
-      #expect(after.hitRate == Double(after.hits) / Double(after.hits + after.misses))
+      // The lock keeps other tests from releasing the statements: `releaseMemory` skips handles in use.
+      try db.locked {
+        let before = try db.statementCacheUse
+        for id in 1...10 { _ = try Person.byId(id).run(db) }
+        let after = try db.statementCacheUse
+        #expect(after.misses == before.misses + 1)
+        #expect(after.hits == before.hits + 9)
+        #expect(after.statements == before.statements + 1)
+        #expect(after.bytes > before.bytes)
+        #expect(after.evictions == 0)
+        #expect(after.hitRate == Double(after.hits) / Double(after.hits + after.misses))
+      }
       try db.releaseMemory()
       let released = try db.statementCacheUse
       #expect(released.statements == 0)
@@ -136,12 +148,15 @@ import Testing
   @Test func statementsThatDifferInValuesShareOneEntry() throws {
     try withDatabase { db in
       try people(db)
-      _ = try Person.byId(1).run(db)
-      let cache = try db.openConnection().cache
-      let (count, misses) = (cache.count, cache.misses)
-      for id in 1...10 { #expect(try Person.byId(id).run(db)?.id == id) }
-      #expect(cache.count == count)
-      #expect(cache.misses == misses)
+      // The lock keeps other tests from releasing the statements: `releaseMemory` skips handles in use.
+      try db.locked {
+        _ = try Person.byId(1).run(db)
+        let cache = try db.openConnection().cache
+        let (count, misses) = (cache.count, cache.misses)
+        for id in 1...10 { #expect(try Person.byId(id).run(db)?.id == id) }
+        #expect(cache.count == count)
+        #expect(cache.misses == misses)
+      }
     }
   }
 

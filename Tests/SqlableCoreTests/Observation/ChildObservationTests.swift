@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test func commitsOfSeveralChildrenArriveInOrder() throws {
-    try withDatabase { root in
+    try withDatabase(Configuration(busyTimeout: 600)) { root in
       try root.createTable(Observed.Note.self)
       try root.execute("CREATE TABLE counter (value INTEGER); INSERT INTO counter VALUES (0)")
       let heard = Mutex<[Int]>([])
@@ -182,7 +182,7 @@ import Testing
   }
 
   @Test func anObserverOnTheQueueMayUseTheParentWhileChildrenWrite() throws {
-    try withDatabase { root in
+    try withDatabase(Configuration(busyTimeout: 600)) { root in
       try root.createTables(Observed.Note.self, Observed.Slot.self)
       root.observe(.insert, on: Observed.Note.self) { id in try root.execute("INSERT INTO slot (id) VALUES (\(id))") }
       let failures = EventLog()

@@ -80,7 +80,7 @@ import Testing
 
   /// A deferred transaction that writes first waits for the write lock, with and without observers.
   @Test func deferredTransactionsThatWriteFirstWaitForOneAnother() throws {
-    try withDatabase(Configuration(busyTimeout: 60, synchronous: .off)) { db in
+    try withDatabase(Configuration(busyTimeout: 600, synchronous: .off)) { db in
       try db.createTable(Observed.Note.self)
       let handles = try (0..<3).map { _ in try db.createChild() }
       for handle in handles { handle.observe(on: Observed.Note.self) { _ in } }

@@ -118,13 +118,16 @@ extension Select: AnySelect {}
 
   @Test func aQueryWithOtherValuesIsNotCompiledAgain() throws {
     try withCompany { db in
-      for query in SelectShapeTests.queries(1, "Ada").map(\.untyped) { _ = outcome(query, db) }
-      let before = try db.statementCacheUse
-      let queries = SelectShapeTests.queries(2, "Ben").map(\.untyped)
-      for query in queries { _ = outcome(query, db) }
-      let after = try db.statementCacheUse
-      #expect(after.misses == before.misses)
-      #expect(after.hits == before.hits + queries.count)
+      // The lock keeps other tests from releasing the statements: `releaseMemory` skips handles in use.
+      try db.locked {
+        for query in SelectShapeTests.queries(1, "Ada").map(\.untyped) { _ = outcome(query, db) }
+        let before = try db.statementCacheUse
+        let queries = SelectShapeTests.queries(2, "Ben").map(\.untyped)
+        for query in queries { _ = outcome(query, db) }
+        let after = try db.statementCacheUse
+        #expect(after.misses == before.misses)
+        #expect(after.hits == before.hits + queries.count)
+      }
     }
   }
 

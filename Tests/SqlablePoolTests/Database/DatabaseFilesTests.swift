@@ -67,7 +67,7 @@ import Testing
             return isCreated.withLock { $0 = true }
           }
         }
-        while !isReady.withLock({ $0 }) { sched_yield() }
+        waitUntil { isReady.withLock { $0 } }
         try DatabaseFiles(of: path).move(to: directory + "/moved.sqlite")
         isOver.withLock { $0 = true }
         done.wait()
@@ -132,6 +132,8 @@ import Testing
       let other = open(partial, O_RDWR | O_CLOEXEC)
       #expect(flock(other, LOCK_EX) == 0)
       expectError(.busy) { try DatabaseFiles(of: path).copy(to: copy) }
+      // A process that another test starts can inherit the descriptor, and would keep the lock.
+      flock(other, LOCK_UN)
       close(other)
       try DatabaseFiles(of: path).copy(to: copy)
       #expect(!FileManager.default.fileExists(atPath: partial))
@@ -303,7 +305,8 @@ import Testing
 
   @Test func releasingMemoryDuringCallsLosesNoWrite() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/pool.sqlite", readers: 2)
+      let pool = try SqlitePool(
+        filepath: directory + "/pool.sqlite", configuration: PoolConfiguration(readers: 2, waitTimeout: nil))
       try await pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<8 {

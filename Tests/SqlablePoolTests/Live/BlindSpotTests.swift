@@ -19,7 +19,8 @@ struct BlindSpotTests {
 
   private func withSQL(_ sql: String, _ body: (SqlitePool) async throws -> Void) async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: .init(pollInterval: nil))
+      let pool = try SqlitePool(
+        filepath: directory + "/pool.sqlite", configuration: .init(waitTimeout: nil, pollInterval: nil))
       try await pool.withWriter { db in try db.execute(SQL(verbatim: sql)) }
       try await body(pool)
       try await pool.close()

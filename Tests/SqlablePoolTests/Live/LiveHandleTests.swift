@@ -77,6 +77,8 @@ struct LiveHandleTests {
   @Test func aFileInRollbackModeIsFollowed() async throws {
     var configuration = Configuration()
     configuration.journalMode = .delete
+    // Without a WAL, a read and a write wait for each other.
+    configuration.busyTimeout = 600
     try await withHandle("test.sqlite", configuration) { db in
       let counts = Follower(Member.count().updates(in: db))
       for id in 1...20 {

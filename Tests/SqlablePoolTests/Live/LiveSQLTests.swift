@@ -84,6 +84,8 @@ struct LiveSQLTests {
       ].enumerated() {
         try await pool.execute(change)
         try await until { all.values.count == number + 2 }
+        // The loop must read before the next commit: it skips results that it has not read yet.
+        if number == 2 { try await until { ids.values.count >= 2 } }
       }
       try await until { ids.values.count >= 3 }
       #expect(ids.values == [[2, 3], [1, 2, 3], [1, 2, 3]])
@@ -116,7 +118,8 @@ struct LiveSQLTests {
       try await pool.execute("UPDATE member SET name = 'x' WHERE id = 3")
       try await until { equal.allSatisfy { $0.latest == ["Bo", "x"] } }
       try await until { otherValue.latest == ["x"] && otherType.latest == ["Bo", "x"] }
-      #expect(pool.statistics.reads == before + 3)
+      // A loop that asks during a read can cause one more read.
+      #expect((3...4).contains(pool.statistics.reads - before))
     }
   }
 

@@ -34,7 +34,7 @@ import Testing
       Slow.isShut.withLock { $0 = true }
       // A loop that waits for the reader would end, too, but only after the gate opens.
       let opener = Task {
-        try? await Task.sleep(for: .seconds(60))
+        try? await Task.sleep(for: .seconds(600))
         Slow.isShut.withLock { $0 = false }
       }
       let writer = Task {
@@ -75,11 +75,11 @@ import Testing
   }
 
   /// Lets a loop over members above 100 wait with a deadline. After the deadline, `write` runs and a relevant row
-  /// follows, which ends the wait.
-  private func expectToWaitForAMember(
+  /// follows, which ends the wait. Returns true if the loop waited for that row.
+  private func waitsForAMember(
     _ duration: Duration, _ pool: SqlitePool, from loop: inout LiveQuery<[Member]>.Iterator,
     behindIt write: @escaping @Sendable () async throws -> Void = {}
-  ) async throws {
+  ) async throws -> Bool {
     let isChanged = Collected<Bool>()
     var writer: Task<Void, any Error>?
     try await expectTimeout {
@@ -94,30 +94,43 @@ import Testing
         return try await loop.next()
       }
     }
-    #expect(isChanged.values == [true])
+    let isWaited = isChanged.values == [true]
     try await writer?.value
+    return isWaited
   }
 
   @Test(.needsPreupdateHook) func unrelatedRowDoesNotEndTheWait() async throws {
     try await withMembers(LoopDeadlineTests.alone) { pool in
-      var loop = Member.read().filter(Member.id > 100).updates(in: pool).makeAsyncIterator()
-      #expect(try await loop.next()?.isEmpty == true)
-      // The loop starts to wait with a row that the filter has not checked.
-      try await Member(id: 1, name: "a").insert().run(pool)
-      try await expectToWaitForAMember(.seconds(3), pool, from: &loop)
+      var isWaited = false
+      // On a busy machine, a short deadline can pass before the filter has checked the row.
+      for seconds in [3, 30, 300] where !isWaited {
+        try await Member.deleteAll().run(pool)
+        var loop = Member.read().filter(Member.id > 100).updates(in: pool).makeAsyncIterator()
+        #expect(try await loop.next()?.isEmpty == true)
+        // The loop starts to wait with a row that the filter has not checked.
+        try await Member(id: 1, name: "a").insert().run(pool)
+        isWaited = try await waitsForAMember(.seconds(seconds), pool, from: &loop)
+      }
+      #expect(isWaited)
     }
   }
 
   @Test(.needsPreupdateHook) func unrelatedRowsAfterTheDeadlineWakeNoLoop() async throws {
     try await withMembers(LoopDeadlineTests.alone) { pool in
-      var loop = Member.read().filter(Member.id > 100).updates(in: pool).makeAsyncIterator()
-      #expect(try await loop.next()?.isEmpty == true)
-      try await expectToWaitForAMember(.milliseconds(100), pool, from: &loop) {
-        for id in 1...5 {
-          try await Member(id: id, name: "a").insert().run(pool)
-          try await Task.sleep(for: .milliseconds(50))
+      var isWaited = false
+      // On a busy machine, the rows can come before the loop waits.
+      for milliseconds in [100, 10_000, 100_000] where !isWaited {
+        try await Member.deleteAll().run(pool)
+        var loop = Member.read().filter(Member.id > 100).updates(in: pool).makeAsyncIterator()
+        #expect(try await loop.next()?.isEmpty == true)
+        isWaited = try await waitsForAMember(.milliseconds(milliseconds), pool, from: &loop) {
+          for id in 1...5 {
+            try await Member(id: id, name: "a").insert().run(pool)
+            try await Task.sleep(for: .milliseconds(50))
+          }
         }
       }
+      #expect(isWaited)
     }
   }
 

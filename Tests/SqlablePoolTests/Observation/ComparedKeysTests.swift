@@ -64,8 +64,12 @@ import Testing
     var reals: [Double] = [
       0, -0.0, sum, 1e15, 1e20, -1e20, .leastNonzeroMagnitude, 1.7976931348623157e308, .infinity, -.infinity,
     ]
-    reals += (0..<100).map { _ in Double.random(in: -1e6...1e6) }
-    reals += (0..<100).map { _ in Double(bitPattern: UInt64.random(in: .min ... .max)) }.filter { !$0.isNaN }
+    var random = SeededGenerator(seed: SeededGenerator.seed)
+    for _ in 0..<100 {
+      reals.append(Double.random(in: -1e6...1e6, using: &random))
+      let real = Double(bitPattern: random.next())
+      if !real.isNaN { reals.append(real) }
+    }
     try withDatabase { db in
       try db.execute("CREATE TABLE code (code TEXT PRIMARY KEY NOT NULL, n INTEGER)")
       for real in reals { try db.execute("INSERT OR IGNORE INTO code (code) VALUES (CAST(\(real) AS TEXT))") }

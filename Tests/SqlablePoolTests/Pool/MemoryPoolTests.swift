@@ -23,8 +23,7 @@ import Testing
       return other.filepath
     }()
     // Threads of the pool may hold the file a moment longer.
-    for _ in 0..<500 where FileManager.default.fileExists(atPath: forgotten) { usleep(10_000) }
-    #expect(!FileManager.default.fileExists(atPath: forgotten))
+    waitUntil { !FileManager.default.fileExists(atPath: forgotten) }
     #expect(FileManager.default.fileExists(atPath: path))
     try pool.close()
     #expect(!FileManager.default.fileExists(atPath: path))
@@ -72,11 +71,12 @@ import Testing
   }
 
   @Test func nextProcessRemovesTheFileOfAKilledProcess() throws {
+    // This process removes abandoned files with its first pool, which must not be the pool of another test.
+    let own = try SqlitePool.inMemory()
     let killed = try FaultProcess.run("memory pool, killed", filter: "MemoryPoolProcess")
     let path = try #require(killed.lines.last)
     #expect(!killed.isDone)
     #expect(FileManager.default.fileExists(atPath: path))
-    let own = try SqlitePool.inMemory()
     let next = try FaultProcess.run("memory pool, next", filter: "MemoryPoolProcess")
     #expect(next.isDone)
     // The file of a running process stays.

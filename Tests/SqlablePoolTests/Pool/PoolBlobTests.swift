@@ -12,7 +12,7 @@ import Testing
   private let photo = Portrait.byId("anna")
 
   private func withPhoto(
-    _ configuration: PoolConfiguration = PoolConfiguration(readers: 1, waitTimeout: .seconds(120)), count: Int = 10,
+    _ configuration: PoolConfiguration = PoolConfiguration(readers: 1, waitTimeout: .seconds(600)), count: Int = 10,
     _ body: (SqlitePool) async throws -> Void
   ) async throws {
     try await withDirectoryAsync { directory in

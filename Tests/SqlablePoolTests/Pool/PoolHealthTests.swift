@@ -25,7 +25,7 @@ import Testing
 
   @Test func aPoolThatAnswersIsHealthy() async throws {
     try await withPool { pool, _ in
-      let health: Health = await pool.health(within: .seconds(60), limits: Self.limits)
+      let health: Health = await pool.health(within: .seconds(600), limits: Self.limits)
       #expect(health.problems == [])
       #expect(health.isHealthy)
       #expect(health.answer != nil)
@@ -75,8 +75,11 @@ import Testing
   @Test func aLongWriteIsAProblemOnlyIfAnotherWriteWaits() throws {
     try withDirectory { directory in
       let path = directory + "/test.sqlite"
-      let (pool, other) = (try SqlitePool(filepath: path, readers: 2), try SqlitePool(filepath: path, readers: 1))
-      let db = try SqliteDatabase(filepath: path)
+      let patient = Configuration(busyTimeout: 600)
+      let configuration = PoolConfiguration(handles: patient, readers: 2, waitTimeout: nil)
+      let pool = try SqlitePool(filepath: path, configuration: configuration)
+      let other = try SqlitePool(filepath: path, configuration: configuration)
+      let db = try SqliteDatabase(filepath: path, configuration: patient)
       try db.createTables(Person.self, Bicycle.self)
       try whileWriting(pool) {
         // A new lock file counts as a wait for a second.
@@ -99,7 +102,7 @@ import Testing
   }
 
   private func health(_ pool: SqlitePool) -> Health {
-    pool.health(within: .seconds(60), limits: .init(freeBytes: 0, write: .zero))
+    pool.health(within: .seconds(600), limits: .init(freeBytes: 0, write: .zero))
   }
 
   /// Expects that a write that waits for a long write of the pool makes the long write a problem.
@@ -110,8 +113,12 @@ import Testing
         try? write()
         ended.signal()
       }
-      waitUntil { health(pool).problems.count == 1 }
-      #expect("\(health(pool).problems)".contains("a long write delays other writes: the call at"))
+      var problems: [Health.Problem] = []
+      waitUntil {
+        problems = health(pool).problems
+        return problems.count == 1
+      }
+      #expect("\(problems)".contains("a long write delays other writes: the call at"))
     }
     ended.wait()
   }
@@ -119,7 +126,7 @@ import Testing
   @Test func missingFileAndExceededLimitsAreProblems() async throws {
     try await withPool { pool, path in
       let strict = SqlitePool.HealthLimits(freeBytes: .max, walSize: 0)
-      let health: Health = await pool.health(within: .seconds(60), limits: strict)
+      let health: Health = await pool.health(within: .seconds(600), limits: strict)
       #expect(health.problems.count == 2)
       #expect(health.problems.last == .largeWal(bytes: health.walSize))
       try FileManager.default.moveItem(atPath: path, toPath: path + "-away")

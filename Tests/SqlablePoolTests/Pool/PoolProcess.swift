@@ -91,8 +91,9 @@ struct PoolProcessTests {
     let text = try #require(ProcessInfo.processInfo.environment[PoolProcess.variable])
     let parts = text.split(separator: " ", maxSplits: 3).map(String.init)
     let (work, id) = (try #require(PoolProcess.Work(rawValue: parts[0])), try #require(Int(parts[1])))
-    let pool = try SqlitePool(
-      filepath: parts[3], configuration: .init(handles: .init(synchronous: work == .soaking ? .normal : .full)))
+    // On a busy machine, a process can wait for long.
+    let handles = Configuration(busyTimeout: 600, synchronous: work == .soaking ? .normal : .full)
+    let pool = try SqlitePool(filepath: parts[3], configuration: .init(handles: handles, waitTimeout: nil))
     return (work, id, try #require(Double(parts[2])), pool)
   }
 
@@ -131,7 +132,7 @@ struct PoolProcessTests {
         let child = work == .forking ? Fork.begin() : 1
         if child == 0 {
           alarm(0)
-          sleep(60)
+          sleep(600)
           _exit(0)
         }
         say("\(child)")

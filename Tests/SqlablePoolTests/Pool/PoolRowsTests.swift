@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func breakReturnsTheReader() async throws {
-    try await withNumbers(500, PoolConfiguration(readers: 1, waitTimeout: .seconds(120))) { pool in
+    try await withNumbers(500, PoolConfiguration(readers: 1, waitTimeout: .seconds(600))) { pool in
       for _ in 0..<20 {
         for try await member in Member.read().rows(in: pool) where member.id == 3 { break }
       }
@@ -116,7 +116,7 @@ import Testing
       let closed = await #expect(throws: SqlError.self) {
         var isFirst = true
         for try await _ in Member.read().rows(in: pool) {
-          if isFirst { try await pool.close(within: .milliseconds(10)) }
+          if isFirst { try await pool.close(within: .seconds(3)) }
           isFirst = false
         }
       }

@@ -119,7 +119,7 @@ import Testing
     let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let path = directory + "/pool.sqlite"
-    let pool = try SqlitePool(filepath: path, readers: 2)
+    let pool = try SqlitePool(filepath: path, configuration: .init(readers: 2, waitTimeout: nil))
     try await pool.transaction { db in try db.createTable(Member.self) }
     let acknowledged = Collected<Int>()
     let refused = Collected<SqlError.Kind>()
@@ -127,9 +127,9 @@ import Testing
       await withTaskGroup(of: Void.self) { group in
         for task in 0..<16 {
           group.addTask {
-            for index in 0..<10_000 {
+            for index in 0..<1_000_000 {
               do {
-                acknowledged.append(try await Member(id: task * 10_000 + index, name: "x").insert().run(pool))
+                acknowledged.append(try await Member(id: task * 1_000_000 + index, name: "x").insert().run(pool))
               } catch {
                 return refused.append((error as? SqlError)?.kind ?? .other)
               }
@@ -139,7 +139,7 @@ import Testing
       }
     }
     try await until { acknowledged.values.count >= 200 }
-    try await pool.close(within: .seconds(30))
+    try await pool.close(within: .seconds(600))
     await writers.value
     #expect(refused.values == Array(repeating: .closed, count: 16))
     let db = try SqliteDatabase(filepath: path)

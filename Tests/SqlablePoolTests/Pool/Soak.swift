@@ -183,7 +183,7 @@ struct Soak: Sendable {
     while ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(5)) }
     // Other processes may go on writing. The loop must reach the count of one moment.
     let count = (try? await Entry.count().run(pool)) ?? -1
-    let limit = ContinuousClock.now + .seconds(120)
+    let limit = ContinuousClock.now + .seconds(600)
     while latest.withLock({ $0 }) < count, ContinuousClock.now < limit { try? await Task.sleep(for: .milliseconds(1)) }
     if latest.withLock({ $0 }) < count { say(.wrong("a live result stayed behind")) }
     loop.cancel()

@@ -17,7 +17,9 @@ struct SoakTests {
   @Test func processesLoseDuplicateOrReorderNoRow() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/soak.sqlite"
-      let pool = try SqlitePool(filepath: path)
+      // On a busy machine, a read can wait for long.
+      let pool = try SqlitePool(
+        filepath: path, configuration: .init(handles: .init(busyTimeout: 600), waitTimeout: nil))
       try Soak.createTables(pool)
       let reports = Collected<(process: Int, report: Soak.Report)>()
       let children = try await onThread {

@@ -11,7 +11,7 @@ import Testing
     let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+    let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: .init(waitTimeout: nil))
     try await pool.execute("CREATE TABLE log (id INTEGER PRIMARY KEY, text TEXT)")
     try await body(pool, directory)
     try await pool.close()

@@ -74,7 +74,7 @@ struct YieldingTests {
             try insert(next, db)
             // The loop ends after the other write. A transaction that does not yield would block that write for ever.
             usleep(200)
-            return written.withLock { $0 } || next == 50_000 ? .stop : .continue
+            return written.withLock { $0 } || next == 900_000 ? .stop : .continue
           }
         } else {
           waitUntil { !begins.values.isEmpty }
@@ -108,7 +108,7 @@ struct YieldingTests {
           if transactions == 2 { throw Stop() }
           try insert(next, db)
           usleep(1_000)
-          return next == 10_000 ? .stop : .continue
+          return next == 300_000 ? .stop : .continue
         }
         Issue.record("nothing was thrown")
       } catch is Stop {}
@@ -148,6 +148,9 @@ struct YieldingTests {
 
   // MARK: Handles
 
+  /// A configuration whose writes wait for long: on a busy machine, a waiting thread can miss many turns.
+  private static let patient = Configuration(busyTimeout: 600)
+
   /// Calls `yielding` until a concurrent write of another handle, pool or process is stored.
   ///
   /// Returns the number of transactions that `yielding` used.
@@ -167,7 +170,7 @@ struct YieldingTests {
       if isNew { begins.append(next) }
       try insert(next, db)
       usleep(200)
-      return isWritten.withLock { $0 } || next == 50_000 ? .stop : .continue
+      return isWritten.withLock { $0 } || next == 900_000 ? .stop : .continue
     }
     #expect(count == begins.values.count)
     #expect(isWritten.withLock { $0 }, "the other writer waited in vain")
@@ -175,10 +178,10 @@ struct YieldingTests {
   }
 
   @Test func handlesAreServedBetweenTheStepsOfAPool() throws {
-    try withMembers { pool in
+    try withMembers(PoolConfiguration(handles: YieldingTests.patient)) { pool in
       let path = pool.filepath
       let count = try countBegins(path, { step in try pool.yieldingTransaction(step) }) {
-        let handle = try SqliteDatabase(filepath: path)
+        let handle = try SqliteDatabase(filepath: path, configuration: YieldingTests.patient)
         try Member(id: -1, name: "handle").insert().run(handle)
       }
       #expect(count >= 2)
@@ -187,9 +190,9 @@ struct YieldingTests {
   }
 
   @Test func poolsAndHandlesAreServedBetweenTheStepsOfAHandle() throws {
-    try withMembers { pool in
+    try withMembers(PoolConfiguration(handles: YieldingTests.patient)) { pool in
       let path = pool.filepath
-      let db = try SqliteDatabase(filepath: path)
+      let db = try SqliteDatabase(filepath: path, configuration: YieldingTests.patient)
       let besideAPool = try countBegins(path, { step in try db.yieldingTransaction(step) }) {
         try Member(id: -1, name: "pool").insert().run(pool)
       }

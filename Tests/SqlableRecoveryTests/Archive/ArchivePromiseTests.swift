@@ -102,7 +102,7 @@ import Testing
         }
         // The archive locks its directory until it ends.
         let next = try SqlitePool(filepath: path)
-        let end = ContinuousClock.now + .seconds(30)
+        let end = ContinuousClock.now + .seconds(600)
         while true {
           do {
             let archive: PoolArchive = try next.archive(to: path + ".archive", seldom)

@@ -57,6 +57,16 @@ import Testing
     }
   }
 
+  @Test func aForkedProcessDoesNotKeepTheLock() throws {
+    try withPool { pool, directory in
+      let archive = try begin(pool, directory + "/archive", seldom)
+      let child = Fork.beginIdle()
+      defer { Fork.end(child) }
+      try archive.stop()
+      try begin(pool, directory + "/archive", seldom).stop()
+    }
+  }
+
   // MARK: The clock
 
   @Test func clockAheadAtStartDeletesNoHistory() throws {

@@ -95,7 +95,7 @@ import Testing
       for _ in 0..<5 {
         id += 1
         try await Member(id: id, name: "next").insert().run(pool)
-        let checkpoint = try await pool.checkpoint(.truncate, waitingAtMost: .seconds(20))
+        let checkpoint = try await pool.checkpoint(.truncate, waitingAtMost: .seconds(600))
         #expect(checkpoint.isComplete)
       }
       isDone.append(true)

@@ -152,7 +152,8 @@ import Testing
     try await withDirectoryAsync { directory in
       let path = directory + "/a.sqlite"
       let pool = try SqlitePool(
-        filepath: path, configuration: .init(handles: .init(busyTimeout: 60, key: .unencrypted), readers: 3))
+        filepath: path,
+        configuration: .init(handles: .init(busyTimeout: 600, key: .unencrypted), readers: 3, waitTimeout: nil))
       try await pool.transaction { db in _ = try db.createTable(Person.self) }
       let (errors, isEncrypted) = (Collected<SqlError>(), LockedValue(false))
       try await withThrowingTaskGroup(of: Void.self) { group in

@@ -127,7 +127,8 @@ import Testing
     try await withDirectoryAsync { directory in
       let path = directory + "/a.sqlite"
       let pool = try SqlitePool(
-        filepath: path, configuration: .init(handles: .init(busyTimeout: 600, key: .raw(RekeyTests.old))))
+        filepath: path,
+        configuration: .init(handles: .init(busyTimeout: 600, key: .raw(RekeyTests.old)), waitTimeout: nil))
       try await pool.transaction { db in _ = try db.createTable(Person.self) }
       let (begins, ends) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let running = Task {
@@ -221,7 +222,7 @@ import Testing
       #expect(try Person.count().run(other) == 200)
       // Another program changes the key.
       let old = try #require(Cipher(.raw(RekeyTests.old), CipherSettings()))
-      try Connection.changeKey(ofFileAt: path, old, to: .raw(RekeyTests.new), until: .now + .seconds(5))
+      try Connection.changeKey(ofFileAt: path, old, to: .raw(RekeyTests.new), until: .now + .seconds(300))
       let error = sqlError { _ = try Person.read().run(other) }
       #expect(error?.kind == .wrongKey, "\(error as Any)")
       #expect(other.corruption == nil)
@@ -232,7 +233,8 @@ import Testing
     try await withDirectoryAsync { directory in
       let path = directory + "/a.sqlite"
       let pool = try SqlitePool(
-        filepath: path, configuration: .init(handles: .init(key: .raw(RekeyTests.old)), readers: 3))
+        filepath: path,
+        configuration: .init(handles: .init(busyTimeout: 600, key: .raw(RekeyTests.old)), readers: 3, waitTimeout: nil))
       try await pool.transaction { db in _ = try db.createTable(Person.self) }
       let errors = Collected<SqlError>()
       try await withThrowingTaskGroup(of: Void.self) { group in

@@ -26,7 +26,7 @@ import Testing
       report.withLock { $0 = received }
       semaphore.signal()
     }
-    #expect(semaphore.wait(timeout: .now() + 60) == .success)
+    #expect(semaphore.wait(timeout: .now() + 600) == .success)
     return try #require(report.withLock { $0 })
   }
 
@@ -68,7 +68,7 @@ import Testing
         #expect(error?.kind == .busy)
         #expect(error?.message == "can't check the file: database is locked")
         #expect(error?.transaction == SqlError.TransactionFate.none)
-        waitUntil(within: .seconds(60)) { report.withLock { $0 != nil } }
+        waitUntil(within: .seconds(600)) { report.withLock { $0 != nil } }
         expectUnchecked(try #require(report.withLock { $0 }), .busy)
       }
       #expect(try db.checkForCorruption().tables == ["bicycle"])

@@ -22,7 +22,7 @@ struct CorruptionTests {
     var all: [CorruptionReport] { list.withLock { $0 } }
 
     /// The next report, or nil after a timeout.
-    func next(within seconds: Double = 20) -> CorruptionReport? {
+    func next(within seconds: Double = 600) -> CorruptionReport? {
       semaphore.wait(timeout: .now() + seconds) == .success ? all.last : nil
     }
   }

@@ -19,7 +19,7 @@ struct DepositProcesses {
       try withDirectory { directory in
         let worker = try TestProgram.start(
           "DepositWorkerProcess", environment: [DepositProcesses.variable: directory])
-        waitUntil { access(directory + "/1", F_OK) == 0 }
+        waitUntil(within: .seconds(900)) { access(directory + "/1", F_OK) == 0 }
         usleep(UInt32.random(in: 0..<20_000, using: &random))
         worker.signal(SIGKILL)
         worker.waitUntilExit()

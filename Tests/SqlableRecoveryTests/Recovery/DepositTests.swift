@@ -60,11 +60,11 @@ struct DepositTests {
       let leaves = try damaged.pages(ofType: 13)
       try damaged.zero(page: leaves[leaves.count / 2])
       let pool = try SqlitePool(
-        filepath: path, configuration: .init(handles: .init(stopsWritesWhenDamaged: true)))
+        filepath: path, configuration: .init(handles: .init(stopsWritesWhenDamaged: true), waitTimeout: nil))
       let aside = Mutex<String?>(nil)
       let isAside = DispatchSemaphore(value: 0)
       pool.onCorruption { report in
-        let moved = try? pool.withClosed { files in
+        let moved = try? pool.withClosed(within: .seconds(900)) { files in
           let moved = try Salvage.putAside(files.filepath)
           try SqliteDatabase(filepath: files.filepath).createTables(of: schema)
           return moved
@@ -94,7 +94,7 @@ struct DepositTests {
         }
         return try await group.reduce(0, +)
       }
-      #expect(isAside.wait(timeout: .now() + 20) == .success)
+      #expect(isAside.wait(timeout: .now() + 900) == .success)
       let file = try #require(aside.withLock { $0 })
       #expect(pool.corruption == nil)
       let before = try await Bicycle.count().run(pool)
@@ -124,7 +124,7 @@ struct DepositTests {
   }
 
   /// The recovery runs to its end; the merge waits for the writer and is cancelled.
-  @Test(.timeLimit(.minutes(10))) func aCancelledMergeAddsNothing() async throws {
+  @Test(.timeLimit(.minutes(60))) func aCancelledMergeAddsNothing() async throws {
     try await withDirectoryAsync { directory in
       _ = try DamagedDatabase(directory + "/old.sqlite") { try DamagedDatabase.bicycles($0, 10) }
       let pool = try SqlitePool(filepath: directory + "/a.sqlite", configuration: .init(waitTimeout: nil))
@@ -259,7 +259,7 @@ struct DepositTests {
         isDone.signal()
       }
       expectError(.corrupt) { _ = try Bicycle.read().run(pool) }
-      #expect(isDone.wait(timeout: .now() + 20) == .success)
+      #expect(isDone.wait(timeout: .now() + 900) == .success)
       let aside = try #require(try result.withLock { $0 }?.get())
       #expect(FileManager.default.fileExists(atPath: aside))
       try pool.transaction { db in try db.createTables(of: Schema(Person.self, Bicycle.self)) }

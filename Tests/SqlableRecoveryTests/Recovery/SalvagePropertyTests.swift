@@ -90,7 +90,7 @@ struct SalvagePropertyTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(10))) func randomBytesNeverMakeSalvageTrapHangOrWrite() throws {
+  @Test(.timeLimit(.minutes(60))) func randomBytesNeverMakeSalvageTrapHangOrWrite() throws {
     let seeds = ProcessInfo.processInfo.environment["SQLABLE_FUZZ"].flatMap(Int.init) ?? 400
     var random = SeededGenerator(seed: SeededGenerator.seed)
     try withDirectory { directory in

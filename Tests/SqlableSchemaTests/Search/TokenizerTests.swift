@@ -154,7 +154,7 @@ private enum Unknown: TableDeclaration {
   }
 
   @Test func handlesOnSeveralThreadsTokenizeConcurrently() throws {
-    try withDatabase { db in
+    try withDatabase(Configuration(busyTimeout: 600)) { db in
       try db.register(commas)
       try db.createTable(Entry<Commas>.self)
       let handles = try (0..<4).map { _ in try db.createChild() }

@@ -30,7 +30,7 @@ import Testing
   @Test(.needsPlainFiles("two encrypted copies have different bytes")) func poolBacksUpToAFile() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/backup.sqlite"
-      let pool = try SqlitePool(filepath: directory + "/bikes.sqlite")
+      let pool = try SqlitePool(filepath: directory + "/bikes.sqlite", configuration: .init(waitTimeout: nil))
       try await pool.transaction { db in try db.createTables(Person.self, Bicycle.self) }
       try await pool.backup(to: path, BackupOptions(bytesPerSecond: 20 << 20, timeLimit: .seconds(600)))
       try await Bicycle(name: "Trek", color: "red").insert().run(pool)

@@ -9,7 +9,7 @@ import Testing
   @Test func definitionsAndMaintenanceAreValues() async throws {
     let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    let pool = try SqlitePool(filepath: directory + "/bikes.sqlite")
+    let pool = try SqlitePool(filepath: directory + "/bikes.sqlite", configuration: .init(waitTimeout: nil))
     try await Person.createTable().run(pool)
     try await Bicycle.createTable().run(pool)
     try await pool.execute("DROP INDEX bicycle_color; ALTER TABLE bicycle ADD COLUMN note TEXT")

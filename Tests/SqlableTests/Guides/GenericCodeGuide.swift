@@ -111,7 +111,7 @@ private struct Repository<Model: Sqlable>: Sendable {
 
   @Test func statementsOfSeveralModelsAreRunnables() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/test.sqlite")
+      let pool = try SqlitePool(filepath: directory + "/test.sqlite", configuration: .init(waitTimeout: nil))
       try await pool.transaction { db in try db.createTables(Person.self, Bicycle.self) }
       let people = Repository<Person>(pool: pool)
       try await people.save([Person(id: 7, name: "Anna")])

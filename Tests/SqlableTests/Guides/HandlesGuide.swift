@@ -200,7 +200,7 @@ import Testing
   }
 
   @Test func eachThreadUsesItsOwnHandle() throws {
-    try withDatabase { db in
+    try withDatabase(Configuration(busyTimeout: 600)) { db in
       try db.createTable(Person.self)
       let workers = try (1...4).map { number in
         let child = try db.createChild()

@@ -312,7 +312,7 @@ struct JobQueue<Database: SqlDatabase> {
   }
 
   @Test func threadsTakeNoJobTwice() throws {
-    try withMembers { pool in
+    try withMembers(PoolConfiguration(handles: .init(busyTimeout: 600))) { pool in
       try pool.transaction { db in
         for model: any Sqlable.Type in [Person.self, Job.self] { try db.createTable(model) }
         let queue = JobQueue(db: db, rules: rules)
@@ -321,7 +321,7 @@ struct JobQueue<Database: SqlDatabase> {
       let counts = Collected<Int>()
       onThreads(8) { [rules] thread in
         do {
-          let handle = try SqliteDatabase(filepath: pool.filepath, configuration: .init(busyTimeout: 60))
+          let handle = try SqliteDatabase(filepath: pool.filepath, configuration: .init(busyTimeout: 600))
           var count = 0
           func work(on db: some SqlDatabase) throws {
             while try JobQueue(db: db, rules: rules).runNext() { count += 1 }

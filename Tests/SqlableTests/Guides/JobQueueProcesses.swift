@@ -11,7 +11,7 @@ struct JobQueueProcesses {
   private func withJobs(_ count: Int, _ body: (String, SqliteDatabase) throws -> Void) throws {
     try withDirectory { directory in
       let path = directory + "/jobs.sqlite"
-      let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 60))
+      let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 600))
       try db.createTables(Person.self, Job.self)
       let queue = JobQueue(db: db, rules: JobWorker.rules)
       try db.transaction { _ in
@@ -103,7 +103,7 @@ private final class JobWorker {
 struct JobWorkerProcess {
   @Test func work() throws {
     let path = try #require(ProcessInfo.processInfo.environment[JobWorker.variable])
-    let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 60))
+    let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 600))
     try db.register(
       ScalarFunction("hold") { (name: String) in
         print(JobWorker.mark)

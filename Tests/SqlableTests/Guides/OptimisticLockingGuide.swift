@@ -77,7 +77,7 @@ extension Article {
 
   @Test func oneOfManyConcurrentUpdatesIsStored() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/articles.sqlite")
+      let pool = try SqlitePool(filepath: directory + "/articles.sqlite", configuration: .init(waitTimeout: nil))
       try await pool.transaction { db in try db.createTable(Article.self) }
       let id = try await Article(title: "Bikes", text: "").insert().run(pool)
       let article = try #require(try await Article.byId(id).run(pool))
@@ -92,7 +92,7 @@ extension Article {
 
   @Test func conflictReturnsTheNewerRow() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/articles.sqlite")
+      let pool = try SqlitePool(filepath: directory + "/articles.sqlite", configuration: .init(waitTimeout: nil))
       try await pool.transaction { db in try db.createTable(Article.self) }
       try await Article(title: "Bikes", text: "").insert().run(pool)
       let ben = Article(id: 1, title: "Bikes", text: "One bell")
@@ -114,7 +114,7 @@ extension Article {
 
   @Test func readAndUpdateInOneTransactionNeedNoVersion() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/articles.sqlite")
+      let pool = try SqlitePool(filepath: directory + "/articles.sqlite", configuration: .init(waitTimeout: nil))
       try await pool.transaction { db in try db.createTable(Article.self) }
       let id = try await Article(title: "Bikes", text: "").insert().run(pool)
       try await withThrowingTaskGroup(of: Void.self) { group in

@@ -61,7 +61,7 @@ import Testing
 
   @Test func poolRunsALimitedSearch() throws {
     try withDirectory { directory in
-      let pool = try SqlitePool(filepath: directory + "/bikes.sqlite")
+      let pool = try SqlitePool(filepath: directory + "/bikes.sqlite", configuration: .init(waitTimeout: nil))
       try pool.transaction { db in try db.createTables() }
       let policy = StatementPolicy(.table(Bicycle.self).readingAll().filtering(Bicycle.color, by: .equality))
       let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)

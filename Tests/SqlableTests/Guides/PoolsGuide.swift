@@ -52,8 +52,11 @@ import Testing
     do {
       let slow = Task { try await Bicycle.count().run(pool) }
       slow.cancel()  // CancellationError, unless it has finished
-      let inTime = try await withDeadline(.seconds(2)) { try await Bicycle.count().run(pool) }
-      #expect(inTime == 1)
+      let count = try await repeatingAfterTimeouts {  // not shown
+        let inTime = try await withDeadline(.seconds(2)) { try await Bicycle.count().run(pool) }
+        return inTime  // not shown
+      }  // not shown
+      #expect(count == 1)
       _ = await slow.result
     }
     do {

@@ -239,7 +239,7 @@ import Testing
       let migrations = Migrations([first, counted, second])
       onThreads(4) { _ in
         #expect(throws: Never.self) {
-          let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 60))
+          let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 600))
           try migrations.apply(db)
           try db.close()
         }
@@ -250,7 +250,7 @@ import Testing
 
   @Test func poolMigratesWhileItsReadersRun() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: .init(waitTimeout: nil))
       let migrations = Migrations(all)
       #expect(try await migrations.apply(pool).count == 3)
       try await Bicycle(name: "x", color: "red").insert().run(pool)

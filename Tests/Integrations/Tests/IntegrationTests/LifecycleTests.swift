@@ -6,7 +6,7 @@ import Sqlable
 import SqlableIntegrations
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct LifecycleTests {
+@Suite(.timeLimit(.minutes(30))) struct LifecycleTests {
   @Test func shutdownFinishesRunningCallsAndRefusesNewOnes() async throws {
     try await withPool { pool in
       try await testGracefulShutdown { trigger in
@@ -16,7 +16,7 @@ import Testing
           for try await count in Bicycle.count().updates(in: pool) { counts.change { $0.append(count) } }
         }
         let changes = Task { for await _ in pool.changes(on: Bicycle.self) {} }
-        try await until { counts.value == [1] }
+        try await until { !counts.value.isEmpty }
         #expect(pool.isOpen)
 
         let hasBegun = Shared(false)
@@ -46,7 +46,7 @@ import Testing
     try await withPool { pool in
       let read = Task { try await pool.read { db in try db.query(endless, as: Int.self) } }
       try await until { pool.statistics.oldestRead != nil }
-      let run = Task { try await pool.run(closingWithin: .milliseconds(50)) }
+      let run = Task { try await pool.run(closingWithin: .seconds(5)) }
       run.cancel()
       try await run.value
       await #expect { try await read.value } throws: { ($0 as? SqlError)?.kind == .closed }
@@ -86,8 +86,9 @@ import Testing
 
   @Test func poolOutlivesTheServicesAfterItInAGroup() async throws {
     try await withPool { pool in
-      let stored = Shared(0)
+      let (stored, hasBegun) = (Shared(0), Shared(false))
       let server = ClosureService {
+        hasBegun.change { $0 = true }
         try? await gracefulShutdown()
         for number in 1...10 {
           try await Bicycle(name: "Last \(number)", color: "blue").insert().run(pool)
@@ -96,7 +97,7 @@ import Testing
       }
       let group = ServiceGroup(services: [pool, server], logger: Logger(label: "tests"))
       let run = Task { try await group.run() }
-      try await Task.sleep(for: .milliseconds(50))
+      try await until { hasBegun.value }
       await group.triggerGracefulShutdown()
       try await run.value
       #expect(stored.value == 10)

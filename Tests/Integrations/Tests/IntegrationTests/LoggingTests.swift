@@ -43,7 +43,7 @@ struct RecordingHandler: LogHandler {
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct LoggingTests {
+@Suite(.timeLimit(.minutes(30))) struct LoggingTests {
   @Test func aSlowStatementIsAWarningWithItsPlaceAndNoValue() async throws {
     try await withPool { pool in
       try await Bicycle(name: "Norco", color: "blue").insert().run(pool)
@@ -121,7 +121,7 @@ struct RecordingHandler: LogHandler {
   @Test func longReadsWaitsAndTheEndOfThePoolAreLogged() async throws {
     let handler = RecordingHandler()
     let configuration = PoolConfiguration(
-      handles: .init(label: "bikes"), readers: 1, waitTimeout: .milliseconds(100), longRead: .milliseconds(500))
+      handles: .init(label: "bikes"), readers: 1, waitTimeout: .seconds(5), longRead: .milliseconds(500))
     try await withPool(configuration) { pool in
       pool.log(to: handler.logger)
       let read = Task { try await pool.read { db in try db.query(endless, as: Int.self) } }

@@ -41,7 +41,7 @@ private struct Person: Sqlable {
   func write(to row: inout RowWriter) throws { row.set(Person.diagnosis, diagnosis) }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct ResealTests {
+@Suite(.timeLimit(.minutes(30))) struct ResealTests {
   private struct Stop: Error {}
 
   private func insert(_ count: Int, _ keys: KeyRing, _ db: SqliteDatabase) throws {

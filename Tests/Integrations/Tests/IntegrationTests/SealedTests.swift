@@ -100,7 +100,7 @@ extension SqlError {
   fileprivate var isOfDecoding: Bool { if case .decoding = kind { true } else { false } }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct SealedTests {
+@Suite(.timeLimit(.minutes(30))) struct SealedTests {
   private func keeps<Form: SealedValue>(
     _ column: TypedColumn<Cells, Form>, _ values: [Form.Content], _ keys: KeyRing
   ) throws where Form.Content: Equatable {

@@ -4,7 +4,7 @@ import SqlableSealing
 import Testing
 
 /// The Swift and SQL blocks of Docs/Sealing.md; `GuidesTests` compares them with the guide.
-@Suite(.timeLimit(.minutes(2))) struct SealingGuide {
+@Suite(.timeLimit(.minutes(30))) struct SealingGuide {
   @Test func sealedColumnsStoreAndFindValues() throws {
     try withKeyFile { path in
       let keys = try KeyRing(SealingKey(id: 1, file: path))

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SqlableIntegrations
 
-@Suite(.timeLimit(.minutes(2))) struct TenantMetricsTests {
+@Suite(.timeLimit(.minutes(30))) struct TenantMetricsTests {
   private let tenantNames: @Sendable (TestMetrics) -> Set<String> = { metrics in
     Set(
       metrics.meters(label: "sqlable.tenants.slowest_call.duration").flatMap { meter in
@@ -48,13 +48,25 @@ import Testing
           most = max(most, tenantNames(metrics).count)
         }
       }
-      try await until { tenantNames(metrics).contains("t4") }
+      // On a loaded machine other tenants can be slower in this interval, so the slow call is repeated.
+      var isFound = tenantNames(metrics).contains("t4")
+      for _ in 1...1_000 where !isFound {
+        try await tenants["t4"].read { _ in _ = usleep(100_000) }
+        isFound = tenantNames(metrics).contains("t4")
+      }
+      #expect(isFound)
       #expect(most <= 2)
       // Without calls, no tenant is slow.
       try await until { tenantNames(metrics).isEmpty }
       tenants.removeTrace(token)
-      try await Task.sleep(for: .milliseconds(50))
-      let count = metrics.meters(label: "sqlable.tenants.threads").first?.values.count
+      // A report that has begun can still end.
+      var count: Int?
+      for _ in 1...20 {
+        let before = metrics.meters(label: "sqlable.tenants.threads").first?.values.count
+        try await Task.sleep(for: .milliseconds(500))
+        count = metrics.meters(label: "sqlable.tenants.threads").first?.values.count
+        if count == before { break }
+      }
       _ = try await Bicycle.count().run(tenants["new"])
       try await Task.sleep(for: .milliseconds(700))
       #expect(metrics.meters(label: "sqlable.tenants.threads").first?.values.count == count)

@@ -5,7 +5,7 @@ import Testing
 
 /// Random transactions. Each handle to notify must receive exactly the difference between two snapshots.
 @Suite struct ObservationOracleTests {
-  private static let fast = Configuration(busyTimeout: 60, synchronous: .off)
+  private static let fast = Configuration(busyTimeout: 600, synchronous: .off)
 
   @Test(.needsPreupdateHook, arguments: [1, 20, 300, 4_000] as [UInt64])
   func eventsAreTheDifferenceOfSnapshots(seed: UInt64) throws {

@@ -114,7 +114,10 @@ extension Tag: SqlCodable {
 
   @Test func poolsAndTasksGetTheSameRow() async throws {
     try await withDirectoryAsync { directory in
-      let pools = try (0..<2).map { _ in try SqlitePool(filepath: directory + "/tags.sqlite", readers: 2) }
+      let configuration = PoolConfiguration(handles: .init(busyTimeout: 600), readers: 2, waitTimeout: nil)
+      let pools = try (0..<2).map { _ in
+        try SqlitePool(filepath: directory + "/tags.sqlite", configuration: configuration)
+      }
       defer { for pool in pools { try? pool.close() } }
       try await pools[0].transaction { db in _ = try db.createTable(Tag.self) }
       let ids = try await withThrowingTaskGroup(of: Int?.self) { group in

@@ -237,7 +237,7 @@ import Testing
   }
 
   @Test func aLiveResultFollowsTheTablesOfThePath() async throws {
-    try await withMembers { pool in
+    try await withMembers(PoolConfiguration(pollInterval: nil)) { pool in
       try await pool.transaction { db in
         try db.createTables(Person.self, Bicycle.self, Repair.self)
         try Person.insert([Person(id: 1, name: "Anna"), Person(id: 2, name: "Bo")]).run(db)

@@ -193,7 +193,7 @@ import Testing
 
   @Test func poolsAndMigrationsRunUntypedStatements() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: .init(waitTimeout: nil))
       let migrations = Migrations([
         Migration("people", sql: "CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT)"),
         try Migration("rows", AnyStatement(Table("person", "name").insert([["name": "Cid"]]))),

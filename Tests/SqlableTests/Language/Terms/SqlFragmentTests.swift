@@ -338,7 +338,7 @@ import Testing
   /// A live result follows the tables that the text reads.
   @Test func aLiveResultFollowsTheTablesOfTheText() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try newPool(in: directory)
+      let pool = try newPool(in: directory, PoolConfiguration(pollInterval: nil))
       try await pool.transaction { db in
         try db.createTables(Car.self, Person.self)
         try Person(id: 1, name: "Anna").insert().run(db)
