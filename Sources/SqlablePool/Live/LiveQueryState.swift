@@ -88,7 +88,7 @@ struct LiveQueryState<Value: Sendable> {
   var task: Task<Void, Never>?
   /// True if another thread is about to start the task.
   var isTaskRequested = false
-  /// The position of the last commit that the fetch in progress includes.
+  /// The position of the last commit that the fetch in progress includes; -1 without a fetch.
   private var fetchPosition = -1
   private(set) var isEnded = false
   /// Objects to release outside of the lock, because a deinit can run a caller's code.
@@ -141,7 +141,7 @@ struct LiveQueryState<Value: Sendable> {
       guard let latest, let value = latest.value, latest.fetch.number > loop.fetchNumber,
         latest.fetch.position >= invalidatedAt
       else {
-        needsFetch = true
+        if !isFetched(for: loop) { needsFetch = true }
         return .wait(isNeeded: true)
       }
       // The filter must first decide whether the result is stale.
@@ -162,6 +162,11 @@ struct LiveQueryState<Value: Sendable> {
     var loop = loop
     (loop.fetchNumber, loop.position) = (latest.fetch.number, latest.fetch.position)
     return loop
+  }
+
+  /// True if the fetch in progress will return a result for the loop.
+  private func isFetched(for loop: Loop) -> Bool {
+    fetchPosition >= 0 && fetchPosition >= invalidatedAt && fetchCount > loop.fetchNumber
   }
 
   private func isStale(_ loop: Loop) -> Bool { loop.edition == 0 || invalidatedAt > current(loop).position }
