@@ -11,8 +11,8 @@ final class ChangeBuffer: ChangeSink {
     let nameInDatabase: String
     let keepsRows: Bool
     let keepsValues: Bool
-    /// The columns that live results read. `wantsImages` is true if live results request the changed rows. Nil if no
-    /// live result reads the table.
+    /// The columns that live results read, and whether live results request the changed rows. Nil if no live result
+    /// reads the table.
     fileprivate let read: (columns: [RowShape.Column], wantsImages: Bool)?
     fileprivate let columnNames: [String]
     fileprivate let isWhole: Bool
@@ -73,7 +73,7 @@ final class ChangeBuffer: ChangeSink {
     return all
   }
 
-  /// A snapshot of the changes to tables that live results read. The snapshot contains only the number of rows. If the
+  /// A snapshot of the changes to tables that live results read. Contains only the number of changed rows: if the
   /// snapshot retained the rows, adding a row would copy all rows.
   struct Summarized {
     fileprivate let tables: [Table]
@@ -86,8 +86,8 @@ final class ChangeBuffer: ChangeSink {
     return Summarized(tables: state.tables, latest: latest, earlier: state.earlier)
   }
 
-  /// Removes the changes since a snapshot. If the tables were looked up again after the snapshot, the rows before the
-  /// snapshot become unknown.
+  /// Removes the changes since a snapshot. If the tables were looked up again after the snapshot, the rows that changed
+  /// before the snapshot become unknown.
   func goBack(to summarized: Summarized) {
     let (indices, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
     state.earlier = summarized.earlier
@@ -123,7 +123,7 @@ final class ChangeBuffer: ChangeSink {
     var summary = state.summaries[index] ?? TableChanges()
     state.summaries[index] = nil
     if row.operation == .update {
-      // Without the pre-update hook, SQLite reports only one id and no values, so every column is treated as changed.
+      // Without the pre-update hook, SQLite reports only one id and no values, so every column counts as changed.
       if row.oldId != row.newId { summary.isMembershipChanged = true }
       for column in columns {
         let name = column.foldedName
@@ -188,7 +188,8 @@ final class ChangeBuffer: ChangeSink {
       case .delete: key = previousKey
       }
     }
-    // A single integer key is the id, even if the rowid differs. WITHOUT ROWID tables report a meaningless rowid.
+    // A single integer key is the id, even if the rowid differs. For a WITHOUT ROWID table, SQLite reports a
+    // meaningless rowid.
     let hasRowid = !table.key.isWithoutRowid
     let id = integer(key) ?? (hasRowid ? Int(change == .delete ? row.oldId : row.newId) : nil)
     let previousId = integer(previousKey) ?? (hasRowid ? Int(change == .insert ? row.newId : row.oldId) : nil)

@@ -9,9 +9,9 @@ package final class HandleObservation {
   let buffer = ChangeBuffer()
   let hook: ChangeHook
   unowned let connection: Connection
-  /// A lock for commit and delivery among related handles, so that commits reach a common ancestor in order.
+  /// Related handles share this lock for commit and delivery, so that commits reach a common ancestor in order.
   private let order: CommitOrder
-  /// The value of ``ObserverRegistry/changes`` when `interest` was last read.
+  /// The value of ``ObserverRegistry/changes`` when `interest` was last updated.
   @exclusivity(unchecked) private var seenChanges = -1
   private var interest = ObservedTables()
   /// The schema version in which the keys were looked up; nil if they must be looked up again.
@@ -20,11 +20,10 @@ package final class HandleObservation {
   private var mayBeOutdated = false
   /// True if the keys were looked up inside the open transaction, whose schema changes might be rolled back.
   private var isLookupUncommitted = false
-  /// The value of ``ObserverRegistry/changes`` when the transaction began. Observers that were added later missed the
-  /// transaction's earlier writes.
+  /// The value of ``ObserverRegistry/changes`` when the transaction began. An observer that was added later missed
+  /// earlier writes of the transaction.
   private var changesAtBegin = -1
-  /// The schema version when the transaction began, to report schema changes to sinks; nil if this version was not
-  /// read.
+  /// The schema version when the transaction began; nil if unread. A later difference is reported to the sinks.
   private var schemaAtBegin: Int64?
   /// True if no other connection can have committed between the last check for such commits and the open transaction.
   private var isCheckCurrent = false
@@ -37,7 +36,7 @@ package final class HandleObservation {
   private let isDelivering = Atomic(false)
   private let makeTracer: (Connection, _ didMeasure: @escaping () -> Void) -> (any RunTracer)?
   private let tracer = LockedValue<(any RunTracer)?>(nil)
-  /// True if the tracer has stored runs.
+  /// True if the tracer has runs to deliver.
   private let hasTraced = Atomic(false)
   /// True if the schema can make a failed statement keep its changes.
   private var mayKeepFailedRows = false
@@ -70,7 +69,7 @@ package final class HandleObservation {
   @inline(__always)
   var isIdle: Bool { !hook.isInstalled && ObserverRegistry.changes == seenChanges }
 
-  /// Updates the interest if observers have changed. Call before every write.
+  /// Updates `interest` if observers have changed. Call before every write.
   func refresh() {
     let changes = ObserverRegistry.changes
     if changes == seenChanges { return }
@@ -133,8 +132,8 @@ package final class HandleObservation {
   }
 
   package func detectOtherCommits() throws {
-    // Notify before the check: a commit during the check requires another check. The first check proves nothing,
-    // because there is no earlier version to compare with.
+    // Notify before the check, because a commit during the check requires another check. The first check only reads the
+    // version with which later checks compare, so no notification precedes it.
     if dataVersion != nil { for sink in sinks { sink.willDetectOtherCommits() } }
     let current: Int64
     do { current = try connection.dataVersion() } catch {
@@ -202,10 +201,10 @@ package final class HandleObservation {
     return witness.rollbacks == watched
   }
 
-  /// A snapshot of the changes to tables that live results read, for `undo`. Nil if no live result reads a table.
+  /// A snapshot for `undo` of the changes to tables that live results read. Nil if no live result reads a table.
   var summarized: ChangeBuffer.Summarized? { interest.read.isEmpty ? nil : buffer.summarized }
 
-  /// Removes the changes of a rolled-back savepoint or transaction, at whose start `mark` and `summarized` were read.
+  /// Removes the changes of a rolled-back savepoint or transaction. `mark` and `summarized` were read at its start.
   func undo(after mark: Int, to summarized: ChangeBuffer.Summarized?) {
     forget(after: mark)
     if let summarized { buffer.goBack(to: summarized) }
@@ -215,13 +214,13 @@ package final class HandleObservation {
 
   /// Calls `commit`, and if `commit` succeeds, passes the recorded changes to the observers.
   func commit(_ commit: () throws -> Void) throws {
-    // An interest in all commits includes commits that change only the schema.
+    // A sink that requests all commits also receives commits that change only the schema.
     let isWanted = interest.commits && connection.isWriting
     guard isWanted || !ancestors.isEmpty && !buffer.isEmpty else {
       let isWriting = connection.isWriting
       try commit()
       handOver()
-      // A transaction that only read changes no result.
+      // A transaction that only read can't have changed a live result.
       return isWriting ? notifyLatecomers(isUnannounced: true) : ()
     }
     let schemaVersion = isWanted && schemaAtBegin != nil ? try? connection.schemaVersion() : nil
