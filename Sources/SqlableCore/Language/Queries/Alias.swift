@@ -18,7 +18,7 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
     return Alias(name, source)
   }
 
-  /// Names the rows of a table-valued function of SQLite. The function's name is the model's table name.
+  /// Makes an alias of a table-valued function of SQLite. The function's name is the model's table name.
   package init(_ name: String, calling argument: SqlExpression, _ database: String?) {
     var source = Model.source()
     source.alias = name

@@ -56,11 +56,11 @@ extension Sqlable {
     return Statement(.select(query))
   }
 
-  /// Inserts the struct as a new row and returns its id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
+  /// Inserts the struct as a new row and returns the row's id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
   ///
-  /// If you pass columns, the statement writes only these columns. A column that the struct leaves out gets its
-  /// default. The id is the integer key or rowid. The id is 0 if nothing was inserted or the table has no integer id.
-  /// Running the statement throws `.constraint` when the row violates a constraint.
+  /// If you pass columns, the statement writes only these columns. A column that the struct leaves out gets the
+  /// column's default. The id is the integer key or rowid. The id is 0 if nothing was inserted or the table has no
+  /// integer id. Running the statement throws `.constraint` when the row violates a constraint.
   @inlinable
   public func insert(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
     let table = TableInfo.reference(Self.self)
