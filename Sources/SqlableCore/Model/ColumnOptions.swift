@@ -354,9 +354,10 @@ public struct ForeignKey<Target: Sqlable>: ColumnOption, AppliedOption {
   package func apply(to options: inout ColumnOptions) { options.foreignKeys.append(reference) }
 }
 
-/// A reference to another model, read on first use. Otherwise two models that reference each other would deadlock.
+/// A reference to another model. The other model is read on first use: otherwise two models that reference each other
+/// would deadlock.
 package struct ForeignKeyReference: Sendable {
-  /// Returns the other model's declarations, unchecked.
+  /// Returns the referenced model's declarations, unchecked.
   let target: @Sendable () -> TableInfo
   package let table: @Sendable () -> String
   /// The columns that the declaration names; nil if the declaration references the primary key.
@@ -377,7 +378,7 @@ package struct ForeignKeyReference: Sendable {
     clauses = ConstraintClauses(name: name)
   }
 
-  /// The referenced columns; empty if the other model has no key.
+  /// The referenced columns; empty if the referenced model has no key.
   package var columns: [String] {
     if let named = named() { return named }
     let target = target()
