@@ -87,7 +87,7 @@ extension SqlExpression.Call.BuiltIn {
     case .json: .init(.scalar, 1...1, .other, .withAny, .json)
     case .jsonExtract, .jsonType: .init(.scalar, 1...2, .other, .withFirstOrOtherwise, .json, .paths)
     case .jsonArrayLength: .init(.scalar, 1...2, .integer, .withFirstOrOtherwise, .json, .paths)
-    // For NULL, SQLite returns NULL since version 3.45, and 0 before.
+    // For NULL, `json_valid` returns NULL since SQLite 3.45, and 0 before.
     case .jsonValid: .init(.scalar, 1...1, .integer, .perhapsWithFirst, .json)
     case .jsonObject, .jsonArray: .init(.scalar, 0...100, .other, .never, .json)
     case .jsonEach, .jsonTree: .init(.table, 1...2, .other, .never, .json, .paths)
@@ -120,7 +120,8 @@ extension SqlExpression.Call.BuiltIn {
       /// A number with the scale of the argument, such as a sum.
       case scaled
       case ofArguments
-      /// The first argument in some row, or else the third argument. The second argument is a number of rows.
+      /// The first argument's value in some row, or the third argument as the default. The second argument is a number
+      /// of rows.
       case ofRow
     }
 

@@ -4,7 +4,7 @@ package struct InsertQuery: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     case row
     case rows
-    /// One struct, inserted, or stored in the existing row with the same key.
+    /// One struct that is inserted, or stored in the existing row with the same key.
     case save
     case query
   }
@@ -198,7 +198,7 @@ package struct RowSelection: Sendable, Hashable {
     }
   }
 
-  /// True if the number of rows is limited. The order of the rows then matters.
+  /// True if the selection has a limit or an offset. Only then does the order of the rows matter.
   package var isLimited: Bool { !rest.isDefault && (rest.value.limit != nil || rest.value.offset != nil) }
 }
 

@@ -71,8 +71,8 @@ extension SqlExpression {
     return other.fits(decimal, comparing: operation.isComparison, lookup) ? nil : mixed(decimal)
   }
 
-  /// True if the term can be combined with the decimal: a term of the same scale, a value in the decimal's unit, or a
-  /// parameter.
+  /// True if the term can be combined with the decimal: a term of the same scale, a value that is already converted to
+  /// the decimal's scale, or a parameter.
   private func fits(_ decimal: SqlExpression, comparing: Bool = false, _ lookup: ColumnLookup) -> Bool {
     switch node {
     case .value(.integer), .value(.null): true

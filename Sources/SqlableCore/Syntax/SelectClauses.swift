@@ -70,8 +70,8 @@ extension SelectQuery.Clauses {
   /// True if the query has clauses that SQLite allows in a part of a combined query only inside a subquery.
   var isNested: Bool { !compounds.isEmpty || !order.isEmpty || limit != nil || offset != nil }
 
-  /// True if another query that is combined with this query by the operator can take over the parts of this query. All
-  /// parts must be combined by the same operator, UNION or UNION ALL, without order or limit.
+  /// True if a query that is combined with this query can instead be combined with the parts of this query, one by one.
+  /// All parts must be combined by the same operator, UNION or UNION ALL, without order or limit.
   func continues(_ operation: SelectQuery.Compound.Operator) -> Bool {
     guard operation == .union || operation == .unionAll, !compounds.isEmpty, order.isEmpty else { return false }
     return limit == nil && offset == nil && defect == nil && compounds.allSatisfy { $0.operation == operation }
@@ -103,7 +103,7 @@ extension SelectQuery.Clauses {
         let message = "\(join) may find no row of \(alias ?? table.name); select \(alias ?? table.name) as an optional"
         note(.invalidStatement(message).at(table: table.name))
       }
-      // Keeps the terms that replaced columns when the model was read.
+      // Keeps the terms that replace columns of the model.
       return former.first { if case .model(match, _) = $0 { true } else { false } } ?? .model(match)
     }
   }
@@ -115,7 +115,7 @@ extension SelectQuery.Clauses {
     return sources[(index + 1)...].first(where: \.join.keepsJoined).map { "a \($0.join.rawValue) join" }
   }
 
-  /// True if a join can leave one of its tables without a row.
+  /// True if a join can leave a table without a row.
   package var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsJoined } }
 
   mutating func findResults() {
@@ -162,7 +162,8 @@ extension SelectQuery.Clauses {
     guard !sources.isEmpty, compounds.isEmpty, !isDistinct, groups.isEmpty, having == nil else { return false }
     return limit == nil && offset == nil
       && results.allSatisfy { result in
-        // A term can be an aggregate, which is checked when the term is written.
+        // A term can be an aggregate, which combines many rows into one. A term is also checked only while it is
+        // written.
         if case .model(_, []) = result { true } else { false }
       }
   }
@@ -185,8 +186,9 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Returns the position in the result, from 1, by which ORDER BY and GROUP BY must refer to a term. SQLite does not
-  /// recognize a term that binds values, and a combined query can only be ordered by its columns.
+  /// Returns the position, from 1, of the result column by which ORDER BY and GROUP BY must refer to a term; nil if
+  /// they can repeat the term. SQLite does not recognize a repeated term that binds values, and a combined query can
+  /// only be ordered by its columns.
   func position(of term: SqlExpression) -> Int? {
     if sources.isEmpty { return positionInParts(term) }
     switch term.node {

@@ -11,7 +11,7 @@ package struct SelectQuery: Sendable, Hashable {
   @usableFromInline package let form: Form
   /// All clauses, if the query has more than the inline clauses; nil otherwise.
   private var box: Box?
-  // A filter and a limit on one table, as in most queries. Stored inline, because a query is copied at each step.
+  // A filter and a limit on one table, as in most queries. Stored inline, because each modifier copies the query.
   unowned(unsafe) private var inlineTable: TableInfo
   private var inlineFilter: InlineFilter
   private var inlineLimit: Int?
@@ -19,8 +19,8 @@ package struct SelectQuery: Sendable, Hashable {
   private enum InlineFilter: Sendable {
     case none
     case condition(SqlExpression)
-    /// The table's key equals this value, as the key's column stores it. The condition is created only when it is
-    /// needed.
+    /// The table's key equals this value, which is already converted for the key's column. The condition is created
+    /// only when it is needed.
     case key(DatabaseValue)
   }
 
@@ -31,7 +31,7 @@ package struct SelectQuery: Sendable, Hashable {
     inlineFilter = .none
   }
 
-  /// Creates a query for the row whose key equals a value, as the table's only key column stores it.
+  /// Creates a query for the row with a key. The value is already converted for the table's only key column.
   @usableFromInline
   init(of table: TableInfo, storedKey key: DatabaseValue) {
     form = .rows
@@ -40,7 +40,7 @@ package struct SelectQuery: Sendable, Hashable {
     inlineLimit = 1
   }
 
-  /// Creates a query for the row whose key equals an integer, if the table's only key column is an INTEGER.
+  /// Creates a query for the row with an integer key. The table's only key column must be an INTEGER.
   @usableFromInline
   init(of table: Unmanaged<TableInfo>, integerKey: Int64) {
     form = .rows
@@ -237,10 +237,10 @@ extension SelectQuery {
         }
       }
 
-      /// True if the join keeps unmatched rows of the earlier tables, with NULL for its own table.
+      /// True if the join keeps unmatched rows of the earlier tables, with NULL for the joined table.
       var keepsEarlier: Bool { self == .left || self == .full }
 
-      /// True if the join keeps unmatched rows of its own table, with NULL for the earlier tables.
+      /// True if the join keeps unmatched rows of the joined table, with NULL for the earlier tables.
       package var keepsJoined: Bool { self == .right || self == .full }
     }
 
