@@ -241,7 +241,7 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Throws if the column exists in a table of an enclosing query whose alias the nearer table hides.
+  /// Throws if an outer table with the same alias has the column, because the nearer table hides that table.
   private func checkHidesNone(of reference: ColumnReference, _ alias: String, in inner: Scope) throws {
     var scope = inner.outer
     while let current = scope {
@@ -252,7 +252,7 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Throws if a query between this query and the table's query has a table of the same name.
+  /// Throws if this query, or a query between this query and the table's query, has a table of the same name.
   private func checkNotHidden(_ source: SelectQuery.Source, in outer: Scope) throws {
     var scope: Scope? = self
     while let current = scope, current !== outer {
