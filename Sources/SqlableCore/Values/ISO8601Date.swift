@@ -59,7 +59,7 @@ enum ISO8601Date {
     return text.withUTF8 { secondsSince1970(UnsafeRawBufferPointer($0), assumingUTC: assumingUTC) }
   }
 
-  /// Parses the same texts as bytes.
+  /// Parses the same texts, given as UTF-8.
   static func secondsSince1970(_ bytes: UnsafeRawBufferPointer, assumingUTC: Bool) -> Double? {
     var reader = Reader(bytes: bytes[...])
     guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),

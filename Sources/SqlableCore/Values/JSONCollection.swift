@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// A collection that can contain sets or dictionaries without an order, and is encoded here so that equal values have
-/// equal text.
+/// A collection that can contain unordered sets or dictionaries. The method `json(_:)` encodes equal values as equal
+/// text.
 protocol JSONCollection {
   /// True if an encoder with sorted keys writes equal values as equal text.
   static var hasOrder: Bool { get }

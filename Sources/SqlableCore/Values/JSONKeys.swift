@@ -91,7 +91,6 @@ struct JSONKeys {
   private func meaning(of range: Range<Int>, isPlain: Bool) -> String {
     let bytes = text[range]
     if isPlain || !bytes.contains(UInt8(ascii: "\\")) { return String(decoding: bytes, as: UTF8.self) }
-    // The decoder decodes the escapes.
     let quoted = Data([UInt8(ascii: "\"")]) + bytes + [UInt8(ascii: "\"")]
     return (try? JSONDecoder().decode(String.self, from: quoted)) ?? String(decoding: bytes, as: UTF8.self)
   }
