@@ -35,7 +35,7 @@ extension String {
   /// different names.
   @inline(never)
   package func isExactly(_ other: String) -> Bool {
-    // Equal storage, as of copied names, has equal bytes.
+    // Strings with identical storage, such as copies, have equal bytes.
     if MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size,
       unsafeBitCast(self, to: (UInt64, UInt64).self) == unsafeBitCast(other, to: (UInt64, UInt64).self)
     {

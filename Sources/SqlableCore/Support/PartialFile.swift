@@ -21,8 +21,8 @@ package final class PartialFile: @unchecked Sendable {
     case file(PartialFile)
     /// Another owner is alive.
     case inUse
-    /// Another program's file has the temporary name, or the name of the temporary file's journal. The value is the
-    /// path of the other program's file.
+    /// Another program's file has the temporary name, or that name with one of the `suffixes`. The value is the path of
+    /// the other program's file.
     case taken(String)
   }
 
@@ -70,8 +70,8 @@ package final class PartialFile: @unchecked Sendable {
         try remove(path)
         continue
       }
-      // This journal is not a leftover of an earlier owner, because an owner removes its journal before the temporary
-      // file.
+      // A file with such a suffix is not a leftover of an earlier owner, because an owner removes these files before
+      // the temporary file.
       if let other = suffixes.lazy.map({ path + $0 }).first(where: { FileIdentity.linkInfo($0) != nil }) {
         unlink(path)
         close(descriptor)
