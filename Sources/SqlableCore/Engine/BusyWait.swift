@@ -1,8 +1,8 @@
 import CSqlableSQLite
 import Glibc
 
-/// The wait of a connection for another connection's lock. Replaces SQLite's pauses, which grow to 100 ms, are the same
-/// for all waiting connections, and are invisible to other connections.
+/// A connection's wait for another connection's lock, in place of SQLite's busy handler. That handler's pauses grow to
+/// 100 ms, are the same for all waiting connections, and are invisible to other connections.
 package final class BusyWait {
   /// The maximum pause between two attempts, in microseconds.
   package static let longestPause: UInt32 = 25_000

@@ -9,7 +9,7 @@ package final class Connection {
   package let label: String?
   /// True if SQLite is allowed to create the database file and attached files.
   let canCreateFiles: Bool
-  /// True if the handle asked for a read-only connection. SQLite also opens a file read-only that it can't write to.
+  /// True if the handle asked for a read-only connection. SQLite also opens a write-protected file read-only.
   let isReadOnlyByRequest: Bool
   /// The cache of compiled statements. Statements under authorizer rules have a separate cache, which replaces this
   /// cache while the rules apply.
@@ -20,7 +20,7 @@ package final class Connection {
   package let sql = SqlBuffer()
   /// The values to be bound to the statement in `sql`.
   @usableFromInline let parameters: ParameterBuffer
-  /// The bytes of the texts and blobs in `parameters`, without counting a reference.
+  /// A pointer to the bytes of the texts and blobs in `parameters`. The pointer needs no reference counting.
   let parameterBytes: UnsafeMutablePointer<ParameterBytes>
   package let userCode = UserCode()
   /// The version of the function registry that this connection has applied.
@@ -35,7 +35,7 @@ package final class Connection {
     }
   }
   private var suspendedVersion = 0
-  /// True while a file is attached. SQLite closes a file that it can't attach, so the file's last failure is unknown.
+  /// True while ATTACH runs. SQLite closes a file that it can't attach, so the last error of this file is unknown.
   @exclusivity(unchecked) var isAttaching = false
   /// The number of open levels: 0 without a transaction, 1 in a transaction, and one more for each savepoint.
   package var transactionLevel = 0
@@ -59,7 +59,7 @@ package final class Connection {
   /// An unretained reference to `interruption`, so that every statement can check it without reference counting.
   private(set) var unretainedInterruption: Unmanaged<Interruption>?
   let busyWait = BusyWait()
-  /// A closure that receives SQLite's errors that might mean that the main file is damaged.
+  /// A closure that receives the errors that might mean that the main file is damaged.
   var didFindDamage: ((SqlError) -> Void)?
   @exclusivity(unchecked) package internal(set) var tracer: (any RunTracer)?
   /// The recorder of the running statements; nil unless statements are recorded.
@@ -85,8 +85,8 @@ package final class Connection {
   /// compiled.
   @exclusivity(unchecked) var control: [PreparedStatement?] = []
 
-  /// Opens a file with the VFS `fileSystem`, or with the default VFS. A path with `file:` is a URI only with
-  /// `SQLITE_OPEN_URI`.
+  /// Opens a file with the VFS `fileSystem`, or with the default VFS. A path that begins with `file:` is a URI only
+  /// with `SQLITE_OPEN_URI`.
   package init(
     path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int, cipher: Cipher? = nil,
     isCompact: Bool = false
@@ -110,7 +110,8 @@ package final class Connection {
     parameterBytes = parameters.bytes
     cache = StatementCache(capacity: cacheCapacity)
     sqlite3_extended_result_codes(handle, 1)
-    // SQLite changes the size only before the first use of the blocks. After a failure, the usual size stays.
+    // SQLite changes the size of the lookaside memory only before the first use of this memory. If the call fails, the
+    // default size stays.
     if isCompact { _ = sqlable_db_config_lookaside(handle, 600, 16) }
     if let cipher { try use(cipher) }
     let registered = ValueListModule.register(on: handle)
@@ -142,7 +143,7 @@ package final class Connection {
 
   /// Adds a slot, whose statement remains compiled until `dropStatements()` or until the slot's owner abandons it.
   func keep(_ statement: StatementSlot) {
-    // An owner on another thread releases its reference later, and must not finalize the statement.
+    // Finalizes the statement here, because the owner of an abandoned slot can release the slot on another thread.
     for statement in kept where statement.isAbandoned { statement.statement = nil }
     kept.removeAll { $0.statement == nil && $0.isAbandoned }
     kept.append(statement)
@@ -250,7 +251,6 @@ package final class Connection {
     }
   }
 
-  /// Binds the values since the mark.
   @inline(__always)
   func bind(_ statement: PreparedStatement, since mark: ParameterBuffer.Mark) throws {
     try bind(statement, parameters, since: mark)

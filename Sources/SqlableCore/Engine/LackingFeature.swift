@@ -58,7 +58,6 @@ enum LackingFeature {
     }
   }
 
-  /// The message for an SQLite without full-text tables.
   static let noFullText = "full-text tables need an SQLite built with SQLITE_ENABLE_FTS5"
   private static let noJSON = "JSON functions need an SQLite built with JSON support, the default since 3.38"
 
@@ -75,7 +74,7 @@ enum LackingFeature {
       default: return nil
       }
     }
-    // SQLite's message for a write to a table whose index or generated column calls the function.
+    // SQLite's message for a write to a table whose index or generated column calls an unregistered function.
     if message.begins(with: "unknown function: ") { return unregistered("function", message) }
     if message == "RIGHT and FULL OUTER JOINs are not currently supported" {
       return Library.needed(for: "a RIGHT or FULL JOIN", since: 39)

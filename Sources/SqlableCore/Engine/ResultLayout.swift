@@ -67,7 +67,7 @@ extension ResultLayout {
   ///
   /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. A column
   /// whose name the model lacks keeps its position. Throws `.misuse` if a column of the model is at the position of
-  /// another column, unless the result has exactly the model's names in another order.
+  /// another column. Does not throw if the result has exactly the model's names, in another order.
   func ordered(by names: [String]) throws -> ResultLayout {
     var moved: [(from: Int, to: Int)] = []
     for model in models where model.start + model.names.count <= names.count {

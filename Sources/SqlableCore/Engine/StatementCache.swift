@@ -3,9 +3,9 @@ import Glibc
 /// A cache of one connection's compiled statements, keyed by SQL text or a shorter key. The least recently used
 /// statements are evicted first.
 ///
-/// The capacity limits the memory of the statements and their keys. A SELECT by key takes two kilobytes, and a report
-/// with ten joins takes a hundred. A statement in use is marked `isInUse`, and is not evicted. If the same text runs
-/// while the statement is in use, a second copy is compiled and not cached.
+/// The capacity limits the memory of the statements and their keys. A SELECT by primary key takes two kilobytes, and a
+/// report with ten joins takes a hundred. A statement in use is marked `isInUse`, and is not evicted. If the same text
+/// runs while the statement is in use, a second copy is compiled and not cached.
 package final class StatementCache {
   private final class Entry {
     let key: [UInt8]

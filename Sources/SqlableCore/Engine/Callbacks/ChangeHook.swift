@@ -36,7 +36,8 @@ struct PreupdateRow {
     operation == .delete ? nil : value(column, Library.preupdate?.new).flatMap { try? $0.storage() }
   }
 
-  /// True if an update changes a value, or SQLite can't provide the values. `old` and `new` are column positions.
+  /// True if an update changes the value of a column, or if SQLite can't provide the values. `old` and `new` are the
+  /// column's positions among the old and the new values.
   func changes(old: Int, new: Int) -> Bool {
     guard let preupdate = Library.preupdate else { return true }
     guard let before = value(old, preupdate.old), let after = value(new, preupdate.new) else { return true }
@@ -74,7 +75,7 @@ final class ChangeHook {
     self.usesPreupdate = usesPreupdate && Library.preupdate != nil
   }
 
-  /// True if the hook reports all changed rows. The update hook does not.
+  /// True for the pre-update hook, which reports all changed rows.
   var reportsAll: Bool { usesPreupdate }
 
   func install() {

@@ -75,7 +75,7 @@ extension Connection {
   }
 }
 
-/// The context that SQLite passes to each call: the function, and its connection's user code.
+/// The context that SQLite passes to each call of a function.
 private final class FunctionContext {
   private let function: UserFunction
   private let userCode: UserCode

@@ -56,7 +56,7 @@ extension Connection {
   }
 }
 
-/// The context that FTS5 passes to each call: the tokenizer, and its connection's user code and handle.
+/// The context that FTS5 passes to each call of a tokenizer.
 private final class TokenizerContext {
   private let tokenizer: UserTokenizer
   private let userCode: UserCode
