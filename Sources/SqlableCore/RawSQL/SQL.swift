@@ -117,7 +117,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// try db.execute("DELETE FROM bicycle WHERE id IN (\(ids))")     // … WHERE id IN (?, ?, ?)
     /// ```
     public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element: SqlValue {
-      // A sequence that conforms to `SqlValue` is one value, unless the type is a plain list.
+      // A sequence that conforms to `SqlValue` is one value, unless the sequence is an array or a set.
       if let value = values as? any SqlValue, !(value is any JSONList) { return bind { try value.databaseValue } }
       bindList(values) { try $0.databaseValue }
     }
