@@ -237,7 +237,7 @@ extension Statement {
   /// Without this modifier SQLite searches the handle's own database first, then the attached databases.
   /// `in(database: "main")` restricts the statement to the handle's own database.
   ///
-  /// Changes of an attached database do not notify observers. A statement on an attached database can't be encoded,
+  /// Changes in an attached database do not notify observers. A statement on an attached database can't be encoded,
   /// because each program attaches its own databases. Running the statement throws `.schema(.missingTable)` if the
   /// database is not attached or does not have the table.
   @inlinable
