@@ -267,7 +267,7 @@ public struct Check: ColumnOption, AppliedOption, TableConstraint, AppliedConstr
   package let expression: DeclaredExpression
   package let clauses: ConstraintClauses
 
-  /// Makes a check of an SQL condition.
+  /// Makes a check from an SQL condition.
   ///
   /// - Parameters:
   ///   - sql: The condition, inserted unchanged. Write the condition in the program; never take it from user input.
@@ -295,8 +295,8 @@ public struct Generated: ColumnOption, AppliedOption, Hashable {
   package let expression: DeclaredExpression
   package let isStored: Bool
 
-  /// Makes the column's value from an SQL expression, inserted unchanged. Write the expression in the program; never
-  /// take it from user input.
+  /// Computes the column with an SQL expression, which is inserted unchanged. Write the expression in the program;
+  /// never take it from user input.
   public init(_ sql: String, stored: Bool = false) { self.init(expression: .sql(sql), isStored: stored) }
 
   init(expression: DeclaredExpression, isStored: Bool) {

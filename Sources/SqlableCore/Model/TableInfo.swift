@@ -358,7 +358,7 @@ package final class TableInfo: Sendable {
     recent + Int((UInt(bitPattern: id) >> 4) % UInt(recentCount))
   }
 
-  /// Returns a model's information, from this model's declarations only, not from referenced models.
+  /// Returns the information on a model without reading the models that its foreign keys reference.
   static func declared(_ model: (some Sqlable).Type) -> TableInfo {
     let id = ObjectIdentifier(model)
     if let info = known.withLock({ $0[id] }) { return info }
