@@ -133,7 +133,7 @@ extension SqlExpression.Call.BuiltIn {
       case perhapsWithFirst
     }
 
-    /// The arguments that configure the function, which the SQL contains as literals.
+    /// The arguments that configure the function. The SQL contains these arguments as literals.
     package enum Constants {
       case nothing, format
       case allButFirst
@@ -161,10 +161,10 @@ extension SqlExpression.Call.BuiltIn {
       package static var equalForPeers: Traits { Traits(rawValue: 32) }
       /// The function's run time grows with the product of the lengths of its first two arguments.
       package static var multipliesLengths: Traits { Traits(rawValue: 64) }
-      /// The function can return a different result each time.
+      /// The function can return a different result for each call.
       package static var varies: Traits { Traits(rawValue: 128) }
-      /// A function of one argument that every SQLite version has. A filter with this function can be evaluated from a
-      /// row's values alone.
+      /// A function of one argument that every SQLite version has. The values of one row determine a filter with this
+      /// function.
       static var isElementary: Traits { Traits(rawValue: 256) }
     }
 

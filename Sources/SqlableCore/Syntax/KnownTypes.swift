@@ -98,8 +98,8 @@ extension SqlExpression {
     return nil
   }
 
-  /// Returns an error if a number without a column is compared with a date that is not stored in seconds: such a number
-  /// is a date in seconds.
+  /// Returns an error if a REAL is compared with a date that is not stored in seconds. The REAL can be a date: without
+  /// a column, a date is bound in seconds.
   private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
     guard case .value(.real) = value.node, other.dateFormat?.isInSeconds == false else { return nil }
     return mismatch(SqlExpression.mixedForms, of: other)
@@ -146,7 +146,7 @@ extension SqlExpression {
     return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)
   }
 
-  /// True if the term is NULL, or a parameter whose value is converted to the column's type when it is bound.
+  /// True if the term is NULL, or a parameter, whose value is converted to the column's type on binding.
   private var isUnknownUntilBound: Bool {
     switch node {
     case .value(.null), .parameter: true

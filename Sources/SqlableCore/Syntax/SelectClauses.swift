@@ -78,7 +78,7 @@ extension SelectQuery.Clauses {
   }
 
   /// The named queries that the clauses use, with repetitions. Combined parts that become subqueries define their own
-  /// named queries.
+  /// named queries, which are not included.
   var definedSources: [SelectQuery.Source] {
     let parts = compounds.map(\.query.clauses).filter { !$0.isNested }
     return (sources + parts.flatMap(\.sources)).filter(\.isDefined)
@@ -157,7 +157,8 @@ extension SelectQuery.Clauses {
 
   mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
 
-  /// True if the result contains exactly the rows of the tables that meet the conditions, without further clauses.
+  /// True if the query returns all rows of its joined tables that meet its filter: without DISTINCT, groups, limit and
+  /// combined queries.
   var hasRowsOfTables: Bool {
     guard !sources.isEmpty, compounds.isEmpty, !isDistinct, groups.isEmpty, having == nil else { return false }
     return limit == nil && offset == nil
@@ -168,7 +169,8 @@ extension SelectQuery.Clauses {
       }
   }
 
-  /// The only value of literal rows, if that value is the existence or number of another query's rows.
+  /// The only value of the literal rows, if this value is the existence or the number of another query's rows;
+  /// otherwise nil.
   var question: SqlExpression.QueryTerm? {
     guard rows.count == 1, rows[0].count == 1, case .query(let term) = rows[0][0].node else { return nil }
     guard filter == nil, groups.isEmpty, having == nil, !isDistinct else { return nil }
@@ -213,7 +215,8 @@ extension SelectQuery.Clauses {
     return nil
   }
 
-  /// Returns a column's position in the queries combined with literal rows, whose own columns have no names.
+  /// Returns the term's position in the first combined query that contains the term. The columns of literal rows have
+  /// no names.
   private func positionInParts(_ term: SqlExpression) -> Int? {
     for compound in compounds {
       let part = compound.query.clauses

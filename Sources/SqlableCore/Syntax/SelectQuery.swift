@@ -272,7 +272,7 @@ extension SelectQuery {
     package var kind = Kind.table
     package var join = Join.inner
     package var condition: SqlExpression?
-    /// The name of a query that has another alias here: `"team" AS "other"`.
+    /// The query's name, if the source has another alias: `"team" AS "other"`.
     @ByteComparedName package var queryName: String? = nil
     /// The materialization hint of a named query; nil leaves the choice to SQLite.
     package var materialization: Materialization?
@@ -280,7 +280,8 @@ extension SelectQuery {
     /// True if a full-text search selects the source's rows.
     package var isSearched = false
 
-    /// The depth of the defining query. Stored because a chain of named queries can use each query many times.
+    /// The depth of the defining query. Stored, because computing this depth for a chain of named queries would visit
+    /// the same queries again and again.
     private var definitionSize = SqlExpression.Size()
 
     package init(table: TableInfo) { self.table = table }

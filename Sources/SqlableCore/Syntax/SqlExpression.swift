@@ -39,9 +39,7 @@ public struct SqlExpression: Sendable, Hashable {
     }
   }
 
-  /// The tree of an expression. The set of cases is closed.
-  ///
-  /// Columns and values, the most frequent nodes, are stored inline in their parent.
+  /// The tree of an expression. Columns and values, the most frequent nodes, are stored inline in their parent.
   package enum Node: Sendable {
     case column(ColumnReference)
     case value(DatabaseValue)
@@ -56,7 +54,7 @@ public struct SqlExpression: Sendable, Hashable {
     indirect case between(SqlExpression, SqlExpression, SqlExpression)
     /// A value IN a list. For a row value, the list contains the values of all rows, row by row.
     indirect case isIn(SqlExpression, [DatabaseValue])
-    /// An empty escape means no escape. An optional would hide a missing key from a decoder.
+    /// An empty text means no escape character. With an optional, a decoder would accept a missing key.
     indirect case like(SqlExpression, SqlExpression, escape: String)
     indirect case collate(SqlExpression, Collate)
     /// A column of the table with this alias.
@@ -266,7 +264,8 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// True if the SQL can contain a `?`. Two such terms are never equal to SQLite, which does not know the values.
+  /// True if the SQL can contain a `?`. SQLite treats two such terms as different, because SQLite compares terms before
+  /// values are bound.
   var bindsValues: Bool {
     switch self {
     case .value, .parameter, .isIn, .like, .query: true
