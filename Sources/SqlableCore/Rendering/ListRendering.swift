@@ -5,7 +5,7 @@ extension Renderer {
     if let terms = term.rowTerms { write(rows: values, width: terms.count) } else { write(list: values) }
   }
 
-  /// Writes a list of row values. `VALUES` as the operand of IN is a compound SELECT, for which SQLite uses no index.
+  /// Writes a list of row values. Avoids `IN (VALUES …)`, a compound SELECT for which SQLite uses no index.
   private func write(rows values: [DatabaseValue], width: Int) {
     let columns = ValueListModule.columns.prefix(width)
     if parameters.lists == .pointers, width <= columns.count {

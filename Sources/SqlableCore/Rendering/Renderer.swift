@@ -215,7 +215,8 @@ package struct Renderer {
     if let defect { try refuse(defect) }
   }
 
-  /// Returns the column whose values the term returns, even in a decoded statement; nil for other terms.
+  /// Returns the column that determines how the term's values are stored, also for a term of a decoded statement; nil
+  /// if no column does.
   func column(of term: SqlExpression) throws -> ColumnDefinition? {
     guard case .column(let reference) = term.columnTerm.node, reference.definition == nil else {
       return term.columnDefinition

@@ -232,7 +232,7 @@ package final class Scope: Sendable {
         ?? isOutside { $0.table.position(of: reference) != nil }
       return isOuter == true ? reference : nil
     case .qualified(let alias, let reference):
-      // SQLite resolves the rows of a trigger everywhere.
+      // In a trigger, SQLite resolves `old` and `new` in subqueries of any depth.
       if TriggerRow(rawValue: alias) != nil { return nil }
       return isOutside({ $0.alias.isExactly(alias) }) == true ? reference : nil
     default:

@@ -247,7 +247,7 @@ struct SelectWriter {
       let joined =
         sql.isKey || isLast || query.sources[index].condition == nil
         ? renderer : renderer.joining(query.sources[...index])
-      // The source is borrowed: copying it would take most of the time.
+      // Passed as borrowed: a copy of the source would take most of the time.
       try write(query.sources[index], renderer, joined, hidden: names)
     }
     if let filter = query.filter {
