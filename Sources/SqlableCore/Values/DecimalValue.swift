@@ -126,7 +126,8 @@ enum DecimalUnits: Equatable {
     }
   }
 
-  /// The value to compare with numbers of units: an integer, or a REAL that is equal to no stored integer.
+  /// Returns the value to compare with stored numbers of units: an integer, or a REAL that is equal to no stored
+  /// integer.
   func compared(_ side: RoundingSide) -> DatabaseValue {
     switch (self, side) {
     case (.exact(let units), _), (.above(let units), .below): .integer(units)

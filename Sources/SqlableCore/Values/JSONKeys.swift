@@ -8,7 +8,7 @@ struct JSONKeys {
   private var objects: [Object?] = []
 
   private struct Object {
-    /// The keys as written, as long as there are few keys. Comparing the keys allocates nothing.
+    /// The ranges of the keys in the text, while the object has few keys. Comparing these ranges allocates nothing.
     var ranges: [Range<Int>] = []
     /// The decoded keys, compared like dictionary keys: both encodings of an é are equal.
     var keys: Set<String> = []
