@@ -123,7 +123,7 @@ final class ChangeBuffer: ChangeSink {
     var summary = state.summaries[index] ?? TableChanges()
     state.summaries[index] = nil
     if row.operation == .update {
-      // Without the pre-update hook, SQLite reports only one id and no values, so every column counts as changed.
+      // Without the pre-update hook, SQLite reports only one id and no values, so every column is treated as changed.
       if row.oldId != row.newId { summary.isMembershipChanged = true }
       for column in columns {
         let name = column.foldedName

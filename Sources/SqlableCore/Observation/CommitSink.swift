@@ -23,7 +23,6 @@ package protocol CommitSink: AnyObject, Sendable {
   func didClose()
 }
 
-/// The changes of a committed transaction.
 package struct CommittedChanges: Sendable {
   /// The changed rows of tables whose rows are observed, in the order of change.
   package var rows: [RowChange] = []

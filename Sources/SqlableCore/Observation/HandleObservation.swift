@@ -38,7 +38,7 @@ package final class HandleObservation {
   private let tracer = LockedValue<(any RunTracer)?>(nil)
   /// True if the tracer has runs to deliver.
   private let hasTraced = Atomic(false)
-  /// True if the schema can make a failed statement keep its changes.
+  /// True if the schema can make a failed statement keep some of its changes, for example by ON CONFLICT FAIL.
   private var mayKeepFailedRows = false
   private var isFailureKnown = false
   private let witness: RollbackDetector
@@ -62,7 +62,7 @@ package final class HandleObservation {
     hook = ChangeHook(handle: connection.handle, sink: buffer, usesPreupdate: usesPreupdate)
   }
 
-  /// True if changes are recorded. Then each write needs a transaction.
+  /// True if changes are recorded. In this case, each write needs a transaction.
   var isActive: Bool { hook.isInstalled }
 
   /// True if `refresh()` would change nothing, and no changes are recorded.
@@ -157,7 +157,7 @@ package final class HandleObservation {
   /// the schema of `temp` or attached a database.
   func otherSchemasDidChange() { (mayBeOutdated, isFailureKnown) = (true, false) }
 
-  /// Makes the next transaction look up the keys. Call after registering a collation that the keys might use.
+  /// Makes the next transaction look up the keys again. Call after registering a collation that the keys might use.
   func collationsDidChange() { schemaVersion = nil }
 
   // MARK: The open transaction
@@ -184,8 +184,7 @@ package final class HandleObservation {
   /// Prepares for a statement inside a transaction. Returns the rollback count from which `keeps` detects whether a
   /// failed statement was rolled back. Nil if a failed statement is always rolled back.
   ///
-  /// - Parameter mayKeep: True if the statement's text, such as `OR FAIL`, can make a failed statement keep its
-  ///   changes.
+  /// - Parameter mayKeep: True if the statement's text, such as `OR FAIL`, can make a failed statement keep changes.
   func watch(mayKeep: Bool) throws -> Int? {
     guard mayKeep || mayKeepFailedRows, isActive else { return nil }
     if !isWatching {
@@ -277,7 +276,7 @@ package final class HandleObservation {
 
   // MARK: Delivery
 
-  /// True if commits wait for `deliverPending()`. Reliable only for commits of the calling thread.
+  /// True if commits or traced runs wait for delivery. Reliable only for those of the calling thread.
   var hasPending: Bool { pendingCount.load(ordering: .acquiring) > 0 || hasTraced.load(ordering: .relaxed) }
 
   /// Calls the handle's own observers, commit by commit. Call without the handle's lock.
@@ -310,7 +309,7 @@ package final class HandleObservation {
     tracer.withLock { $0 = new }
   }
 
-  /// Delivers to the traces the runs that have ended since the last delivery. Call without the handle's lock.
+  /// Passes each run that has ended to the traces, once. Call without the handle's lock.
   func deliverTraced() {
     guard hasTraced.exchange(false, ordering: .acquiringAndReleasing) else { return }
     tracer.withLock { $0 }?.deliver()

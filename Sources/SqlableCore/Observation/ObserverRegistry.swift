@@ -14,7 +14,7 @@ package final class ObserverRegistry: Sendable {
     package let key: DatabaseValue?
     let body: @Sendable (RowChange) throws -> Void
 
-    /// Replaces a removed observer, and wants no row.
+    /// Returns an entry that replaces a removed observer. The entry wants no row.
     fileprivate static func removed(_ token: ObserverToken) -> Observer {
       Observer(token: token, table: "", change: nil, key: nil) { _ in }
     }
@@ -195,7 +195,7 @@ package final class ObserverRegistry: Sendable {
     set { change { $0.sink = newValue } }
   }
 
-  /// Makes all handles read `interest` of the sink again. Call after it has changed.
+  /// Makes all handles read `interest` of the sink again. Call after `interest` has changed.
   package func sinkDidChange() { change { _ in } }
 
   // MARK: Delivery
