@@ -48,7 +48,7 @@ package enum Location: Sendable {
   ///
   /// - Parameters:
   ///   - path: The path of the file; nil for the location's path.
-  ///   - creates: True if SQLite can create the file.
+  ///   - creates: True if SQLite may create the file.
   func open(_ configuration: Configuration, at path: String?, creates: Bool) throws -> Connection {
     let connection: Connection
     switch self {

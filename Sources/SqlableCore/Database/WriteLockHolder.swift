@@ -113,7 +113,7 @@ extension WriteLockHolder {
     }
   }
 
-  /// The handle of this process whose transaction holds the lock.
+  /// Returns the handle of this process whose transaction holds the lock.
   private static func mark(ofFileAt path: String) -> (handle: SqliteDatabase, mark: WriteMark)? {
     guard let file = FileIdentity(path) else { return nil }
     for handle in HandleFamily.allHandles {
