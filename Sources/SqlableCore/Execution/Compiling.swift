@@ -1,5 +1,5 @@
-// Lookup of compiled statements. A repeated statement is looked up without rendering its SQL. The key of a statement
-// about one struct contains the columns that the struct sets. The key of any other statement contains the statement
+// Lookup of compiled statements. A repeated statement is looked up without rendering its SQL. The cache key of a
+// statement about one struct contains the columns that the struct sets. Any other cache key contains the statement
 // without its values.
 
 extension Connection {
@@ -187,7 +187,7 @@ extension Connection {
 }
 
 extension Connection {
-  /// Returns true if SQLite assigns the omitted part of the key, or if no part is omitted.
+  /// Returns true if SQLite assigns the omitted part of the primary key, or if no part is omitted.
   ///
   /// Throws if the insert would store NULL in the key, because no struct could update or delete that row.
   func isKeyAssigned(_ omitted: OmittedKey?) throws -> Bool {
