@@ -35,7 +35,7 @@ extension SqlError: CustomStringConvertible {
     return "\(before)\(part)\(after) (\(bytes.count) bytes of SQL)"
   }
 
-  /// The place of the failure, such as `at line 1, column 8 `. Lines and columns count from 1.
+  /// The place of the failure, such as `at line 1, column 8 `. Lines and columns are counted from 1.
   private var positionInText: String {
     guard let sql, let offset, offset <= sql.utf8.count else { return "" }
     // Splits bytes, because Swift treats "\r\n" as one character, which is not equal to "\n".

@@ -3,10 +3,10 @@ import CSqlableSQLite
 extension SqlError.Kind {
   /// Creates the kind for a result code of SQLite.
   ///
-  /// SQLITE_ERROR covers missing tables, missing columns and syntax errors. Only the message distinguishes them.
-  /// `.other` covers AUTH, for an action that ``AuthorizerRules`` forbid. `.other` also covers the codes that no call
-  /// of this library can return (EMPTY, NOTICE, WARNING, ROW, DONE), and the codes of a bug in SQLite (INTERNAL,
-  /// NOTFOUND).
+  /// SQLITE_ERROR covers missing tables, missing columns and syntax errors. Only the message distinguishes these
+  /// errors. `.other` covers AUTH, for an action that ``AuthorizerRules`` forbid. `.other` also covers the codes that
+  /// no call of this library can return (EMPTY, NOTICE, WARNING, ROW, DONE), and the codes of a bug in SQLite
+  /// (INTERNAL, NOTFOUND).
   init(code: Int32, extendedCode: Int32, message: String) {
     switch code {
     // PROTOCOL: other connections held the locks of the WAL during all of SQLite's own retries, for about ten seconds.
