@@ -156,7 +156,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     mutating func embed(_ write: (SqlBuffer, ParameterBuffer) throws -> Void) {
       beginInterpolation()
       let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
-      // Keeps the buffer alive, because its memory is used only by address.
+      // Without this call, the compiler could release the buffer before its memory is read.
       withExtendedLifetime(parameters) {
         let mark = parameters.mark
         do { try write(sql, parameters) } catch {
