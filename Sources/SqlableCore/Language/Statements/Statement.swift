@@ -165,7 +165,7 @@ extension Statement {
   /// ```
   ///
   /// The values of the first `where:` become literals, because SQLite compares this condition with the index's WHERE
-  /// clause when it compiles the statement. If no unique index has these columns and this condition, running the
+  /// clause while compiling the statement. If no unique index has these columns and this condition, running the
   /// statement throws `.schema(.mismatch)`.
   // An overload: Swift refuses a call that leaves out the first of two arguments with the same label.
   public consuming func onConflict(
