@@ -136,7 +136,7 @@ public struct Default: ColumnOption, AppliedOption {
 
   private let source: Source
 
-  /// A time that SQLite computes when it stores a row.
+  /// A time that SQLite computes while storing a row.
   public enum Time: Sendable, Hashable {
     /// The time of the insert in UTC, to the millisecond. All rows of one statement get the same time.
     case now

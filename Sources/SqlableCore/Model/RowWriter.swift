@@ -118,7 +118,7 @@ public struct RowWriter {
   @inline(__always)
   mutating func assign<Value: SqlValue>(_ column: Column, _ value: Value) {
     let position = next
-    // Predicts that this column follows the last column.
+    // Predicts that `write(to:)` sets the columns in the order of the layout.
     guard cells[position].identity == column.identity else { return assignSearching(column, value) }
     next = position &+ 1
     set(value, at: position)

@@ -49,7 +49,7 @@ package final class TableInfo: Sendable {
   /// The properties of a column that writing needs, without references, so that writing retains no object.
   @usableFromInline
   package struct Cell {
-    /// The column's identity; ``RowState/noColumn`` for a generated column, because it is never written.
+    /// The column's identity; ``RowState/noColumn`` for a generated column, because such a column is never written.
     @usableFromInline let identity: UnsafeRawPointer
     @usableFromInline package let type: ColumnType
     /// The storage classes that the column accepts without a further check; see ``ColumnType/accepted``.
