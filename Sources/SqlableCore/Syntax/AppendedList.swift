@@ -51,7 +51,7 @@ extension AppendedList: Hashable where Element: Hashable {
 ///
 /// `Sendable` is safe:
 /// 1. An element is initialized once and never changes. The thread that increments `used` initializes the element while
-/// it holds the lock.
+/// holding the lock.
 /// 2. A list reads only elements that were initialized before the list was made.
 final class AppendOnlyStorage<Element: Sendable>: @unchecked Sendable {
   private let elements: UnsafeMutablePointer<Element>

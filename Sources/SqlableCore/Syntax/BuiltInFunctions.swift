@@ -1,6 +1,6 @@
 extension SqlExpression.Call {
-  /// SQLite's functions; the raw values are their names in documents. To add a function, add a case, a row in `facts`,
-  /// and the typed and untyped methods in a folder `Terms` (of `SqlableQueries` or `SqlableCore/Language`).
+  /// SQLite's functions; the raw values are the functions' names in documents. To add a function, add a case, a row in
+  /// `facts`, and the typed and untyped methods in a folder `Terms` (of `SqlableQueries` or `SqlableCore/Language`).
   package enum BuiltIn: String, Sendable, Hashable, CaseIterable {
     case count, sum, total, avg, min, max
     case groupConcat = "group_concat"
@@ -106,7 +106,7 @@ extension SqlExpression.Call.BuiltIn {
 
   package struct Facts {
     package let kind: Kind
-    /// The number of arguments that a document can pass.
+    /// The number of arguments that a decoded statement can pass.
     package let arguments: ClosedRange<Int>
     let result: Result
     let nulls: Nulls

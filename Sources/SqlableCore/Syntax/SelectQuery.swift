@@ -20,7 +20,7 @@ package struct SelectQuery: Sendable, Hashable {
     case none
     case condition(SqlExpression)
     /// The table's key equals this value, which is already converted for the key's column. The condition is created
-    /// only when it is needed.
+    /// only when needed.
     case key(DatabaseValue)
   }
 
@@ -324,7 +324,7 @@ extension SelectQuery {
       definitionSize = query.clauses.size
       definitionSize.depth += 1
       kind = .defined(query)
-      // If the definition is too deep, replace it by an error, because trees are walked by recursion.
+      // A definition that is too deep becomes an error, because trees are walked by recursion.
       guard definitionSize.depth > SqlExpression.maximumDepth else { return }
       let error = SqlError.invalidStatement("named queries are nested more than \(SqlExpression.maximumDepth) deep")
       definitionSize = SqlExpression.Size()
