@@ -191,7 +191,7 @@ package struct Renderer {
     try write(right, opposite: left, operation, within: strength, stack: stack + 2)
   }
 
-  /// Writes an operand. A parameter that is compared with a column is converted to the column's type when it is bound.
+  /// Writes an operand. The value of a parameter that is compared with a column is converted to the column's type.
   private func write(
     _ term: SqlExpression, opposite other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
     within strength: Precedence, stack: Int

@@ -52,8 +52,8 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Creates the scope of a join condition: the first tables of a query. The scope `whole` has already checked that
-  /// their names differ.
+  /// Creates the scope of a join condition: the first tables of a query. The scope `whole` has already checked that the
+  /// tables' names differ.
   init(first sources: ArraySlice<SelectQuery.Source>, of whole: Scope) {
     self.sources = Array(sources)
     (outer, named, isInText) = (whole.outer, whole.named, whole.isInText)
@@ -226,7 +226,7 @@ package final class Scope: Sendable {
     }
     switch term.node {
     case .column(let reference):
-      // A table without an alias takes precedence over a table with an alias, in any enclosing query.
+      // Even in an outer query, a table without an alias takes precedence over a table with an alias.
       let isOuter =
         isOutside { $0.alias == nil && $0.table.position(of: reference) != nil }
         ?? isOutside { $0.table.position(of: reference) != nil }

@@ -208,9 +208,9 @@ struct SelectWriter {
     return Renderer(scope, sql: sql, parameters: parameters, baseStack: baseStack + (isNested ? 21 : 0))
   }
 
-  /// Returns the number of symbols on the parser's stack before a clause's terms: the clause's `symbols`, those of
-  /// WITH, and the previous parts. Results and filters of nested queries need this exact number, because associations
-  /// nest queries deeply. Other clauses assume 21 symbols, more than any clause has.
+  /// Returns the number of symbols on the parser's stack before a clause's terms: the clause's `symbols`, the symbols
+  /// of WITH, and the symbols of previous parts. Results and filters of nested queries need this exact number, because
+  /// associations nest queries deeply. Other clauses assume 21 symbols, more than any clause has.
   private func stack(symbols: Int, of query: SelectQuery.Clauses, isPart: Bool) -> Int {
     isNested ? baseStack + symbols + (query.definesQueries ? 3 : 0) + (isPart ? 2 : 0) : baseStack
   }
