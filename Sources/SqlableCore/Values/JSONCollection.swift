@@ -88,7 +88,8 @@ extension [Data] {
   fileprivate func sorted() -> [Data] { sorted { $0.lexicographicallyPrecedes($1) } }
 }
 
-/// A dictionary from JSON, checked for equal keys such as "1" and "01". A decoder silently keeps one of their values.
+/// A dictionary from JSON, checked for equal keys such as "1" and "01". For equal keys, a decoder silently keeps one
+/// value.
 struct JSONEntries<Key: Hashable & Decodable, Value: Decodable>: Decodable {
   let dictionary: [Key: Value]
 

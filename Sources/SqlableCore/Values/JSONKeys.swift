@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A search for duplicate keys in JSON objects. A decoder silently keeps only one of their values.
+/// A search for duplicate keys in JSON objects. For a duplicate key, a decoder silently keeps one value.
 struct JSONKeys {
   private let text: UnsafeBufferPointer<UInt8>
   private var position = 0
