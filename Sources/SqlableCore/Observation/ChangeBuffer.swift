@@ -202,7 +202,7 @@ final class ChangeBuffer: ChangeSink {
 
   // MARK: For live results and observers of rows
 
-  /// Records an incremental write of a column as an update of its row. Consecutive writes of one row are one update.
+  /// Records an incremental write of a column as an update of the row. Consecutive writes of one row are one update.
   func didWrite(_ column: String, of table: Table, id: Int64, key: [DatabaseValue]) {
     guard let index = tables.firstIndex(where: { $0 === table }) else { return }
     if let read = table.read {

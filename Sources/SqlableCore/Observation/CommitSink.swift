@@ -14,7 +14,7 @@ package protocol CommitSink: AnyObject, Sendable {
   func didCommit(_ commit: CommittedChanges)
   /// Announces a check for commits of other connections.
   func willDetectOtherCommits()
-  /// Reports that another connection has committed, or might have committed. `connection` can read the commit; it is
+  /// Reports that another connection has committed, or might have committed. `connection` can read the commit, and is
   /// nil after an error.
   func didCommitElsewhere(on connection: Connection?)
   /// Reports that the file was closed for a while. Its path can now lead to another file.
@@ -63,13 +63,13 @@ package struct TableChanges: Sendable {
   package var isMembershipChanged = false
   /// The folded names of the columns that updates changed.
   package var columns: Set<[UInt8]> = []
-  /// The changed rows; nil if there are too many, if values are unknown, or if no live result requests the rows.
+  /// The changed rows; nil if too many rows changed, if values are unknown, or if no live result requests the rows.
   package private(set) var images: [RowImages]? = []
   package private(set) var bytes = 0
 
   package init() {}
 
-  /// Adds a changed row. Discards all rows if there are too many, or if `row` returns nil for unknown values.
+  /// Adds a changed row. Discards all rows if the rows exceed a maximum, or if `row` returns nil for unknown values.
   package mutating func add(_ row: () -> RowImages?) {
     guard let count = images?.count else { return }
     guard count < TableChanges.maximumImages, let row = row() else { return forgetImages() }

@@ -167,8 +167,8 @@ package final class HandleObservation {
   func forget(after mark: Int) { buffer.forget(after: mark) }
 
   /// Removes the recorded deletions of a dropped table's rows. Call after DROP TABLE: if foreign keys refer to the
-  /// table, SQLite first deletes its rows, and calls the hook for each row. Changes that ON DELETE makes to other
-  /// tables remain recorded.
+  /// table, SQLite first deletes the table's rows, and calls the hook for each row. Changes that ON DELETE makes to
+  /// other tables remain recorded.
   func forgetRowsOfDroppedTables(after mark: Int) throws {
     guard buffer.count > mark else { return }
     // Compares bytes, because `==` treats the two encodings of an é as equal, but SQLite has two different tables.
@@ -203,7 +203,8 @@ package final class HandleObservation {
   /// A snapshot for `undo` of the changes to tables that live results read. Nil if no live result reads a table.
   var summarized: ChangeBuffer.Summarized? { interest.read.isEmpty ? nil : buffer.summarized }
 
-  /// Removes the changes of a rolled-back savepoint or transaction. `mark` and `summarized` were read at its start.
+  /// Removes the changes since the start of a savepoint or transaction that was rolled back. `mark` and `summarized`
+  /// were read at this start.
   func undo(after mark: Int, to summarized: ChangeBuffer.Summarized?) {
     forget(after: mark)
     if let summarized { buffer.goBack(to: summarized) }

@@ -23,7 +23,7 @@ package final class ObserverRegistry: Sendable {
 
     package func wants(_ row: RowChange) -> Bool { row.table.isSameName(as: table) && wantsRow(row) }
 
-    /// True if the observer wants this row of its table.
+    /// Like `wants(_:)`, but the row must belong to the observer's table.
     @inline(__always)
     fileprivate func wantsRow(_ row: RowChange) -> Bool {
       guard change == nil || change == row.change else { return false }
@@ -224,7 +224,7 @@ package final class ObserverRegistry: Sendable {
 
     /// Calls the observers row by row, in the order of change. Errors that observers throw go to `didFail`.
     package func deliver() {
-      // Uses indices, because copying a row or an observer out of its array would retain all its members.
+      // Uses indices, because copying a row or an observer out of its array would retain all members of the copy.
       var observersOfTable: [Int] = []
       for row in rows.indices {
         // Consecutive changes usually affect the same table.
