@@ -31,8 +31,7 @@ extension String {
   /// The name as SQLite compares names: the letters A to Z in lower case, and all other bytes unchanged.
   package var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
 
-  /// True if both strings have the same bytes. For `==`, the two encodings of an é are equal. For SQLite, they are
-  /// different names.
+  /// True if both strings have the same bytes. Unlike SQLite, `==` treats the two encodings of an é as the same name.
   @inline(never)
   package func isExactly(_ other: String) -> Bool {
     // Strings with identical storage, such as copies, have equal bytes.

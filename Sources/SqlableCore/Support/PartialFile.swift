@@ -58,7 +58,7 @@ package final class PartialFile: @unchecked Sendable {
         guard code == EWOULDBLOCK || code == EINTR else { throw SqlError.system("lock", path, code) }
         return .inUse
       }
-      // The previous owner might have renamed or removed the file after this method opened it.
+      // The previous owner might have renamed or removed the file after this method opened the file.
       var info = stat()
       guard fstat(descriptor, &info) == 0, FileIdentity.linkInfo(path).map({ FileIdentity($0) }) == FileIdentity(info)
       else {

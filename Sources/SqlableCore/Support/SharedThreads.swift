@@ -83,7 +83,7 @@ package final class SharedThreads: Sendable {
 
   private func next() -> Next {
     let (next, wakes) = state.withLock { state -> (Next, Bool) in
-      // A thread that has returned from `whileBlocked` no longer needs the thread that replaced it.
+      // A thread that has returned from `whileBlocked` no longer needs a replacement.
       if state.running > limit {
         state.running -= 1
         // The signal that woke this thread might have been for a closure that still waits.
