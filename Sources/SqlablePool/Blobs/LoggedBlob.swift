@@ -13,9 +13,9 @@ package struct LoggedBlob {
 
   /// The id of the table's entry in the log.
   private let entry: String
-  /// The values that the log keeps of the row.
+  /// The columns whose values the log keeps.
   private let images: [String]
-  /// The position of the blob among the values; nil if the log keeps only keys.
+  /// The position of the blob's column in `images`; nil if the log keeps only keys.
   private let position: Int?
   private let size: Int?
   /// The table with the condition that selects the row.
@@ -42,7 +42,7 @@ package struct LoggedBlob {
     else { return nil }
     let names = try connection.rows("PRAGMA main.table_xinfo(\(table.quotedName))").map { $0[1] }
     let images = try? JSONDecoder().decode([String].self, from: Data(row[1].utf8))
-    // A name that is no column's is the rowid's.
+    // An image that is not a column must be the rowid.
     guard let images, images.allSatisfy({ image in names.contains(where: image.isSameName) || image == rowid }) else {
       let message =
         "table \(table) has other columns than its change log; run ChangeLog(…).create(db) again before you write "

@@ -89,7 +89,7 @@ struct ChangeIndex {
 
   // MARK: Matching
 
-  /// The numbers of the loops over a table outside `known`.
+  /// Returns the numbers of the loops over tables that are not in `known`.
   func numbers(outside known: Set<[UInt8]>) -> Set<Int> {
     tables.reduce(into: []) { if !known.contains($1.key) { $0.formUnion($1.value.numbers) } }
   }

@@ -13,9 +13,9 @@ package final class RowFilter: Sendable {
     /// filter or the order; see `dependsOnOneRow`.
     init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
       let table = query.table
-      // The copy of the table is not STRICT, and ANY has another meaning in STRICT tables. If the order uses values of
-      // several rows, changes to other rows can affect the order. A column name that the table does not have refers to
-      // the rowid, which differs in the copy.
+      // The filter is evaluated on a copy of the table. The copy is not STRICT, and ANY has another meaning in STRICT
+      // tables. If the order uses values of several rows, changes to other rows can affect the order. A column name
+      // that the table does not have refers to the rowid, which differs in the copy.
       let names = Set(columns.map(\.name.foldedName))
       guard let filter = query.filter, filter.dependsOnOneRow,
         query.clauses.order.allSatisfy(\.expression.dependsOnOneRow),
@@ -192,7 +192,6 @@ extension SqlExpression {
     }
   }
 
-  /// The names of the columns that the expression reads.
   fileprivate var columns: [String] {
     if case .column(let column) = node { return [column.name] }
     return node.terms.flatMap(\.columns)

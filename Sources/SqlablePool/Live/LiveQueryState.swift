@@ -155,8 +155,8 @@ struct LiveQueryState<Value: Sendable> {
     return .wait(isNeeded: undecidedRows.contains { $0.position > loop.position })
   }
 
-  /// Returns the loop. If the latest fetch returned the edition that the loop already has, the returned loop has the
-  /// number and the position of this fetch.
+  /// Returns the loop, brought up to date: if the latest fetch returned the edition that the loop already has, the loop
+  /// gets the number and the position of this fetch.
   private func current(_ loop: Loop) -> Loop {
     guard let latest, loop.edition == latest.edition else { return loop }
     var loop = loop
@@ -182,7 +182,6 @@ struct LiveQueryState<Value: Sendable> {
   /// Drops a pending fetch that no loop waits for.
   mutating func dropUnneededFetch() { if waiting.isEmpty { needsFetch = false } }
 
-  /// The highest priority of the waiting loops.
   var priority: TaskPriority { waiting.values.map(\.waiter.priority).max() ?? .medium }
 
   mutating func requestTask() -> Bool {
@@ -324,7 +323,7 @@ struct LiveQueryState<Value: Sendable> {
     return removeWaiters(failed)
   }
 
-  /// Resets a fetch that was interrupted because no loop waited for its result.
+  /// Discards the running fetch, because no loop waits for its result, or because the fetch must be repeated.
   mutating func takeBack() {
     fetchPosition = -1
     if !waiting.isEmpty { needsFetch = true }

@@ -31,7 +31,7 @@ package struct GroupCommit {
   private var members = 0
   /// The error of the commit; nil before the commit has failed.
   private var failure: (any Error)?
-  /// The number of calls that need not run again, or have run again.
+  /// The index in `outcomes` of the call that runs again; nil before a call runs again.
   private var done: Int?
 
   package init(_ first: PoolCall, maximum: Int) {
@@ -76,7 +76,6 @@ package struct GroupCommit {
   /// Records the call that can share the commit; nil if there is none.
   package mutating func didFind(_ call: PoolCall?) { step = call.map { .runMember($0) } ?? .commit }
 
-  /// Records the result of the commit.
   package mutating func didCommit(_ result: Outcome) {
     switch result {
     case .success: step = .end

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The time during which a call holds a handle.
+/// The use of a handle by a call.
 struct HandleUse {
   let callSite: CallSite
   let begin: ContinuousClock.Instant
@@ -14,8 +14,8 @@ struct HandleUse {
   }
 }
 
-/// The latest uses of a pool's handles during which other calls waited. If a call waits for too long, its error names
-/// these uses.
+/// The latest uses of a pool's handles during which other calls waited. The error of a call that waited for too long
+/// names these uses.
 struct LatestUses {
   private static let maximum = 16
   private var uses: [HandleUse] = []

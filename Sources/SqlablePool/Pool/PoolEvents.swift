@@ -6,7 +6,7 @@ import Synchronization
 package enum PoolEvent: Sendable {
   /// A call has returned its handle.
   case ended(waited: Duration, used: Duration)
-  /// A call's wait for a handle has exceeded the time limit.
+  /// A call's wait for a handle or a thread has timed out, with this error.
   case timedOut(SqlError)
   /// A read has run for longer than `longRead`.
   case longRead(SqlitePool.Statistics.ActiveCall, walSize: Int)

@@ -50,7 +50,7 @@ extension SqlitePool {
     try Task.checkCancellation()
     var value: Value?
     let isDone = try performQuickly(callSite) { db in value = try run(db) }
-    // A task that only reads would otherwise never suspend, and would block other tasks from its thread.
+    // Yield at times: otherwise, a task that only reads would never suspend, and other tasks could not use its thread.
     if quickReads.add(1, ordering: .relaxed).newValue % 32 == 0 { await Task.yield() }
     if isDone, let value { return value }
     return try await perform(kind, at: callSite, run)

@@ -5,7 +5,7 @@ import SqlableCore
 ///
 /// `PooledHandle` is safe as `@unchecked Sendable`:
 /// 1. The pool's lock guards `owner`, `call` and `cacheUse`.
-/// 2. Only the thread that holds the handle uses `database` and `checked`, or any thread while the handle is idle.
+/// While a thread holds the handle, only this thread uses `database` and `checked`.
 package final class PooledHandle: @unchecked Sendable {
   package let isWriter: Bool
   /// The thread that runs asynchronous calls.
