@@ -7,7 +7,6 @@ final class ChangeBuffer: ChangeSink {
     /// The name that the table's observers use.
     let name: String
     let key: KeyShape
-    /// The table's name in the database.
     let nameInDatabase: String
     let keepsRows: Bool
     let keepsValues: Bool

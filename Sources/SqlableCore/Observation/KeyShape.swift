@@ -23,7 +23,6 @@ package struct KeyShape {
   package var isWithoutRowid = false
   /// The names that identify a row, as SQL: the names of the key's columns, or a name of the rowid.
   package var names: [String] = []
-  /// The positions of all columns of the table.
   package var row = RowShape()
 }
 
