@@ -213,7 +213,7 @@ package final class TableInfo: Sendable {
     whole = nil
   }
 
-  /// Creates the information on a table as CREATE TABLE declares it, without the hidden rowid.
+  /// Creates the table of ``declared``: without the hidden rowid.
   private init(declarationOf whole: TableInfo) {
     (model, modelType, self.whole) = (whole.model, whole.modelType, whole)
     (name, database, modelName) = (whole.name, whole.database, whole.modelName)
