@@ -37,7 +37,8 @@ package struct Renderer {
     self.baseStack = baseStack
   }
 
-  /// Returns a renderer for a subquery of SQL text. Without a qualifier, SQLite prefers the subquery's own columns.
+  /// Returns a renderer for terms inside a subquery that SQL text contains. The renderer qualifies every column,
+  /// because SQLite would otherwise prefer the subquery's own columns.
   func insideSubquery() throws -> Renderer {
     var renderer = Renderer(
       table: table, try Scope([], outer: scope, named: scope.named), defined: defined, sql: sql, parameters: parameters,

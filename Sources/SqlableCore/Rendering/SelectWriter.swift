@@ -5,7 +5,7 @@ struct SelectWriter {
   let sql: SqlBuffer
   let parameters: ParameterBuffer
   var outer: Scope?
-  /// The names of the queries that enclosing queries define.
+  /// The names of the named queries that the enclosing queries define.
   var defined: [String] = []
   var baseStack = 0
   /// True if the query is part of a term. A query in a statement's own clauses is not part of a term.
