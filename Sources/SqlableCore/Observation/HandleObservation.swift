@@ -310,7 +310,7 @@ package final class HandleObservation {
     tracer.withLock { $0 = new }
   }
 
-  /// Passes each run that has ended to the traces, once. Call without the handle's lock.
+  /// Passes each ended run to the traces, once. Call without the handle's lock.
   func deliverTraced() {
     guard hasTraced.exchange(false, ordering: .acquiringAndReleasing) else { return }
     tracer.withLock { $0 }?.deliver()
