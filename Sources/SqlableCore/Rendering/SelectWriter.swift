@@ -54,7 +54,8 @@ struct SelectWriter {
     if form == .exists || (form == .count && limit != nil) { sql.append(")") }
   }
 
-  /// Writes the count of a query's rows. The query is a subquery, unless its rows are exactly the rows of its tables.
+  /// Writes a SELECT that counts a query's rows. The query becomes a subquery, unless the query returns exactly the
+  /// rows of its tables.
   func write(countOf query: SelectQuery) throws {
     var clauses = query.clauses
     if let defect = clauses.defect { throw defect }
