@@ -47,8 +47,8 @@ package struct CommittedChanges: Sendable {
     (self.isUnannounced, self.loggedTables) = (isUnannounced, loggedTables)
   }
 
-  /// True if there might be more changes for a subscriber that was added when ``ObserverRegistry/changes`` was
-  /// `joined`.
+  /// True if there might be more changes for a subscriber that was added when ``ObserverRegistry/changes`` had the
+  /// value `joined`.
   package func isUnknown(toOneSince joined: Int) -> Bool { isUnknown || joined > recordedSince }
 }
 

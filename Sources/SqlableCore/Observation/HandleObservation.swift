@@ -23,7 +23,8 @@ package final class HandleObservation {
   /// The value of ``ObserverRegistry/changes`` when the transaction began. An observer that was added later missed
   /// earlier writes of the transaction.
   private var changesAtBegin = -1
-  /// The schema version when the transaction began; nil if unread. A later difference is reported to the sinks.
+  /// The schema version when the transaction began; nil if unread. A commit with another version is an unknown change
+  /// for the sinks.
   private var schemaAtBegin: Int64?
   /// True if no other connection can have committed between the last check for such commits and the open transaction.
   private var isCheckCurrent = false
@@ -102,7 +103,7 @@ package final class HandleObservation {
   /// Looks up the key positions of the observed tables, unless the schema is unchanged since the last lookup.
   ///
   /// Call at the start of every transaction, and before each write inside a transaction. Inside a transaction, looks
-  /// the positions up again only after a possible schema change or a change of the observed tables.
+  /// the positions up again only after a possible schema change, or if the set of observed tables has changed.
   func refreshKeys(isBeginning: Bool) throws {
     if isBeginning {
       isWatching = false
