@@ -28,8 +28,7 @@ package struct ConstraintClauses: Sendable, Hashable {
     self.name = name
   }
 
-  /// Adds the name and the policy to a rule: for the rule `UNIQUE`, returns `CONSTRAINT "name" UNIQUE ON CONFLICT
-  /// REPLACE`.
+  /// Adds the name and the policy to a rule. `UNIQUE` becomes `CONSTRAINT "name" UNIQUE ON CONFLICT REPLACE`.
   package func around(_ rule: String) -> String {
     (name.map { "CONSTRAINT \($0.quotedName) " } ?? "") + rule
       + (onConflict.map { " ON CONFLICT \($0.rawValue.uppercased())" } ?? "")
