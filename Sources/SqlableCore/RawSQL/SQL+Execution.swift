@@ -286,8 +286,9 @@ extension PreparedStatement {
     isReadOnly || ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(firstKeyword)
   }
 
-  /// True if the statement runs without a transaction and writes to the database file: VACUUM, `PRAGMA user_version =
-  /// 1`. False for VACUUM INTO, and for pragmas that return rows, such as `journal_mode` and `wal_checkpoint`.
+  /// True if the statement runs without a transaction and writes to the database file, such as VACUUM and
+  /// `PRAGMA user_version = 1`. False for VACUUM INTO, and for pragmas that return rows, such as `journal_mode` and
+  /// `wal_checkpoint`.
   fileprivate var changesFile: Bool {
     guard !isReadOnly, columnCount == 0, let keyword = firstKeyword else { return false }
     return keyword == "PRAGMA"
