@@ -8,7 +8,8 @@ package final class BusyWait {
   package static let longestPause: UInt32 = 25_000
 
   var timeout = Duration.zero
-  /// The path of a file that is touched while the connection waits, if the file exists; nil for no file.
+  /// The path of the pools' lock file; nil for no file. The connection sets the access time of this file while it
+  /// waits, if the file exists. Pools detect the wait by this time.
   var touchedFile: String?
   private var since = ContinuousClock.now
 

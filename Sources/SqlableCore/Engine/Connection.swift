@@ -37,7 +37,8 @@ package final class Connection {
   private var suspendedVersion = 0
   /// True while ATTACH runs. SQLite closes a file that it can't attach, so the last error of this file is unknown.
   @exclusivity(unchecked) var isAttaching = false
-  /// The number of open levels: 0 without a transaction, 1 in a transaction, and one more for each savepoint.
+  /// The number of open transaction levels: 0 without a transaction, 1 in a transaction, and one more for each
+  /// savepoint.
   package var transactionLevel = 0
   /// The error that rolled back the whole open transaction; set until the owner ends the transaction.
   var lostTransaction: SqlError? {
@@ -46,7 +47,7 @@ package final class Connection {
   /// True if `lostTransaction` is set. Every statement checks this flag, because copying the error is slower.
   private(set) var hasLostTransaction = false
   /// The error that every call throws after the connection is lost; nil before. A connection is lost if SQLite can't
-  /// end a transaction that the owner has ended.
+  /// roll back its transaction.
   var lost: SqlError?
   package var isLost: Bool { lost != nil }
   /// The initial state of a connection that a pool lends to several callers in turn; nil for any other connection.
@@ -369,7 +370,7 @@ package final class Connection {
   /// The number of rows that the latest INSERT, UPDATE or DELETE changed directly, without triggers and cascades.
   package var changes: Int { Int(Library.changes(handle)) }
 
-  /// The number of rows changed since opening, with triggers and cascades.
+  /// The number of rows changed since the connection was opened, with triggers and cascades.
   package var totalChanges: Int { Int(Library.totalChanges(handle)) }
 
   /// Returns the number of rows changed since an earlier `totalChanges`.

@@ -91,7 +91,7 @@ extension Connection {
       try connection.run(.rollback)
       try connection.give(key) { sqlite3_rekey_v2(connection.handle, "main", $0, $1) }
     }
-    // SQLCipher reports no error of a rekey, so the file is read with the new key.
+    // SQLCipher reports no error of a rekey. To detect a failure, read the file with the new key.
     guard let changed = Cipher(key, cipher.settings), let connection = try? keyed(path, changed, until: end) else {
       // If the file can't be read with the old key either, throw that error.
       _ = try keyed(path, cipher, until: end)

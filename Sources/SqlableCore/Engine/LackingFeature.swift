@@ -125,7 +125,7 @@ enum LackingFeature {
 }
 
 extension String {
-  /// True if this SQL, which must be in upper case, contains an ORDER BY after the arguments of a function.
+  /// True if this SQL, which must be in upper case, contains a function call with ORDER BY after the arguments.
   fileprivate var ordersAnAggregate: Bool {
     let text = Array(utf8)
     var open: [Int] = []

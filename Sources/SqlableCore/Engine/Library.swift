@@ -64,7 +64,7 @@ package enum Library {
     symbol("sqlite3_changes64").map { unsafeBitCast($0, to: sqlable_count.self) }
     ?? { Int64(UInt32(bitPattern: sqlite3_changes($0))) }
 
-  /// The function that counts the rows changed since opening. Before SQLite 3.37 the count has 32 bits.
+  /// The function that counts the rows changed since the connection was opened: a 32-bit count before SQLite 3.37.
   static let totalChanges: sqlable_count =
     symbol("sqlite3_total_changes64").map { unsafeBitCast($0, to: sqlable_count.self) }
     ?? { Int64(UInt32(bitPattern: sqlite3_total_changes($0))) }

@@ -22,7 +22,7 @@ package final class PreparedStatement {
   /// The statement's slot among the cache's recent statements; nil if the statement has no slot.
   @exclusivity(unchecked) var recentSlot: Int?
 
-  /// True if the statement is a read by key whose limit 1 is bound.
+  /// True if the statement is a read by primary key, and its limit of 1 is bound.
   @exclusivity(unchecked) var holdsLimitOfOne = false
 
   /// The mark of the statement's bound values in the parameter buffer.

@@ -55,7 +55,7 @@ package final class ResultLayout: @unchecked Sendable {
 }
 
 extension ResultLayout {
-  /// Returns a layout of `count` columns: these columns, then `column` for each remaining column.
+  /// Returns a layout of `count` columns: the columns of this layout, then `column` for each remaining column.
   func extended(to count: Int, by column: ResultColumn) -> ResultLayout {
     guard count > self.count else { return self }
     let described = (0..<self.count).map { ResultColumn(identity: identities[$0], type: types[$0]) }

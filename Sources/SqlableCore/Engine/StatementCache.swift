@@ -79,13 +79,13 @@ package final class StatementCache {
       return nil
     }
     noteUse(of: entry.statement)
-    // The caller can bind another limit.
+    // The caller can bind a limit other than 1.
     entry.statement.holdsLimitOfOne = false
     return entry.statement
   }
 
   /// Returns the statement that the last lookup with this key found, marked as in use. Nil if there is no such
-  /// statement, or if it is in use.
+  /// statement, or if the statement is already in use.
   @inline(__always)
   func takeRecent(_ key: ShortKey) -> PreparedStatement? {
     let recent = state.recent[key.slot]

@@ -36,8 +36,7 @@ package final class ParameterSlots {
 /// memory. So the scope is atomic, and is checked before any other access.
 @usableFromInline
 struct ParameterBytes: ~Copyable {
-  /// The number of the innermost scope. A scope contains the values of one statement or struct, and these values are
-  /// removed when the scope ends. Numbers are never reused.
+  /// The number of the innermost scope. A scope covers the values of one statement or struct. Numbers are never reused.
   @usableFromInline let scope = Atomic<UInt64>(0)
   fileprivate var scopes: UInt64 = 0
   fileprivate var next: UnsafeMutablePointer<UInt8>?

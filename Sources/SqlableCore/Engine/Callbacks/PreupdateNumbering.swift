@@ -23,7 +23,8 @@ enum PreupdateNumbering {
     "DELETE FROM probe",
   ]).old
 
-  /// Records whether value number 1 belongs to column number 1 or to the next column.
+  /// Detects whether the hook's value number 1 is the value of column 1, or of the column after a skipped virtual
+  /// column.
   private final class Probe: ChangeSink {
     var passes = Passes()
 
