@@ -286,7 +286,7 @@ extension SqliteDatabase {
     return Location.file(path).absolutePath.isExactly(Location.file(other).absolutePath)
   }
 
-  /// Like opening a file, checks the effective user's permissions.
+  /// Checks the permissions of the effective user, as opening a file does.
   private static func hasAccess(to path: String, _ mode: Int32) -> Bool {
     faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0
   }

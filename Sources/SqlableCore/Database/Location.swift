@@ -9,7 +9,7 @@ package enum Location: Sendable {
 
   static func newMemory() -> Location { .memory(name: MemoryFileSystem.newDatabaseName()) }
 
-  /// Throws for a path that is probably meant for a shell. Does not access any file.
+  /// Throws for a path such as `~/bikes.sqlite`, because only a shell expands `~`. Does not access any file.
   func validate() throws {
     guard case .file(let path) = self, path.beginsAtHome else { return }
     throw SqlError.misuse("the path of the database \(String.homeIsNotExpanded)")
