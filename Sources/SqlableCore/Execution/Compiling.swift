@@ -89,8 +89,8 @@ extension Connection {
     try bind(statement, since: mark)
   }
 
-  /// Returns the statement that the last lookup with this short key found; nil if there is no such statement or it is
-  /// in use.
+  /// Returns the statement that the last lookup with this short key found. Nil if there is no such statement, or if the
+  /// statement is in use.
   @inline(__always)
   func recent(_ key: ShortKey) throws -> PreparedStatement? {
     try checkInterruption()

@@ -163,7 +163,8 @@ extension SqlError {
 
 // MARK: - Steps shared by all models
 
-// The closures below are inlined, because passing a closure on would copy the statement.
+// `reading`, `running` and `writing` are inlined with their closures, because passing a closure on would copy the
+// statement.
 
 extension SqliteDatabase {
   /// Starts a read: compiles and binds the statement. With `isLoop`, the caller may end transactions during the read.
@@ -199,7 +200,7 @@ extension SqliteDatabase {
     return try reading.integer()
   }
 
-  /// Runs a count, or an update or delete by a condition.
+  /// Runs a count, or an update or delete with a condition.
   @usableFromInline
   func runWithoutRow(_ tree: StatementTree) throws -> Int {
     if case .select(let query) = tree { return try integer(of: query) }

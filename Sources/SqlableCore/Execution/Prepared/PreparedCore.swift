@@ -118,8 +118,8 @@ final class PreparedCore {
     }
   }
 
-  /// The index of a parameter. The flags are true if an `Int` or a `Bool` can be bound there directly. If the parameter
-  /// occurs several times, both flags are false.
+  /// The index of a parameter's first `?`. `takesIntegers` and `takesFlags` are true if an `Int` or a `Bool` can be
+  /// bound there directly. Both are false if the parameter occurs several times.
   struct SingleTarget {
     let index: Int32
     let takesIntegers: Bool
