@@ -3,7 +3,6 @@ import SqlablePool
 
 /// The state of the consumers in the health check and the metrics of pools.
 enum ChangeMonitor {
-  /// Adds the monitor to a pool. Further calls do nothing.
   static func add(to pool: SqlitePool) {
     let monitor = PoolMonitor { db, limits in
       try consumers(db).flatMap { consumer in

@@ -29,7 +29,7 @@ enum ChangeTables {
 
   static let all = [log, tables, candidates, history, consumers, quarantine]
 
-  /// The tables and columns that have the names of logged tables.
+  /// The columns of the log that contain names of logged tables.
   static let namesOfTables = [(table: tables, column: "name"), (table: consumers, column: "table")]
 
   /// Returns the statements that rename a table in the log.
@@ -40,10 +40,8 @@ enum ChangeTables {
     }
   }
 
-  /// The prefix of the triggers' names.
   static let triggerPrefix = log + "_"
 
-  /// The time of a change in milliseconds since 1970, as SQL.
   static let time = LoggedBlob.time
 
   static let definitions: [SQL] = [

@@ -150,7 +150,7 @@ extension Connection {
   }
 
   /// Returns the statements that mark all positions as trimmed if the log might lack changes of a table: the table has
-  /// lost triggers of the log, or it has a unique index for which they were not made. Empty otherwise.
+  /// lost triggers of the log, or has a unique index for which the triggers were not made. Empty otherwise.
   ///
   /// - Parameters:
   ///   - tables: The present names of the tables; nil for all logged tables.

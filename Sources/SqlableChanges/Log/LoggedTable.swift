@@ -52,7 +52,7 @@ struct LoggedTable {
 
   /// - Parameter table: The name of an ordinary table of the database's own file.
   init(named table: String, on connection: Connection) throws {
-    // The texts of the triggers have the spelling of the schema.
+    // The texts of the triggers use the spelling of the schema.
     let spelling = try connection.rows(
       "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name = \(table.quotedText) COLLATE NOCASE")
     let name = spelling.first?.first ?? table
