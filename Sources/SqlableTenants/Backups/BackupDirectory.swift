@@ -83,7 +83,7 @@ struct BackupDirectory: Sendable {
       return
     }
     guard let time = Date(backupTime: note.dropLast(BackupDirectory.deleted.count)), time < start else { return }
-    // The note goes last: an interrupted deletion is continued.
+    // Delete the note last, so that the next run continues an interrupted deletion.
     for name in names where name != note { unlink(directory + "/" + name) }
     unlink(directory + "/" + note)
     rmdir(directory)

@@ -106,7 +106,7 @@ extension SqliteTenants {
     }
     defer {
       start(withState { $0.endClaim(fenced.slot) })
-      // No call waits any more.
+      // Close the files only now, because no call waits any more.
       resources.threads.async { fenced.outgoing.closeFiles() }
     }
     try await end(name, lock, &sender) { [self] sender in
@@ -181,8 +181,8 @@ extension SqliteTenants {
     }
   }
 
-  /// The hand-over of a tenant that is deleted, restored or closed meanwhile ends, because it keeps the file open. The
-  /// hand-over itself also closes the pool.
+  /// Returns a file user that ends the hand-over if the tenant is deleted, restored or closed, because the hand-over
+  /// keeps the file open. The user's `end` is also called, without effect, when the hand-over itself closes the pool.
   private func endsIfDeleted(_ pages: OutgoingPages, _ slot: TenantSlot) -> FileUser {
     FileUser(
       pause: {}, release: { pages.close() }, resume: {},
@@ -194,7 +194,7 @@ extension SqliteTenants {
   ) async throws -> FencedTenant {
     let name = lease.slot.name
     let end = Deadline.after(duration)
-    // Before the tenant is closed, because it stays.
+    // Check before the tenant is closed, because the tenant stays if another process has the file open.
     try checkOtherProcesses(name, "hand over")
     let slot = try await claim(name, .waitsForOthers, of: lease.slot, until: end, leavesLog: true)
     // The receiver writes and syncs these parts while the file is synced here.
@@ -344,7 +344,7 @@ extension SqliteTenants {
     try await steps.run { [directory] in
       try directory.withLock(.exclusive, of: [name]) { try directory.syncAgain(name) }
     }
-    // The token is that of the first attempt. With other numbers, a delayed part of that attempt is refused.
+    // The token is that of the first attempt. With new numbers, the receiver refuses delayed parts of that attempt.
     var sender = TenantSender(name, try lock.token(), send, number: .random(in: 1 << 32..<1 << 48))
     try await end(name, lock, &sender) { [self] sender in
       guard try await !sender.send(.begin(wait: 0)) else { return nil }

@@ -72,7 +72,8 @@ extension SqliteTenants {
     return pool
   }
 
-  /// The configuration of a tenant's handles. The label is the tenant's name.
+  /// The configuration of a tenant's handles. The label is the tenant's name, after the configured label if there is
+  /// one.
   func handleConfiguration(_ name: TenantName) -> Configuration {
     var handles = configuration.pool.handles
     handles.label = handles.label.map { "\($0) \(name.text)" } ?? name.text
