@@ -42,7 +42,7 @@ package struct LoggedBlob {
     else { return nil }
     let names = try connection.rows("PRAGMA main.table_xinfo(\(table.quotedName))").map { $0[1] }
     let images = try? JSONDecoder().decode([String].self, from: Data(row[1].utf8))
-    // An image that is not a column must be the rowid.
+    // A name that is not a column's must be the rowid's.
     guard let images, images.allSatisfy({ image in names.contains(where: image.isSameName) || image == rowid }) else {
       let message =
         "table \(table) has other columns than its change log; run ChangeLog(…).create(db) again before you write "
