@@ -10,7 +10,7 @@ enum LackingFeature {
     let since: Int
     /// The words at which an older parser reports a syntax error, in upper case; empty for any word.
     let stops: [String]
-    /// An upper-case text that the SQL must also contain, because a parser can stop at `stops` for other reasons.
+    /// An upper-case text that the SQL must also contain, because a parser can stop at the same word for other reasons.
     let sign: String
   }
 

@@ -58,8 +58,8 @@ protocol ChangeSink: AnyObject {
 
 /// The hook through which SQLite reports each changed row of the `main` database.
 ///
-/// The pre-update hook also reports rows that REPLACE deletes, rows of WITHOUT ROWID tables, and rows that `DELETE FROM
-/// t` deletes. Without the pre-update hook, the update hook is used, which does not report these rows.
+/// The pre-update hook also reports rows that REPLACE deletes, rows of WITHOUT ROWID tables, and rows that
+/// `DELETE FROM t` deletes. Without the pre-update hook, the update hook is used, which does not report these rows.
 final class ChangeHook {
   private let handle: OpaquePointer
   /// `unowned(unsafe)` is sound: the sink's owner removes the hook before the sink is deallocated.
