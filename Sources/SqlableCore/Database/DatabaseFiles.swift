@@ -138,7 +138,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     try syncDirectory(directory(ofFileAt: path))
   }
 
-  /// Throws unless the database exists and the target is free. Only the lock file of pools may exist at the target.
+  /// Throws if the database does not exist, or if a file exists at the target. The lock file of pools may exist there.
   private func checkTarget(_ path: String) throws {
     try check(filepath)
     try check(path)

@@ -129,7 +129,7 @@ package final class HandleFamily: Sendable {
 
   package func list(of pool: (any AnyObject & Sendable)? = nil) {
     state.withLock { state in (state.isListed, state.pool) = (pool == nil, pool) }
-    // An `onOpen` action can have found damage before.
+    // An `onOpen` action might have found damage before this call.
     shareDamage()
     adoptDamage()
   }

@@ -32,7 +32,8 @@ final class TransactionStack {
     }
   }
 
-  /// The numbers of levels, which every statement checks.
+  /// The number of open levels, and the number of levels that user code must not end. Every statement checks both
+  /// numbers.
   struct Counts {
     fileprivate(set) var levels = 0
     /// The number of levels open when the running statement began. The statement's user code must not end them.
