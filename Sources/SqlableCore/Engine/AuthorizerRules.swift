@@ -164,7 +164,6 @@ extension Connection {
     authorizedCaches.knowsLists = true
   }
 
-  /// Calls `body` without rules, for internal statements.
   package func withoutRules<Value>(_ body: () throws -> Value) rethrows -> Value {
     guard let unrestricted = authorizedCaches.unrestricted else { return try body() }
     let (outerRules, outerCache) = (authorizedCaches.current, cache)

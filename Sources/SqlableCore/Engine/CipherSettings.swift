@@ -88,7 +88,6 @@ public struct CipherSettings: Sendable, Hashable {
   }
 }
 
-/// The key and settings with which a connection reads an encrypted file.
 package struct Cipher: Sendable, Hashable {
   package let key: EncryptionKey
   package let settings: CipherSettings

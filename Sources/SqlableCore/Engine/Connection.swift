@@ -72,7 +72,6 @@ package final class Connection {
   /// error means a wrong key.
   var (isKeyProven, isProbing) = (false, false)
   package var openCursors = 0
-  /// The number of blobs that are open for writing.
   var writableBlobs = 0
   /// True if triggers of an untrusted schema can write to FTS5's tables.
   var allowsFullTextInTriggers = false
@@ -382,7 +381,6 @@ package final class Connection {
 
   package var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }
 
-  /// True if the file of this connection is no longer at its path.
   package var fileHasMoved: Bool {
     var moved: Int32 = 0
     return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0

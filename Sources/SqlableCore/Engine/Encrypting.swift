@@ -103,7 +103,6 @@ extension Connection {
     #endif
   }
 
-  /// Opens a connection, and reads the file with the key.
   private static func keyed(_ path: String, _ cipher: Cipher, until end: ContinuousClock.Instant) throws -> Connection {
     let connection = try Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: nil, cacheCapacity: 0, cipher: cipher)

@@ -32,7 +32,6 @@ package struct RowState: ~Copyable {
   @usableFromInline package let valueStride = Library.valueStride
   /// True if the statement is traced and a value could not be read.
   @usableFromInline var hasFailed = false
-  /// The state of decoding a row by `Codable`.
   @usableFromInline package var decoding = Decoding()
   /// The statement, which is used only for errors and for finding columns by name.
   var statement: Unmanaged<PreparedStatement>?

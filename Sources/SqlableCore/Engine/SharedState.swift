@@ -1,6 +1,5 @@
 /// The initial state of a connection that a pool lends to several callers. No caller may change the state.
 struct SharedState {
-  /// True if the connection is one of the pool's readers.
   let isReader: Bool
   /// True if compiled SQL might have changed a setting, or attached or detached a file. SQLite runs some pragmas while
   /// compiling.

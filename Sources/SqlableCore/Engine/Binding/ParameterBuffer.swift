@@ -159,7 +159,6 @@ package final class ParameterBuffer {
   let bytes: UnsafeMutablePointer<ParameterBytes>
   let lists: Lists
 
-  /// The way in which lists are bound.
   package enum Lists {
     /// Binds a long list as a pointer. Pads a short list with its last value, so that similar lengths share a
     /// statement.
@@ -291,7 +290,6 @@ package final class ParameterBuffer {
   /// Binds the values at index `first` and above to the statement's parameters 1, 2, 3 …
   func bind(from first: Int, to handle: OpaquePointer) -> Int32 { bind(first..<state.count, to: handle) }
 
-  /// Binds these values to the statement's parameters 1, 2, 3 …
   func bind(_ values: Range<Int>, to handle: OpaquePointer) -> Int32 {
     for position in values {
       let index = Int32(truncatingIfNeeded: position - values.lowerBound + 1)

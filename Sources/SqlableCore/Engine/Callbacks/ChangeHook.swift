@@ -66,7 +66,6 @@ final class ChangeHook {
   private unowned(unsafe) let sink: any ChangeSink
   private let usesPreupdate: Bool
   private(set) var isInstalled = false
-  /// True while the hook ignores changes.
   var isPaused = false
 
   init(handle: OpaquePointer, sink: any ChangeSink, usesPreupdate: Bool) {
