@@ -203,7 +203,6 @@ public struct Configuration: Sendable, Hashable {
 }
 
 extension Configuration {
-  /// The configuration with absolute paths, which do not depend on the working directory.
   var withAbsolutePaths: Configuration {
     var configuration = self
     configuration.attached = attached.mapValues { path in

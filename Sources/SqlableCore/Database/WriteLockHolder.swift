@@ -113,7 +113,6 @@ extension WriteLockHolder {
     }
   }
 
-  /// Returns the handle of this process whose transaction holds the lock.
   private static func mark(ofFileAt path: String) -> (handle: SqliteDatabase, mark: WriteMark)? {
     guard let file = FileIdentity(path) else { return nil }
     for handle in HandleFamily.allHandles {
