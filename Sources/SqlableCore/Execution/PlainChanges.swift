@@ -109,7 +109,6 @@ extension SqliteDatabase {
     }
   }
 
-  /// Ends a change without running it.
   @usableFromInline
   func cancel(_ run: RowRun) { end(run) }
 
@@ -215,7 +214,6 @@ extension PreparedStatement {
     return true
   }
 
-  /// Binds a struct's values in the order of the statement's parameters.
   @inline(__always)
   fileprivate func bind(_ row: RowValues, as change: PlainChange) throws {
     let code =

@@ -47,7 +47,6 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// Runs a statement to its end, and finishes the statement.
   fileprivate func read(
     _ statement: PreparedStatement, _ expect: (PreparedStatement) -> Void, _ body: (PreparedStatement) throws -> Void
   ) throws {

@@ -105,7 +105,6 @@ package struct SelectReading {
     return all
   }
 
-  /// Calls `body` with each remaining row, until `body` returns `.stop`.
   @inlinable
   func forEach<Row>(_ read: (inout ResultRow) throws -> Row, _ body: (Row) throws -> Iteration) throws {
     while let row = try next(read) {

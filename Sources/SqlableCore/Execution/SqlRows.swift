@@ -149,7 +149,6 @@ extension SQL {
     }
   }
 
-  /// True if every statement is an ATTACH.
   package var onlyAttaches: Bool { verbs.allSatisfy { $0 == "ATTACH" } }
 }
 
