@@ -40,7 +40,8 @@ extension SqlExpression {
 
   /// Returns a LIKE condition whose pattern contains a literal text.
   func isLike(_ before: String, literal text: String, _ after: String) -> SqlExpression {
-    // LIKE ends a pattern at the first NUL, and rejects patterns of more than 50,000 bytes.
+    // LIKE ends a pattern at the first NUL, and rejects patterns of more than 50,000 bytes. Escaping can double the
+    // length.
     guard !text.utf8.contains(0), text.utf8.count < 25_000 else {
       let (folded, bytes) = (call(.lower), text.foldedName)
       guard !after.isEmpty else {
@@ -267,8 +268,8 @@ extension SqlTerm {
   public func typeof() -> SqlExpression { expression.call(.typeof) }
 }
 
-// Unavailable overloads for terms that are not text. Without them, the compiler's error is about the model's property
-// of the same name as the column.
+// Unavailable overloads for terms that are not text. Without these overloads, the compiler would report an error about
+// the model's property that has the column's name.
 extension TypedTerm {
   @available(
     *, unavailable,
