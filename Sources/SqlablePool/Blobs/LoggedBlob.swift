@@ -8,7 +8,7 @@ import SqlableCore
 /// too.
 package struct LoggedBlob {
   /// The time of a change in milliseconds since 1970, as SQL. The time is the same for all rows of a statement.
-  /// Without an argument, SQLite need not parse the text 'now' for each row.
+  /// `julianday()` without an argument saves SQLite from parsing the text 'now' for each row.
   package static let time = "CAST((julianday() - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
 
   /// The id of the table's entry in the log.
@@ -57,7 +57,7 @@ package struct LoggedBlob {
   /// Keeps the present blob for the log. Call this method before the blob is written.
   func keepOldValue(in db: SqliteDatabase) throws {
     guard let position, size == nil else { return }
-    // The log's triggers ignore a candidate without a table.
+    // The log's triggers ignore a candidate whose `table` is NULL.
     try db.execute(
       SQL(
         verbatim: "INSERT INTO \(LoggedBlob.candidates) (\"row\", \"v\(position)\") "

@@ -22,8 +22,8 @@ package struct CommitDetector: Hashable, Sendable {
 
   /// The shortest pause before a check. All pauses in this type are in microseconds.
   package static let shortestPause = 50
-  /// The pause after an ambiguous check. The detector ignores events during the pause, because each commit of the pool
-  /// would wake the connection.
+  /// The pause after an ambiguous check. The detector ignores events during the pause, because otherwise each commit of
+  /// the pool would trigger a check.
   package static let pauseAfterUncertainty = 2_000
   /// The longest pause without polls: a minute. A watch does not report a move of a directory above the file's
   /// directory, or a mount at the path.
@@ -64,7 +64,7 @@ package struct CommitDetector: Hashable, Sendable {
     return .otherCommit
   }
 
-  /// True if the last check has seen a version, and no earlier commit is undetected or ambiguous.
+  /// True if the last check read this version, and no earlier commit is undetected or ambiguous.
   package func isCurrent(_ version: Int64) -> Bool {
     self.version == version && checksBeforeUncertainty == nil && !isBlind
   }
@@ -80,8 +80,8 @@ package struct CommitDetector: Hashable, Sendable {
     return isBlind
   }
 
-  /// Records after a check whether the kernel reports all writes. Returns true if the polls begin or end. After their
-  /// end, call ``logWasWritten()`` and check: a commit whose write was reported before might become visible later.
+  /// Records after a check whether the kernel reports all writes. Returns true if the polls begin or end. If they end,
+  /// call ``logWasWritten()`` and check, because a commit can become visible after its write was reported.
   package mutating func setPolling(_ isPolling: Bool) -> Bool {
     defer { self.isPolling = isPolling }
     return self.isPolling != isPolling

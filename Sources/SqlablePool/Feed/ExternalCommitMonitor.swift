@@ -200,7 +200,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   // MARK: Ambiguous checks
 
-  /// Ignores file events for a pause. Then the writer must check, unless a transaction began meanwhile and checked.
+  /// Ignores file events for a pause. Then the writer must check, unless a transaction that began meanwhile has
+  /// checked.
   private func pauseListening() {
     suspended = watch
     suspended?.suspend()
@@ -245,7 +246,6 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 }
 
 extension SqliteDatabase {
-  /// A number that changes when another connection commits.
   fileprivate func dataVersion() throws -> Int64 { try locked { try openConnection().dataVersion() } }
 
   fileprivate func usesWAL() throws -> Bool {

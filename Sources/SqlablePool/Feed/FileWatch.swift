@@ -98,7 +98,7 @@ private final class Pause: Sendable {
 
   func suspend() { state.withLock { $0.suspensions += 1 } }
 
-  /// Returns the event that is to be reported now; nil without an event.
+  /// Returns the held-back event, which must be reported now; nil without an event.
   func resume() -> FileWatch.Event? {
     state.withLock { state in
       state.suspensions -= 1

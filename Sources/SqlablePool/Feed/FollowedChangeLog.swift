@@ -1,7 +1,6 @@
 import SqlableCore
 import Synchronization
 
-/// The end of a change log.
 package struct ChangeLogEnd: Sendable, Equatable {
   /// The number of the last change; 0 before the first change.
   package let number: Int64
@@ -24,7 +23,7 @@ package protocol ChangeLogReader: AnyObject {
   func forgetSchema()
 }
 
-/// The type for which a program's modules implement ``ChangeLogReading``.
+/// A type without members. A module that can read change logs extends it with ``ChangeLogReading``.
 package struct ChangeLogReaderHook: Sendable {}
 
 /// A factory of readers of change logs. The module SqlableChanges implements the protocol for ``ChangeLogReaderHook``.
@@ -109,7 +108,7 @@ final class FollowedChangeLog: Sendable {
 
   // MARK: Commits of other connections
 
-  /// Remembers the end of the log, unless `isStable` is false after the log was read.
+  /// Remembers the end of the log, unless `isStable` returns false after the log was read.
   func find(on connection: Connection, unless isStable: () -> Bool) {
     state.withLock { state in
       guard state.position == nil, let end = try? connection.readingLog({ try state.end(on: $0) }), isStable() else {
@@ -120,7 +119,7 @@ final class FollowedChangeLog: Sendable {
   }
 
   /// Calls `deliver` with the commits of other connections since the position. Calls nothing and returns false if
-  /// `isStable` is false after the log was read.
+  /// `isStable` returns false after the log was read.
   func follow(
     on connection: Connection, for interest: () -> ObservedTables, isStable: () -> Bool = { true },
     deliver: (CommittedChanges) -> Void
@@ -158,7 +157,7 @@ extension FollowedChangeLog.State {
     return try reader.end(on: connection, schemaVersion: version).map { .init(end: $0, schemaVersion: version) }
   }
 
-  /// Returns the end of the log, and the changes since the position; nil if they are unknown.
+  /// Returns the end of the log, and the changes since the position; the changes are nil if they are unknown.
   fileprivate func read(
     on connection: Connection, for interest: ObservedTables
   ) throws -> (FollowedChangeLog.Position?, CommittedChanges?) {

@@ -75,7 +75,6 @@ package final class PoolFeed: CommitSink {
 
   func newNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
 
-  /// The number of running loops over changes and over live results.
   var loopCount: Int { loops.load(ordering: .relaxed) }
 
   func loopBegins() { loops.add(1, ordering: .relaxed) }
@@ -348,7 +347,6 @@ package final class PoolFeed: CommitSink {
     }
   }
 
-  /// True if all commits up to a position are matched.
   func isMatched(upTo position: Int) -> Bool { matchedPosition.load(ordering: .acquiring) >= position }
 
   /// Matches all commits acknowledged so far with the subscribers before returning.

@@ -30,7 +30,7 @@ package final class RowFilter: Sendable {
     }
   }
 
-  /// A number that identifies the filter. The object's address can't, because addresses are reused.
+  /// A number that identifies the filter. An address would not, because addresses are reused.
   private let id = RowFilter.count.add(1, ordering: .relaxed).newValue
   private static let count = Atomic(0)
   private let key: Key
@@ -129,7 +129,8 @@ final class FilterTables: Sendable {
 
   private let root: SqliteDatabase
   private let state = LockedValue(State())
-  /// The state for case-sensitive LIKE, with a separate database: setting the PRAGMA recompiles all statements.
+  /// The state for case-sensitive LIKE. This state has its own database, because setting the PRAGMA recompiles all
+  /// statements.
   private let caseSensitive = LockedValue(State())
 
   init(root: SqliteDatabase) { self.root = root }

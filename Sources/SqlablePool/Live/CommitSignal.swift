@@ -36,7 +36,6 @@ package final class CommitSignal: FollowedLiveQuery {
     } ?? false
   }
 
-  /// Sets the signal, and wakes the waiting task.
   package func wake() { isSet.post { $0 = true }?.wake() }
 
   func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches) {

@@ -234,7 +234,8 @@ struct LiveQueryState<Value: Sendable> {
     if !waiting.isEmpty, position > fetchPosition { needsFetch = true }
   }
 
-  /// Invalidates a fetch whose columns became known after the rows were read, if there were commits in between.
+  /// Invalidates a fetch whose columns became known only after its rows were read, if there were commits since the
+  /// fetch began.
   mutating func didExpectLate(_ fetch: Fetch, until position: Int) {
     if position > fetch.position { invalidate(position) }
   }

@@ -136,7 +136,7 @@ extension SqlitePool {
     for (handle, call) in started { handOn(handle, to: call) }
   }
 
-  /// The users of the file other than calls, in the order of their registration.
+  /// The users of the file that are not calls, in the order of their registration.
   package var allFileUsers: [FileUser] { fileUsers.withLock { $0.users.ordered { $0.key < $1.key }.map(\.value) } }
 
   /// Adds a file user; returns a token for `removeFileUser`.

@@ -14,7 +14,6 @@ package struct GroupCommit {
     case runMember(PoolCall)
     /// Take the writer from the call. From then on, the call can't be stopped.
     case release(PoolCall, Outcome)
-    /// Look for a waiting call.
     case findMember
     case commit
     case rollBack

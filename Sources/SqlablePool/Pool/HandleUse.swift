@@ -1,6 +1,5 @@
 import SqlableCore
 
-/// The use of a handle by a call.
 struct HandleUse {
   let callSite: CallSite
   let begin: ContinuousClock.Instant

@@ -79,7 +79,7 @@ package final class PoolCall: @unchecked Sendable {
     caller = TraceCount.isPositive ? TraceCaller(at: callSite) : nil
     self.work = work
     self.resume = resume
-    // `min` without an array, because every call would have to allocate the array.
+    // Compare without an array, because every call would have to allocate the array.
     let outer = Deadline.current
     let deadline = configuration.deadline.map { min(begin.advanced(by: $0), outer ?? begin.advanced(by: $0)) } ?? outer
     let waitEnd = configuration.waitTimeout.map { begin.advanced(by: $0) } ?? deadline

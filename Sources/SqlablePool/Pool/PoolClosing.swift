@@ -21,7 +21,7 @@ extension SqlitePool {
   package func close(within duration: Duration, leavesLog: Bool) throws {
     try checkFork()
     try refuseInClosure("close the pool")
-    // The work can't end while its closure waits for this call.
+    // The backup can't end while its closure waits for this call.
     guard withState({ !$0.works.values.contains { $0.thread == pthread_self() } }) else {
       throw misuse("can't close the pool inside a closure of its backup")
     }
@@ -51,7 +51,7 @@ extension SqlitePool {
     try withState { try $0.beginWork(stop, configuration.handles.label) }
   }
 
-  /// Runs a work's closures, which can't close the pool.
+  /// Runs a closure of the work with this token. The closure can't close the pool.
   package func runWork<Value>(_ token: Int, _ body: () throws -> Value) rethrows -> Value {
     withState { $0.works[token]?.thread = pthread_self() }
     defer { withState { $0.works[token]?.thread = nil } }

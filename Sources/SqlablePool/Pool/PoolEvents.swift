@@ -2,7 +2,7 @@ import SqlableCore
 import SqlableTracing
 import Synchronization
 
-/// An event in a pool other than a statement or a transaction.
+/// A pool event that is not a statement or a transaction.
 package enum PoolEvent: Sendable {
   /// A call has returned its handle.
   case ended(waited: Duration, used: Duration)

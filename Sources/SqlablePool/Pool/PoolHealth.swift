@@ -142,7 +142,8 @@ extension SqlitePool {
 }
 
 extension SqlitePool {
-  /// Returns the problems that a check finds without a test read and without the file system.
+  /// Returns the problems that a check finds without a test read: a large WAL, long calls, damage, and problems of file
+  /// users.
   package func problems(_ limits: HealthLimits, _ statistics: Statistics) -> [Health.Problem] {
     var problems: [Health.Problem] = []
     if statistics.walSize > limits.walSize { problems.append(.largeWal(bytes: statistics.walSize)) }

@@ -56,7 +56,6 @@ extension SqlitePool {
     return try await perform(kind, at: callSite, run)
   }
 
-  /// Runs `body` with a handle on a thread of the pool; returns the value of `body`.
   package func perform<Value: Sendable>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {

@@ -171,7 +171,7 @@ extension SqlitePool {
       let outcome: Result<Void, any Error>
       (outcome, next) = handle.isWriter ? runGroup(call, handle) : read(call, handle)
       call.end(outcome)
-      // Calls of other pools wait for the thread, too.
+      // Put the next call behind the calls of other pools that wait for the thread.
       if handle.thread.isShared, let next { return handOn(handle, to: next) }
     }
   }

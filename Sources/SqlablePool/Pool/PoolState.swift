@@ -43,7 +43,6 @@ extension SqlitePool {
     /// handles.
     package var closeBarrier: FileCloseBarrier?
 
-    /// The checks for long calls.
     var longCalls: LongReads?
     var isChecked = false
 
@@ -78,7 +77,7 @@ extension SqlitePool.State {
     }
   }
 
-  /// The handle of this pool that the current thread holds. A call on this thread is made inside another call.
+  /// The handle of this pool that the current thread holds; nil outside of the pool's closures.
   package var ownHandle: PooledHandle? { handle(of: pthread_self()) }
 
   private func handle(of thread: pthread_t) -> PooledHandle? {

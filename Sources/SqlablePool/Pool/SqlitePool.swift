@@ -47,7 +47,6 @@ public final class SqlitePool: Sendable {
   /// The users of the file that are not calls, such as archives. Each user releases the file before the pool closes the
   /// file, and ends before the pool.
   let fileUsers = LockedValue<(count: Int, users: [Int: FileUser])>((0, [:]))
-  /// The monitors of the health check and of metrics, by name.
   let monitors = LockedValue<[String: PoolMonitor]>([:])
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)
@@ -157,7 +156,6 @@ public final class SqlitePool: Sendable {
 }
 
 extension SqlitePool {
-  /// Throws `.misuse` inside a closure that the pool runs.
   package func refuseInClosure(_ action: String) throws {
     guard withState({ $0.ownHandle }) == nil else {
       throw misuse("can't \(action) inside a closure that the pool runs")

@@ -10,8 +10,8 @@ import SqlableCore
 /// - A writer locks the queue, then the turn, then unlocks the queue.
 /// - So one writer at a time waits for the turn. The other writers wait for the queue in the order in which they
 ///   arrived.
-/// - For two milliseconds after a pool got the turn, the pool can retake the turn without queueing. Then its writer
-///   queues like the others.
+/// - For two milliseconds after a pool got the turn, the pool can retake the turn without queueing. Afterwards, its
+///   writer queues like the others.
 ///
 /// The lock provides only fairness; SQLite's locks protect the data. If the file can't be opened or was deleted, pools
 /// write without taking turns. A pool holds the turn until a commit has returned, and during the checkpoint of a
