@@ -57,7 +57,7 @@ extension ChangeLog {
     let state = try LogState(db)
     let least = try LogState.first(in: db)
     let (bound, isTooFar) = least.addingReportingOverflow(limit)
-    // The last change stays, because the positions at the end of the log must be in the log.
+    // The last change stays, because a position at the end of the log refers to this change.
     var first = isTooFar ? state.end.number : min(state.end.number, bound)
     for rule in rules { first = min(first, try rule.firstKept(state, before: first, in: db)) }
     guard first > least else { return 0 }
@@ -81,8 +81,8 @@ extension ChangeRetention {
       guard age >= .zero else { throw SqlError.misuse("the age of the changes to keep can't be negative") }
       let milliseconds = min(age / .milliseconds(1), 1e15)
       let time = ConsumerRecord.now - Int(milliseconds)
-      // A later change can have an earlier time, because the clock might have been set back. The bound limits the
-      // changes that each of many short transactions reads.
+      // Changes after the first match stay even if their times are earlier, because the clock might have been set back.
+      // The bound limits the changes that each of many short transactions reads.
       let first = try db.query(
         """
         SELECT "seq" FROM main."sqlable_changes" WHERE "seq" < \(bound) AND "at" >= \(time) ORDER BY "seq" LIMIT 1

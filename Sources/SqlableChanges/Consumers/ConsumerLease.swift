@@ -63,7 +63,7 @@ final class ConsumerLease: Sendable {
       case .wait(let time, let claim):
         let hasWaited = try await pause(time, signal, until: { $0?.owner == nil }, isolation: actor)
         guard let hasWaited else { return nil }
-        // After a shorter pause, another loop can have stored a claim with the same time.
+        // Forget the claim after a shorter pause, because another loop can have stored a claim with the same time.
         unanswered = hasWaited ? claim : nil
       }
     }

@@ -3,7 +3,7 @@ import SqlableCore
 /// The ownership of a consumer, as the consumer's row stores it.
 ///
 /// A state machine without a clock and SQL, so tests can run every order of the loops' steps. Each transition runs in a
-/// writing transaction that reads the row before, and stores it after.
+/// writing transaction, which reads the row before the transition and stores it afterwards.
 package struct ConsumerOwnership: Hashable, Sendable {
   /// The loop that owns the consumer; nil if no loop does.
   package private(set) var owner: String?

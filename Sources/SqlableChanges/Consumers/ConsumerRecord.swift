@@ -97,7 +97,8 @@ struct ConsumerRecord {
   }
 }
 
-/// The first changes that a new consumer receives. A consumer with a position in the database continues there.
+/// The first changes that a new consumer receives. A consumer whose position is in the database continues at this
+/// position.
 public enum ConsumerStart: Sendable, Hashable {
   /// A snapshot of all rows of the table, then every change after the snapshot.
   case rows

@@ -12,7 +12,7 @@ struct QuarantineRecord {
   let failedAt: Int
   let isQuarantined: Bool
 
-  /// Returns the changes of a consumer that have failed.
+  /// Returns a consumer's failed changes.
   ///
   /// - Parameter bound: Only changes with larger numbers are returned. At least 0.
   static func changes(
@@ -28,7 +28,7 @@ struct QuarantineRecord {
     ) { $1 }
   }
 
-  /// Returns the rows of the consumer's first snapshot that have failed. Their numbers are negative.
+  /// Returns the failed rows of a consumer's first snapshot. Their numbers are negative.
   static func rows(
     of consumer: String, in db: SqliteDatabase
   ) throws -> [FailedAttempt.Subject: QuarantineRecord] {

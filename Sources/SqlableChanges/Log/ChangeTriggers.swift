@@ -76,7 +76,7 @@ struct ChangeTriggers {
 
   // MARK: Rows
 
-  /// A condition that two rows are the same row, in one statement.
+  /// An SQL condition that is true if two rows of one statement are the same row.
   private func isSame(_ left: String, _ right: String) -> String {
     guard let rowid = table.rowid else {
       return table.rowKey.map { term in
@@ -86,7 +86,7 @@ struct ChangeTriggers {
     return "\(left).\(rowid) = \(right).\(rowid)"
   }
 
-  /// A condition that a candidate is a copy of a row.
+  /// An SQL condition that is true if a candidate is a copy of a row.
   ///
   /// A primary key identifies the row, unless it contains NULL. `VACUUM` can change the rowid of a row that has a
   /// primary key, while a candidate of an earlier statement still has the old rowid.
@@ -134,8 +134,8 @@ struct ChangeTriggers {
     return values.isEmpty ? "(\(expression))" : "(SELECT \(expression) FROM (SELECT \(values.joined(separator: ", "))))"
   }
 
-  /// The conditions that an existing row `t` conflicts with the new row: one or two for each unique index, and one for
-  /// the rowid.
+  /// The SQL conditions under which an existing row `t` conflicts with the new row: one or two for each unique index,
+  /// and one for the rowid.
   ///
   /// - Parameter newValue: Returns the SQL of an expression's value for the new row.
   private func conflicts(_ newValue: (_ expression: String, _ isCast: Bool) -> String) -> [String] {
@@ -183,8 +183,8 @@ struct ChangeTriggers {
     }
   }
 
-  /// A condition that an update changed a value on which a conflict depends; nil if a change of any column can cause a
-  /// conflict.
+  /// An SQL condition that is true if an update changed a value on which a conflict depends; nil if a change of any
+  /// column can cause a conflict.
   private var keyChange: String? {
     guard table.uniques.allSatisfy(\.isPlain) else { return nil }
     var names: [String] = []
@@ -240,7 +240,7 @@ struct ChangeTriggers {
     "NOT EXISTS (SELECT 1 FROM \(name) AS t WHERE \(isCopy(of: "t", candidate)))"
   }
 
-  /// A condition that a candidate is gone, or that the new row has taken its place.
+  /// An SQL condition that is true if a candidate is gone, or if the new row has taken its place.
   private func isReplaced(_ candidate: String, besides row: String?) -> String {
     // `IS NOT 1`, because a comparison of a key that contains NULL is NULL.
     let other = row.map { " AND (\(isCopy(of: $0, candidate))) IS NOT 1" } ?? ""

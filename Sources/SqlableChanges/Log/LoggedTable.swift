@@ -52,7 +52,7 @@ struct LoggedTable {
 
   /// - Parameter table: The name of an ordinary table of the database's own file.
   init(named table: String, on connection: Connection) throws {
-    // The texts of the triggers use the spelling of the schema.
+    // Spell the name as the schema does, because the texts of the triggers are compared with the stored ones.
     let spelling = try connection.rows(
       "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name = \(table.quotedText) COLLATE NOCASE")
     let name = spelling.first?.first ?? table
@@ -136,7 +136,6 @@ struct LoggedTable {
   /// The names of the columns that identify a row in the log.
   var identity: [String] { primaryKey.isEmpty ? [rowid].compactMap(\.self) : primaryKey }
 
-  /// True if the log's triggers can identify the rows.
   var isIdentifiable: Bool { rowid != nil || isWithoutRowid }
 
   // MARK: Expressions
