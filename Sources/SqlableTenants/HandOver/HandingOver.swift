@@ -36,7 +36,8 @@ extension SqliteTenants {
       return try await goOn(name, lock, within: duration, send)
     }
     do { try await begin(name, lock, within: duration, send) } catch {
-      // After a power failure, a file whose name could not be synced might be away, and needs the token.
+      // Keep the token if the name could not be synced: after a power failure, the file might have the name of a
+      // hand-over.
       if !directory.isAway(name), directory.isSynced(name) { lock.remove() }
       throw error
     }
@@ -127,7 +128,7 @@ extension SqliteTenants {
     let slot: TenantSlot
     let tail: TenantTail
     let outgoing: OutgoingPages
-    /// The sender after the pages that were sent while the file was closed, or the error of sending them.
+    /// The sender after it has sent pages while the file was closed, or the error of sending them.
     let sender: Result<TenantSender, any Error>
   }
 
@@ -261,8 +262,8 @@ extension SqliteTenants {
     return tail
   }
 
-  /// Sends the last parts, and makes the receiver the owner. If that fails, the tenant stays here, unless the receiver
-  /// does not answer.
+  /// Sends the last parts, and makes the receiver the owner. If a step fails, the tenant stays here, unless the
+  /// receiver does not answer.
   ///
   /// - Parameter sendRest: Sends the missing part of the file, and returns the size of the file; nil if the receiver
   ///   is the owner already.

@@ -108,7 +108,8 @@ final class OutgoingPages: @unchecked Sendable {
   ) throws -> (numbers: [Int], firstPage: [UInt8]) {
     defer { try? last.close() }
     let (numbers, end) = try lastPages(send)
-    // No lock is released from here on, so that the end of the WAL is also its end when it is deleted.
+    // From here on, this connection releases no lock, so no commit can follow the checked end of the WAL before the WAL
+    // is deleted.
     try last.execute("PRAGMA locking_mode = EXCLUSIVE")
     try last.beginTransaction(.immediate)
     let isSame = try last.locked { try last.openConnection().logEnd.map { $0 == end } ?? false }

@@ -123,7 +123,7 @@ extension SqliteTenants {
     withState { $0.checked[name] = file.map { CheckedTenant(file: $0, schemaVersion: version) } }
   }
 
-  /// The error of a call on a tenant without a file.
+  /// Returns the error of a call on a tenant without a file.
   func missing(_ name: TenantName) -> SqlError {
     guard !directory.isAway(name) else { return handedOver(name) }
     return SqlError(.tenant(.missing), message: "there is no such tenant", label: name.text)

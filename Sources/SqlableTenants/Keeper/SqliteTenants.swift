@@ -32,7 +32,6 @@ public final class SqliteTenants: Sendable {
   /// The threads of short work, such as steps of hand-overs and the closing of tenants. Short work does not wait for
   /// copies and migrations.
   let steps: BlockingWork
-  /// The tenants that are being received from another machine.
   let receptions = TenantReceptions()
   private let state: LockedValue<TenantsState>
   private let generation = ForkGuard.generation
@@ -69,7 +68,7 @@ public final class SqliteTenants: Sendable {
   /// A tenant, as an executor. Getting the executor opens nothing; each call checks the name.
   ///
   /// A name has 1 to 200 bytes: ASCII letters, digits and `-_.@+`, and begins with a letter, a digit or `_`. An
-  /// uppercase letter counts twice, and is not the same as the lowercase letter. Calls on a tenant with another name
+  /// uppercase letter counts twice, and is not the same as the lowercase letter. Calls on a tenant with an invalid name
   /// throw `.tenant(.invalidName)`.
   public subscript(name: String) -> SqliteTenant { SqliteTenant(name: name, tenants: self) }
 

@@ -291,7 +291,7 @@ package struct TenantsState {
     case waits
   }
 
-  /// Claims a tenant's file. With `.endsCalls`, the calls that use an open tenant find it deleted from now on.
+  /// Claims a tenant's file. With `.endsCalls`, an open tenant counts as deleted for the calls that use it.
   package mutating func claim(_ name: TenantName, _ policy: ClaimPolicy) throws -> Claim {
     try checkIsOpen()
     guard let slot = slots[name] else {

@@ -4,11 +4,11 @@ import SqlableCore
 // Changes of tenants' file names that survive a power failure.
 //
 // After a failed sync of a directory, the next sync can succeed although the disk lacks the names: the kernel reports
-// the failure once. A name is therefore only believed if the first sync after its change has succeeded. After a failed
-// sync, the change is undone or made again, and synced again. If that also fails, calls on the tenant throw the error
-// until the keeper is opened again. Until the change or its undoing is synced, the lock of the directory keeps other
-// calls from believing the name. Other processes don't know of such a tenant, nor of a process that was killed between
-// a failed sync and its undo.
+// the failure once. Calls therefore rely on a name only if the first sync after its change has succeeded. After a
+// failed sync, the change is undone or made again, and the directory is synced again. If that also fails, calls on the
+// tenant throw the error until the keeper is opened again. The lock of the directory is held until the change or its
+// undoing is synced, so no other call relies on the name before. Other processes don't know of such a tenant, nor of a
+// process that was killed between a failed sync and its undo.
 
 extension TenantDirectory {
   /// The names whose state on the disk is unknown.

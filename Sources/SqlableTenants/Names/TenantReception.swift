@@ -69,7 +69,7 @@ final class TenantReception: Sendable {
   }
 
   /// Gives the file its final size, and calls `body`, which gives the file the tenant's name. Returns false if the
-  /// reception has ended. Also called again after an error.
+  /// reception has ended. Can be called again after an error.
   ///
   /// - Parameter usesWAL: True to turn on WAL mode in the header of a file that is not encrypted. The sender has turned
   ///   it off, and SQLite would turn it on with several syncs, while the tenant's first call waits.
