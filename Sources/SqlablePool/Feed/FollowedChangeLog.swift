@@ -125,7 +125,7 @@ final class FollowedChangeLog: Sendable {
     deliver: (CommittedChanges) -> Void
   ) -> Bool {
     state.withLock { state in
-      // Read this count before the interest, because the interest can lack the tables of a later subscriber.
+      // Read this count before the observed tables, because these can lack the tables of a later subscriber.
       let changes = ObserverRegistry.changes
       var (position, commit): (Position?, CommittedChanges?)
       do {

@@ -41,7 +41,7 @@ extension SqlitePool.State {
     if call.kind.isRead { readUses.append(use) } else { writeUses.append(use) }
   }
 
-  /// Returns the uses of the handles that a call waited for, longest first.
+  /// Returns the uses of handles for which a call waited, the longest use first.
   func uses(during call: PoolCall, until now: ContinuousClock.Instant) -> [HandleUse] {
     let handles = call.kind.isRead ? readers : [writer]
     let running = handles.compactMap(\.call).compactMap { call in
