@@ -6,7 +6,7 @@ import Synchronization
 /// The ownership of a consumer by one loop.
 ///
 /// A lease has no time limit while no other loop asks for it, so an idle owner writes nothing. Another loop claims the
-/// lease: it stores the time at which the lease ends. The commit of the claim wakes the owner, which removes the claim.
+/// lease by storing the time at which the lease ends. The commit of the claim wakes the owner, which removes the claim.
 /// A killed owner can't remove the claim, so the other loop takes over at that time.
 final class ConsumerLease: Sendable {
   let pool: SqlitePool

@@ -68,9 +68,9 @@ extension ChangeLog {
   /// After other changes of the schema, call `create` in their transaction: a trigger logs only the columns that the
   /// table had at the last `create`. A call that finds everything up to date changes nothing.
   ///
-  /// A trigger of the program that changes rows of its own table must be older than the log's triggers, or the log has
-  /// the changes of a row in the wrong order. `create` therefore also recreates the log's triggers if another trigger
-  /// of the table is newer.
+  /// A trigger of the program that changes rows of its own table must be older than the log's triggers. Otherwise, the
+  /// log has the changes of a row in the wrong order. `create` therefore also recreates the log's triggers if another
+  /// trigger of the table is newer.
   ///
   /// The log can lack changes of a table that has lost triggers of the log, such as a table that was dropped and
   /// created again outside of a plan or migration. The log can also lack deletes by REPLACE if a unique index was

@@ -152,7 +152,7 @@ struct LoggedTable {
     return columns.filter { column in names.contains(where: column.name.isSameName) }
   }
 
-  /// The columns on which the value of a term depends. The inputs of a generated column follow this column.
+  /// The columns on which the value of a term depends. After a generated column follow the columns that it reads.
   private func inputs(of term: Term) -> [Column] {
     var inputs = term.column.map { name in columns.filter { $0.name.isExactly(name) } } ?? columns(in: term.expression)
     var next = 0

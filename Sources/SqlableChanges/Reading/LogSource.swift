@@ -86,7 +86,7 @@ final class LogSource<Element: Sendable>: Sendable {
       items: decoded.items, end: isLast ? end : decoded.end ?? end, isLast: isLast, snapshotEnd: state.end)
   }
 
-  /// Reads the changes in the quarantine of a consumer that are not after the consumer's position.
+  /// Reads a consumer's quarantined changes up to the consumer's position.
   func quarantined(of consumer: String, in db: SqliteDatabase) throws -> [LogItem<Element>] {
     let (state, query) = (try LogState(db), try currentQuery(db))
     let entries = query.entries.map { "\($0.id)" }.joined(separator: ", ")

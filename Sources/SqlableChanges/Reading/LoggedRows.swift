@@ -12,7 +12,7 @@ struct LoggedRows {
   /// The places of the values of all columns; nil in a log of keys.
   fileprivate let columns: [Int]?
 
-  /// Nil if the entry lacks the values of the table's key or rowid or, in a log of rows, of a column.
+  /// Nil if the entry lacks a value that is needed: of the key, of the rowid or, in a log of rows, of any column.
   init?(_ entry: LogEntry, _ shape: KeyShape) {
     func place(_ name: String) -> Int? { entry.columns.firstIndex(where: name.isSameName) }
     let names = shape.row.names
