@@ -96,8 +96,8 @@ extension SqliteTenants {
     configuration.pool.handles.journalMode == .wal && configuration.pool.handles.key == nil
   }
 
-  /// Gives a complete file the tenant's name. Throws if it is damaged or has another key. No other connection has the
-  /// file open, so it is read without locks.
+  /// Gives a complete file the tenant's name. Throws if the file is damaged or has another key. No other connection has
+  /// the file open, so the file is read without locks.
   private func rename(_ reception: TenantReception, to name: TenantName) throws {
     var reading = handleConfiguration(name)
     (reading.isReadOnly, reading.isImmutable) = (true, true)

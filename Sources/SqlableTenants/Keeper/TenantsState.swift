@@ -35,7 +35,7 @@ package struct TenantsState {
   /// The version of the schema that each tenant's file had when this process checked or migrated it.
   var checked: [TenantName: CheckedTenant] = [:]
 
-  /// The copies of tenants' files for backups. A call that has a file to itself ends the copy of this file.
+  /// The copies of tenants' files for backups. A claim of a file ends the copy of this file.
   var copies: [TenantName: BackupStop] = [:]
 
   /// The observers of pools, such as traces.
