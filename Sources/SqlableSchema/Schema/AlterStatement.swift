@@ -12,7 +12,7 @@ import SqlableCore
 ///
 /// SQLite renames the table or column in indexes, triggers and views too. Only tables in the database's own file are
 /// changed. A missing table or column throws. Dropping a column throws if a key, an index, a constraint, a trigger or a
-/// view contains the column. Before SQLite 3.35, dropping a column throws `.misuse`. For the changes that SQLite can't
+/// view uses the column. Before SQLite 3.35, dropping a column throws `.misuse`. For the changes that SQLite can't
 /// make, such as another type, use a ``SchemaPlan``. `Bicycle.addColumn(_:)` adds a column. On a handle or pool of a
 /// program that links `SqlableChanges`, the change log of the table stays up to date.
 public struct AlterStatement: Sendable, Hashable, Codable {

@@ -17,9 +17,10 @@ package protocol ChangeLogUpdates: Sendable {
   /// returns the statements that rename the table in the log and drop the log's triggers. The triggers must be created
   /// again after all statements.
   func renames(on connection: Connection) throws -> [(table: String, updates: [String])]
-  /// Returns the statements that make all earlier positions of the log invalid if the log might lack changes of one of
-  /// the tables: triggers of the log were lost, or don't fit the table's unique indexes. Nil for all logged tables.
-  /// Call this method before changes of the schema that keep the log complete.
+  /// Returns the statements that invalidate all earlier positions of the log; empty if the log is complete. The log
+  /// might lack changes of a table if triggers of the log were lost, or don't fit the table's unique indexes. Pass nil
+  /// for all logged tables. Call this method before creating the triggers again, because afterwards nothing shows the
+  /// loss.
   func losses(of tables: [String]?, on connection: Connection) throws -> [String]
   /// True if no trigger of the log was lost.
   func hasAllTriggers(of table: String, on connection: Connection) throws -> Bool
@@ -36,11 +37,11 @@ package struct ChangeLogHook: Sendable {
 }
 
 extension Connection {
-  /// Returns the statements that end the history of the change log if the log might lack changes of one of the tables.
-  /// Nil for all logged tables.
+  /// Returns the statements that invalidate all earlier positions of the change log if the log might lack changes of
+  /// one of the tables. Pass nil for all logged tables.
   func changeLogLosses(of tables: [String]? = nil) throws -> [String] {
     guard let log = ChangeLogHook.updates else { return [] }
-    // `updateChangeLog` also creates the triggers of tables that other programs have renamed.
+    // Include the tables that other programs have renamed, because `updateChangeLog` creates their triggers too.
     let renamed = try log.renames(on: self).map(\.table)
     return try log.losses(of: tables.map { $0 + renamed }, on: self)
   }

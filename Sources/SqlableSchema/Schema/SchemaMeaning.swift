@@ -16,7 +16,7 @@ extension DatabaseSchema.Table {
     keyIsRowid && primaryKey?.columns.first?.expression.isName(column) == true
   }
 
-  /// True if a column belongs to the primary key. Models declare key columns NOT NULL, regardless of the table.
+  /// True if a column belongs to the primary key. A model declares its key columns NOT NULL even if the table does not.
   func isKey(_ column: String) -> Bool {
     primaryKey?.columns.contains { $0.expression.isName(column) } ?? false
   }
@@ -164,7 +164,7 @@ extension DatabaseSchema.Check {
 }
 
 extension DatabaseSchema.Table {
-  /// True if an index without a model repeats a constraint or index that the model declares.
+  /// True if an index that no model declares repeats a constraint or index that the model declares.
   func repeatsUniqueness(_ index: DatabaseSchema.Index) -> Bool {
     let lists = uniques.map(\.columns) + (primaryKey.map { [$0.columns] } ?? [])
     return indexes.contains { $0.isUnique && $0.isSame(as: index) }

@@ -29,7 +29,8 @@ extension SqlDatabase {
   ///
   /// If `body` itself fails, the method does not retry. The method calls `waiting` with SQLite's error before each
   /// further wait. `limit` applies to the whole wait. Cancelling the task ends the wait early. The method throws
-  /// `.misuse` immediately if this thread is inside a closure that holds the lock, because the wait would not end.
+  /// `.misuse` immediately if this thread is inside a closure that holds the file's write lock with another handle,
+  /// because the wait would not end.
   func withTransactionAfterOthers<Value>(
     waitingAtMost limit: Duration?, file: StaticString, line: UInt, _ waiting: (SqlError) -> Void,
     _ body: (SqliteDatabase) throws -> Value

@@ -87,8 +87,8 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Call this method if another program has not updated the index, or after you change a custom tokenizer. Throws
-  /// `.misuse` for a model without full-text search or without stored text. `tableName` is the table, if the table is
-  /// not the model's own.
+  /// `.misuse` for a model without full-text search or without stored text. `tableName` names a table other than the
+  /// model's own.
   public func rebuildFullText(_ model: (some Sqlable).Type, in tableName: String? = nil) throws {
     let table = try fullText(of: model, tableName)
     guard table.content != .none else {
