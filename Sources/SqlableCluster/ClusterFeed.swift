@@ -53,8 +53,8 @@ final class ClusterFeed: Sendable {
 
   // MARK: Tables
 
-  /// Starts to observe tables. Creates the missing change table and triggers, and starts the task that reads
-  /// the change table.
+  /// Starts to observe tables: creates the change table and triggers if they are missing, and starts the task that
+  /// reads the change table.
   func follow(_ tables: [String], _ cluster: SqliteCluster) async throws {
     let isNew = try state.withLock { state in
       if state.isClosed { throw SqlError.closedCluster }
@@ -161,7 +161,7 @@ final class ClusterFeed: Sendable {
         defer { state.schemaVersion = first.0 }
         return state.schemaVersion.map { $0 != first.0 } ?? false
       }
-      // Triggers are created first, so that later changes are recorded. Earlier changes are reported as missed.
+      // Create the triggers first, so that they record all later changes. Earlier changes are reported as missed.
       var start = position
       if isOther {
         try await createTriggers(of: followed, cluster, leavesOutMissing: true)

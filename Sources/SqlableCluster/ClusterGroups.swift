@@ -5,8 +5,8 @@ import NIOCore
 // Waiting writes run in groups. The writes of a group share a commit.
 
 extension ClusterWriter {
-  /// Runs the requests of one write in a shared transaction: all requests are stored, or none. Returns nil if an
-  /// earlier call with the same record is stored.
+  /// Runs the requests of one write in a shared transaction: all requests are stored, or none. Returns nil if the write
+  /// of an earlier call with the same record is stored.
   func run(
     _ requests: [SqlRequest], _ record: TransactionRecord? = nil, check: (@Sendable ([SqlAnswer]) throws -> Void)?,
     before deadline: ContinuousClock.Instant, _ times: CallTimes?
@@ -29,7 +29,7 @@ extension ClusterWriter {
     var attempts = 0
     while let deadline = latestDeadline() {
       do {
-        // Each waiting write ends by its own deadline.
+        // The turn is awaited until the latest deadline of all writes. Each write ends by its own deadline.
         try await turn.take(before: deadline, late: .late("other transactions held the writer until the deadline"))
         defer { turn.giveBack() }
         let session = try await openSession(before: deadline)
@@ -56,8 +56,8 @@ extension ClusterWriter {
     }
   }
 
-  /// Returns the latest deadline of the waiting writes; nil if no write waits. If `ends` and no write waits, marks the
-  /// task as ended, so that the next write starts a new task.
+  /// Returns the latest deadline of the waiting writes; nil if no write waits. If no write waits and `ends` is true,
+  /// marks the task as ended, so that the next write starts a new task.
   private func latestDeadline(ends: Bool = true) -> ContinuousClock.Instant? {
     state.withLock { state in
       while state.waiting.first?.outcome.isEnded == true { state.waiting.removeFirst() }

@@ -111,8 +111,7 @@ struct ClusterMembership: Sendable {
   /// Removes a node. If the node is a voter, nodes that answer are first promoted until three other voters exist:
   /// stand-bys first, then spares. If the node is the leader, another voter that answers becomes the leader first.
   ///
-  /// - Parameter mustAnswer: True if the method throws when the cluster has no such node, or when the node does not
-  ///   answer.
+  /// - Parameter mustAnswer: True to throw if the cluster has no such node, or if the node does not answer.
   func remove(_ id: UInt64, mustAnswer: Bool = false, before deadline: ContinuousClock.Instant) async throws {
     if mustAnswer {
       guard let member = try await members(before: deadline).first(where: { $0.id == id }) else {

@@ -3,7 +3,7 @@ import Sqlable
 
 extension ClusterWriter {
   /// Runs `body` in a separate transaction. Retries if the leader was lost before the commit was sent. Returns nil if
-  /// an earlier call with the same record is stored.
+  /// the transaction of an earlier call with the same record is stored.
   func transaction<Value>(
     _ record: TransactionRecord?, enforcesForeignKeys: Bool = true, before deadline: ContinuousClock.Instant,
     of cluster: SqliteCluster, isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value

@@ -114,9 +114,8 @@ struct ClusterAttempts {
 
   init(before deadline: ContinuousClock.Instant) { self.deadline = deadline }
 
-  /// Waits before the next attempt. Throws the error if another attempt is useless. If no time is left and another
-  /// client has the write lock, throws `.timeout`. If no time is left for another reason, throws the caller's error,
-  /// such as `.unavailable`.
+  /// Waits before the next attempt. Throws the error if another attempt is useless. If no time is left, throws
+  /// `.timeout` if another client has the write lock, and otherwise the error for the caller, such as `.unavailable`.
   mutating func pause(after error: any Error) async throws {
     if (error as? NodeFailure)?.isLate == true {
       // The deadline cut this attempt short, so the previous attempt's error is the cause.
