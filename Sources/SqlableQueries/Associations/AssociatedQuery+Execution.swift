@@ -19,11 +19,10 @@ extension AssociatedQuery {
 extension AssociatedQuery: Runnable, WrappingWork {
   /// Reads the rows, each with its associated rows.
   ///
-  /// A row has no associated rows if the value that connects the row with them is NULL or, for a key of several
-  /// columns, contains a NULL. Throws the errors of reads. Also throws `.misuse` for a foreign key that references a
-  /// table or column other than the association's, that has a storage class other than the referenced column's, or that
-  /// has a user-defined collation. For a column that is not declared as a foreign key, pass the referenced column as
-  /// `of`; otherwise running the query throws `.misuse`.
+  /// A row has no associated rows if a column that connects it with them is NULL. Throws the errors of reads. Also
+  /// throws `.misuse` for a foreign key that references a table or column other than those of the association, that has
+  /// a storage class other than the referenced column's, or that has a user-defined collation. For a column that is not
+  /// declared as a foreign key, pass the referenced column as `of`; otherwise running the query throws `.misuse`.
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [(Root, repeat each Part)] {

@@ -72,8 +72,8 @@ extension Statement where Output == [Model] {
   /// - Parameters:
   ///   - children: The read of the referencing rows, with its filter and order. A limit applies to each parent row.
   ///   - foreignKey: The columns of `Child` that reference this table.
-  ///   - key: The referenced columns of this table, in the same order. Required unless `foreignKey` is declared as
-  ///     ``ForeignKeys``.
+  ///   - key: The referenced columns of this table, in the order of `foreignKey`. Required unless `foreignKey` is
+  ///     declared as ``ForeignKeys``.
   public func including<Child>(
     _ children: Statement<Child, [Child]>, by foreignKey: [any ColumnConvertible],
     of key: [any ColumnConvertible]? = nil

@@ -59,7 +59,7 @@ extension TableInfo {
       table: name, column: columns.count == 1 ? columns[0] : nil)
   }
 
-  /// The declared references of exactly these columns. The referenced columns are in the order of `columns`.
+  /// Returns the declared references of exactly these columns, with the referenced columns in the order of `columns`.
   private func references(of columns: [String]) -> [(table: () -> String, columns: [String])] {
     var references: [(table: () -> String, columns: [String])] = []
     if columns.count == 1, let column = self.columns.first(where: { $0.name.isExactly(columns[0]) }) {

@@ -237,7 +237,7 @@ extension [DatabaseValue] {
 }
 
 extension SqlExpression {
-  /// True if the term calls a function that the program registers. Only SQLite knows if such a function is an
+  /// True if the term calls a function that the program registers. Only SQLite knows whether such a function is an
   /// aggregate.
   fileprivate var callsRegisteredFunction: Bool {
     if case .call(let call) = node, case .named = call.function { return true }

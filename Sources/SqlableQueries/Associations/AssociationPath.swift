@@ -192,10 +192,10 @@ package struct ResolvedPath {
 
   fileprivate init(_ steps: [ResolvedStep]) throws {
     let first = steps[0]
-    // If the operand of IN is a row value, SQLite 3.40 compares the type and collation of every index column with those
-    // of the first column. An index that starts with a number and also contains texts is therefore not used, nor is an
-    // index that starts with another collation. So columns with the collation BINARY come first, and texts come before
-    // numbers.
+    // If the operand of IN is a row value, SQLite 3.40 checks every index column against the type and collation of the
+    // row value's first column. If the first column contains numbers, SQLite therefore can't use an index that also
+    // contains texts; the same applies to different collations. So columns with the collation BINARY come first, and
+    // texts come before numbers.
     func rank(_ pair: (earlier: Int, next: Int)) -> Int {
       let column = first.next.table.columns[pair.next]
       let isText = column.type.storageClass == .text || column.type.storageClass == .blob
