@@ -72,10 +72,10 @@ public struct Migrations: Sendable {
   /// program. Throws `.misuse` if two migrations have the same name. If a migration throws, `apply` rolls back the
   /// changes of this migration and throws the error; earlier migrations stay.
   ///
-  /// Foreign keys are enforced in a migration that runs in batches, and not enforced while any other migration runs.
-  /// The latter can therefore drop and recreate a table without deleting the rows that reference it. All foreign keys
-  /// are checked before the commit of such a migration: a row that references a missing row throws
-  /// `.constraint(.foreignKey)`, unless the handle enforces no foreign keys.
+  /// Foreign keys are not enforced while a migration runs, unless the migration runs in batches. A migration without
+  /// batches can therefore drop and recreate a table without deleting the rows that reference it. Before its commit,
+  /// all foreign keys are checked: a row that references a missing row throws `.constraint(.foreignKey)`, unless the
+  /// handle enforces no foreign keys.
   ///
   /// While another connection writes, such as a process that runs the same migrations, `apply` waits for up to `limit`.
   /// Without a limit, `apply` waits until the other connection finishes or the task is cancelled. After each busy

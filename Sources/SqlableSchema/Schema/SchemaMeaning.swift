@@ -149,7 +149,7 @@ extension DatabaseSchema.Table {
 
 extension DatabaseSchema.Check {
   /// True if every row of the model satisfies the condition. Such a condition reads only columns that the model lacks,
-  /// or compares a column that is NULL if an insert sets no value.
+  /// or is a comparison with a column that is NULL if an insert sets no value.
   func isSatisfied(in table: DatabaseSchema.Table, byRowsOf model: DatabaseSchema.Table) -> Bool {
     let tokens = SQLTokenList(expression.text)
     let names = (0..<tokens.count).filter { tokens.kind($0) != .text }.compactMap { tokens.name($0) }

@@ -56,7 +56,7 @@ extension SqlDatabase {
 
   private func checkIsNotDelayedByThisThread() throws {
     let writers = SqliteDatabase.writersOfThisThread
-    // Inside a closure of the same pool, `withTransaction` returns the closure's handle.
+    // Inside a closure of the same pool, `withTransaction` returns the closure's handle, which does not delay itself.
     guard !writers.isEmpty,
       let handle = self as? SqliteDatabase ?? (try? withTransaction(.deferred, file: #fileID, line: #line) { $0 }),
       writers.contains(where: { $0.delaysWrites(by: handle) })

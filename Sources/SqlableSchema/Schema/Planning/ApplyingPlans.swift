@@ -32,7 +32,7 @@ extension Schema {
   /// fail. If `dropping` contains `.columns`, the plan drops this column. Otherwise, if the plan adds a column of the
   /// same type, the plan asks whether the old column was renamed. If the plan adds no such column, or if `notRenamed`
   /// lists the old column, the method throws `.schema(.mismatch)`. Also throws `.schema(.mismatch)` for a change that
-  /// no plan can make, and `.misuse` for an answer that fits no model.
+  /// no plan can make, and `.misuse` for an argument that fits no model.
   ///
   /// - `renamed` maps old column names to new names: `["colour": "color"]`, or `["bicycle.colour": "color"]`.
   /// - `renamedTables` maps old table names to new names.

@@ -76,7 +76,7 @@ struct SchemaPlanner {
   }
 
   mutating func add(_ step: SchemaPlan.Step) throws {
-    // `SchemaPlan.run(_:on:)` explains this PRAGMA.
+    // `SchemaPlan.run(_:on:_:)` explains this PRAGMA.
     try copy.connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
     for statement in step.statements {
       // The copy has no rows, so the statements run without their values.
@@ -315,7 +315,7 @@ struct SchemaPlanner {
     try checkKeptColumns(differences, of: table)
     var change = try TableChange(
       table: table, existing: existing, model: model, differences: differences, planner: self)
-    // A dropped column must not be in the log's triggers.
+    // SQLite can't drop a column that one of the log's triggers uses.
     if try change.mightDropColumns, try pauseChangeLog(of: table.name), let paused = changed[table: table.name] {
       change = try TableChange(table: table, existing: paused, model: model, differences: differences, planner: self)
     }
