@@ -29,7 +29,7 @@ extension ClusterWriter {
     var attempts = 0
     while let deadline = latestDeadline() {
       do {
-        // The turn is awaited until the latest deadline of all writes. Each write ends by its own deadline.
+        // The turn is awaited until the latest deadline of all writes. Each write ends at its own deadline.
         try await turn.take(before: deadline, late: .late("other transactions held the writer until the deadline"))
         defer { turn.giveBack() }
         let session = try await openSession(before: deadline)
@@ -179,7 +179,7 @@ extension ClusterWriter {
     return min(Int(min(fittingCount, 1_000)), ClusterSession.maximumSent, configuration.maximumGroup - count)
   }
 
-  /// Runs writes that are sent together. Returns false if a write ended the transaction. Throws a node's error.
+  /// Runs writes that are sent together. Returns false if a write ended the transaction. Throws if the node fails.
   private func runTogether(
     _ writes: [ClusterWrite], on session: ClusterSession, _ done: inout Group
   ) async throws -> Bool {
@@ -194,7 +194,7 @@ extension ClusterWriter {
     }
     state.withLock { $0.timePerRequest = ($0.timePerRequest + begin.duration(to: .now) / writes.count) / 2 }
     if let brokenIndex = all.brokenIndex, case .failure(let error) = all.results[brokenIndex] {
-      // The node runs the writes in order, so the first write without an answer is the cause.
+      // The node runs the writes in order, so the first write without an answer is the cause of the failure.
       if (error as? NodeFailure)?.wasSent == true { writes[brokenIndex].connectionBroke(error) }
       let sqlError = (error as? SqlError).flatMap { $0.isNodeFailure ? nil : $0 }
       if let sqlError { writes[brokenIndex].stop(sqlError.afterRollback) }
@@ -253,7 +253,6 @@ extension ClusterWriter {
       return true
     }
     guard refused.isEmpty else {
-      // The whole group is rolled back. The other writes then run again.
       await rollBack(session)
       return putBack(group.map(\.write).filter { !$0.outcome.isEnded })
     }

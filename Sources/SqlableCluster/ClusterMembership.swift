@@ -3,8 +3,8 @@ import Sqlable
 
 /// Membership changes, which the leader makes one at a time.
 ///
-/// Each change is sent again until the membership is as requested. The leader refuses a change while another change is
-/// in progress. A change whose answer was lost might already be complete.
+/// Each change is sent again until the membership is as requested: the leader refuses a change while another change is
+/// in progress, and a change whose answer was lost might already be complete.
 struct ClusterMembership: Sendable {
   /// The number of nodes that become voters when they join. Three voters survive the loss of one voter.
   static let voters = 3

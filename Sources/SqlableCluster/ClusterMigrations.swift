@@ -111,15 +111,15 @@ extension Migrations {
     }
   }
 
-  /// Runs a migration or its next batch. Returns nil if another program has changed the records meanwhile.
+  /// Runs a migration or its next batch. Returns nil if another program has changed the records since they were read.
   private func step(
     _ position: Int, after records: [MigrationRecord], _ cluster: SqliteCluster
   ) async throws -> Step? {
     let migration = all[position]
     let isWhole = if case .whole? = migration.remoteWork { true } else { false }
     do {
-      // Only batches enforce foreign keys: DROP TABLE would first delete the table's rows and the rows that reference
-      // them.
+      // Don't enforce foreign keys in a migration without batches, because DROP TABLE would first delete the table's
+      // rows and the rows that reference them.
       return try await cluster.transaction(
         enforcesForeignKeys: !isWhole, before: Deadline.after(cluster.configuration.timeout)
       ) { tx in

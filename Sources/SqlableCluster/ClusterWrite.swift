@@ -66,7 +66,7 @@ final class ClusterWrite: Sendable {
     }
   }
 
-  /// True if the commit of this outcome stores something. The node then needs a majority.
+  /// True if committing this outcome changes the database. The node then needs a majority.
   func stores(_ outcome: Result<[SqlAnswer], any Error>) -> Bool {
     guard case .success(let answers) = outcome else { return false }
     return isRepeatable
@@ -137,7 +137,7 @@ final class ClusterWrite: Sendable {
     }
   }
 
-  /// Marks the write as waiting again. Call this if its commit was not sent, or stored nothing.
+  /// Marks the write as waiting again. Call this method if the write's commit was not sent, or stored nothing.
   func requeued() {
     state.withLock { state in
       state.isCommitting = false

@@ -90,7 +90,7 @@ final class ClusterWriter: Sendable {
     return SqlError.lateForLock
   }
 
-  /// The longest pause between two requests for the write lock, each of which takes the leader's time.
+  /// The longest pause between two attempts to get the write lock. Each attempt takes the leader's time.
   private static let maximumPause = Duration.milliseconds(256)
   /// The time for which a client starts new transactions while other clients wait. The lock is free between two
   /// transactions, but another client gets the lock only if its request arrives at that moment.

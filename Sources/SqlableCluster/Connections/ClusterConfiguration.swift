@@ -31,7 +31,7 @@ public struct ClusterConfiguration: Sendable, Hashable {
   /// The label in errors and trace events; nil for no label.
   public var label: String?
 
-  /// The database in which a new leader commits its term.
+  /// The database in which each new leader stores its Raft term.
   static let termDatabase = "sqlable-term"
 
   public init() {}

@@ -28,7 +28,6 @@ actor ClusterSession {
     (label, cacheSize) = (configuration.label, configuration.statementCacheSize)
   }
 
-  /// Connects to the leader, and opens the database.
   static func open(
     _ leader: ClusterLeader, _ configuration: ClusterConfiguration, before deadline: ContinuousClock.Instant
   ) async throws -> ClusterSession {

@@ -109,7 +109,8 @@ struct ClusterAttempts {
   private var losses = 0
   /// The error of the last attempt, and the time when it failed; nil before the first failure.
   private var last: (error: any Error, time: ContinuousClock.Instant)?
-  /// The maximum number of broken connections. A statement that crashes a node would otherwise crash every node.
+  /// The maximum number of connections that one call can lose. A statement that crashes a node would otherwise crash
+  /// every node.
   static let maximumLosses = 3
 
   init(before deadline: ContinuousClock.Instant) { self.deadline = deadline }

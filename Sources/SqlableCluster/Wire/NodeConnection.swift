@@ -178,7 +178,8 @@ struct NodeFailure: Error, CustomStringConvertible {
   var wasSent = true
   /// True if the call's own deadline passed, which says nothing about the node.
   var isLate = false
-  /// True if the node became silent during the request. A very long request would silence the next node too.
+  /// True if the node became silent during the request. Such a request is not sent again, because a very long request
+  /// would silence the next node too.
   var isSilent = false
 
   var description: String { "\(address): \(reason)" }
