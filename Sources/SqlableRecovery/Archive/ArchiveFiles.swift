@@ -97,7 +97,6 @@ struct ArchiveFiles {
     }
   }
 
-  /// Writes the description of a generation into its directory.
   static func write(_ description: GenerationDescription, to directory: String) throws {
     let path = directory + "/" + GenerationDescription.fileName
     let bytes = [UInt8](try JSONEncoder().encode(description))
@@ -136,8 +135,8 @@ struct ArchiveFiles {
     try? FileManager.default.removeItem(atPath: old)
   }
 
-  /// Deletes the incomplete generation of a killed process. Throws `.misuse` if the name belongs to a file or directory
-  /// that is not a generation.
+  /// Deletes the incomplete generation that a killed process left at the temporary path. Throws `.misuse` if a file or
+  /// another directory is at this path.
   private func removePartial() throws {
     let partial = path + "/" + ArchiveFiles.partialName
     guard let info = FileIdentity.linkInfo(partial) else { return }
@@ -201,7 +200,7 @@ extension Int {
   }
 }
 
-/// The contents of `generation.json`: the commit, time and age of the database copy with which a generation begins.
+/// The contents of `generation.json`: a description of the database copy with which a generation begins.
 struct GenerationDescription: Codable, Sendable {
   static let fileName = "generation.json"
   static let currentVersion = 1
@@ -214,11 +213,11 @@ struct GenerationDescription: Codable, Sendable {
   /// The age of the archive at the copy, in microseconds; see ``ArchiveClock/age``. Earlier versions stored neither
   /// `age` nor the properties below.
   var age: Int64?
-  /// True if the previous generation contains all commits up to this one.
+  /// True if the previous generation contains all commits up to this copy.
   var continues: Bool?
   /// The path of the database; empty for an in-memory database.
   var database: String?
-  /// The size of the copy in bytes, and its checksum.
+  /// The size of the copy in bytes, and the copy's checksum.
   var baseSize: Int?
   var baseSum: UInt64?
 

@@ -120,7 +120,7 @@ extension SqlError {
 }
 
 extension SqliteDatabase {
-  /// The first error since the last repair that reported damage to the file; nil if there was none. The error can come
+  /// The first error that reported damage to the file since the last repair; nil if there was none. The error can come
   /// from any handle or pool of this process that has the file open.
   public var corruption: SqlError? { family.corruption.first }
 
@@ -197,8 +197,7 @@ extension SqliteDatabase {
 }
 
 extension SqlitePool {
-  /// The first error since the last repair that reported damage to the file, on any connection; nil without such an
-  /// error.
+  /// The first error on any connection that reported damage to the file since the last repair; nil if there was none.
   public var corruption: SqlError? { root.corruption }
 
   /// Calls `body` with a report of the damage after an error that reports damage; see `SqliteDatabase.onCorruption`.

@@ -51,7 +51,7 @@ extension SalvageRun {
     }
   }
 
-  /// Returns the table that owns a page; nil if no table or several tables have a matching gap.
+  /// Returns the table that owns a page; nil if no table matches, or if several tables match equally well.
   private func owner(of page: TreePage) throws -> SalvagedTable? {
     var candidates = tables.filter { gap(for: page, in: $0) != nil }
     if let root = file.mappedRoot(of: page.number), schema.entries.contains(where: { $0.root == root }) {

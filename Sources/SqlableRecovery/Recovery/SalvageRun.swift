@@ -8,7 +8,8 @@ final class SalvageRun {
   let crawler: TreeCrawler
   let output: RecoveredFile
   let backup: AttachedBackup?
-  /// The pages that equal other pages. `copies` contains those pages that were written over another page.
+  /// The pages that equal another page. `copies` contains the pages whose original content was overwritten with another
+  /// page.
   let twins: PageTwins
   var copies: Set<UInt32> = []
   var report = SalvageReport()

@@ -60,7 +60,7 @@ struct TreePage {
     if kind.isTable { TreePage.dropUnordered(&cells) }
     var missing = cells.count { $0 == nil }
     if readable >= usable, let coverage = PageCoverage(of: bytes, cells, start: start, content: room, usable: usable) {
-      // With a damaged cell count, other bytes of the page look like cells.
+      // If the page's cell count is damaged, bytes outside the cells are read as damaged cells.
       var damaged = 0
       cells.removeAll { cell in
         if cell == nil { damaged += 1 }
@@ -77,7 +77,7 @@ struct TreePage {
 
   var isSound: Bool { !cells.isEmpty && cells.count(where: { $0 == nil }) * 2 < cells.count }
 
-  /// Removes as few cells as possible so that the remaining rowids are in order.
+  /// Sets as few cells as possible to nil, so that the remaining rowids are in order.
   private static func dropUnordered(_ cells: inout [Cell?]) {
     let sound = cells.indices.filter { cells[$0] != nil }
     let rowids = sound.map { cells[$0]?.rowid ?? 0 }

@@ -77,8 +77,9 @@ struct WALOverlay {
       }
       offset += frameSize
     }
-    // The first unused frame can be the rest of a killed process's transaction. A commit behind it shows damage, or
-    // belongs to a transaction whose sync has failed: frames from before the last reset of the WAL have other salts.
+    // The first unused frame can be the rest of a killed process's transaction. A commit after that frame shows damage,
+    // or belongs to a transaction whose sync has failed. Frames from before the last reset of the WAL have other salts,
+    // and are not counted.
     return stride(from: offset + frameSize, through: file.size - frameSize, by: frameSize).count { offset in
       let header = file.bytes(at: offset, count: WALFormat.frameHeaderSize)
       guard let number = header.word(0), let size = header.word(4), number > 0, size > 0 else { return false }
@@ -104,7 +105,8 @@ struct WALOverlay {
         let sector = header.word(20).map(Int.init), sector >= 28, sector <= 65_536
       else { break }
       var offset = start + sector
-      // SQLite writes the number when it syncs the journal. -1 means that the records extend to the end of the journal.
+      // SQLite writes the number of records when it syncs the journal. -1 means that the records extend to the end of
+      // the journal.
       var left = records == .max ? Int.max : Int(records)
       while left > 0 {
         let record = file.bytes(at: offset, count: pageSize + 8)
