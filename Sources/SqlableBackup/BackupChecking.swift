@@ -5,7 +5,7 @@ import SqlableSchema
 
 extension BackupSource {
   /// Runs the checks that the options select. Throws `.corrupt` with the damage, `.constraint(.foreignKey)` with the
-  /// tables whose rows reference missing rows, and `.schema(.mismatch)`.
+  /// tables whose rows reference missing rows, and `.schema(.mismatch)` for tables that differ from the models.
   package func check(_ options: BackupOptions, _ what: String) throws {
     do {
       try db.locked {
