@@ -28,7 +28,7 @@ public struct LimitedQuery<Work: Runnable>: Runnable, WrappingWork {
     }
   }
 
-  /// Throws, without running the statement, if its plan visits all rows of a table with more rows than allowed.
+  /// Throws if the statement's plan visits all rows of a table with more rows than allowed. Does not run the statement.
   package func checkPlan(_ db: SqliteDatabase) throws {
     if let rows = limits.scannedRows { try db.locked { try db.checkPlans(of: work, visitingAtMost: rows) } }
   }

@@ -159,7 +159,8 @@ extension SelectQuery.Clauses {
       for index in sources.indices { sources[index].condition = sources[index].condition?.withoutConstants }
       filter = filter?.withoutConstants
     }
-    // `all` combines the conditions on all rows. `visible` is true if no table so far contributes a hidden row.
+    // `all` combines the conditions of the tables that are not optional. `visible` is true for a row to which no table
+    // so far contributes a hidden row.
     var (all, visible): (SqlExpression?, SqlExpression?)
     for index in sources.indices {
       let isOptional = index > 0 && sources[index].join == .left
