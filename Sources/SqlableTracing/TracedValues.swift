@@ -98,7 +98,7 @@ extension DatabaseValue {
     let bytes = Array(literal.utf8)
     switch bytes.first {
     case UInt8(ascii: "'") where bytes.count >= 2:
-      // Compared by bytes, because a quote and a following combining accent are one `Character`.
+      // The text is read byte by byte, because a quote and a following combining accent are one `Character`.
       var (content, isQuoted) = ([UInt8](), false)
       for byte in bytes.dropFirst().dropLast() {
         isQuoted = byte == UInt8(ascii: "'") && !isQuoted
