@@ -5,7 +5,7 @@ import SqlableCore
 @usableFromInline
 final class RowEncoder: Encoder {
   let row: EncodedRow
-  // Copies of properties of `row`. Without the copies, each row of the table would retain that object.
+  // Copies of properties of `row`, so that encoding does not retain `row` for each model.
   let writer: UnsafeMutablePointer<UnsafeMutablePointer<RowWriter>?>
   unowned(unsafe) let columns: KeyedColumns
   @exclusivity(unchecked) private var containers = ReusedContainers()
@@ -72,8 +72,8 @@ final class RowEncoder: Encoder {
 }
 
 final class EncodedRow {
-  /// The row; nil unless the model's `write(to:)` is running. In separate memory, because a class property is retained
-  /// for each value.
+  /// The row; nil unless the model's `write(to:)` is running. In separate memory, so that a container can read the row
+  /// without retaining this object for each value.
   let writer = UnsafeMutablePointer<UnsafeMutablePointer<RowWriter>?>.allocate(capacity: 1)
   /// Never freed.
   unowned(unsafe) let columns: KeyedColumns
