@@ -17,8 +17,8 @@ final class EventQueue<Item: Sendable>: Sendable {
   private let limit: Int
   private let state = LockedValue(State())
   private let queue = DispatchQueue(label: "sqlable.events")
-  /// A closure that receives the items in the order of `add(_:)`, and the number of items that were dropped since its
-  /// last call.
+  /// A closure that receives the items in the order of `add(_:)`, and the number of items that were dropped since the
+  /// closure's last call.
   private let receive: @Sendable (_ items: [Item], _ dropped: Int) -> Void
 
   init(limit: Int = 10_000, _ receive: @escaping @Sendable (_ items: [Item], _ dropped: Int) -> Void) {

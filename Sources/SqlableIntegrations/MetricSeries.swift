@@ -52,7 +52,7 @@ final class MetricSeries: Sendable {
       .increment(by: Int64(count))
   }
 
-  /// Sets a metric that has only these series, and removes its other series from the back end.
+  /// Sets the series of a metric, and removes all other series of the metric from the back end.
   func setOnly(_ values: [(dimensions: [MetricDimension], value: Double)], _ label: String) {
     let kept = Set(values.map(\.dimensions))
     let removed = state.withLock { state in

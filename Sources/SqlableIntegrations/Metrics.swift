@@ -100,7 +100,7 @@ private final class SlowestCalls: Sendable {
     longest.withLock { $0[name] = max($0[name] ?? .zero, duration) }
   }
 
-  /// Returns the tenants with the longest calls, and resets the calls.
+  /// Returns the tenants with the longest calls, and discards all recorded calls.
   func take(_ count: Int) -> [String: Duration] {
     let all = longest.withLock { longest in
       defer { longest = [:] }
