@@ -100,7 +100,8 @@ extension Association: SqlCondition where Output: SqlBoolean {}
 // MARK: - Modifiers
 
 extension Association {
-  /// Keeps the rows that match a condition on the columns of `Target`. Several filters are combined with AND.
+  /// Keeps the associated rows that match a condition on the columns of `Target`. Several filters are combined with
+  /// AND.
   public consuming func filter(_ condition: some SqlCondition) -> Association {
     part.level.query.filter(condition.expression)
     return self

@@ -238,7 +238,6 @@ extension AssociationLevel {
     try ResolvedPath(try resolvedSteps(under: parentTable))
   }
 
-  /// Resolves the steps of the path. Throws if the declarations contradict a step.
   package func resolvedSteps(under parentTable: TableInfo) throws -> [ResolvedStep] {
     let canPassKey = path.linkTable == nil
     var earlier = SelectQuery.Source(table: parentTable)

@@ -25,8 +25,9 @@ extension SqlExpression {
   }
 
   func ends(with text: SqlExpression) -> SqlExpression {
-    // Compare bytes, because substr and length ignore the text after a NUL. Append one byte to both sides, because
-    // substr of an empty BLOB is NULL. If `text` is longer than this term, the two sides differ wherever substr starts.
+    // Compare bytes, because substr and length ignore the text after a NUL. Append one byte to both sides of the
+    // comparison, because substr of an empty BLOB is NULL. If `text` is longer than this term, the sides differ
+    // wherever substr starts.
     func bytes(_ term: SqlExpression) -> SqlExpression { .special(.cast(.blob), term) }
     func marked(_ term: SqlExpression) -> SqlExpression {
       bytes(SqlExpression(.binary(.concatenated, term.call(.lower), SqlExpression("."))))
