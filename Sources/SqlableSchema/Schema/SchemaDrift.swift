@@ -57,7 +57,6 @@ extension DatabaseSchema {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns the reason why a missing column can't be added; nil if the column can be added.
   fileprivate func reasonNotToAdd(
     _ column: Column, of info: TableInfo, _ model: DatabaseSchema.Table, _ connection: Connection
   ) throws -> String? {

@@ -23,7 +23,7 @@ extension DatabaseSchema.Table {
 }
 
 extension DatabaseSchema.Column {
-  /// True if an INSERT without a value stores the same default in both columns.
+  /// True if an INSERT without a value stores the same default in this column and in `other`.
   func hasSameDefault(as other: DatabaseSchema.Column) -> Bool {
     if defaultValue == other.defaultValue { return true }
     if let ownDefault = defaultValue, let otherDefault = other.defaultValue, ownDefault.isBlob, otherDefault.isBlob {

@@ -93,7 +93,6 @@ extension SchemaPlan {
     }
   }
 
-  /// Throws `.misuse` for a plan that has questions, or that loses data without permission.
   package func checkMayApply(_ permission: SchemaPermission) throws {
     if let question = questions.first { throw SqlError.misuse("the plan needs an answer: \(question)") }
     if let step = steps.first(where: \.losesData), !permission.contains(.dataLoss) {
