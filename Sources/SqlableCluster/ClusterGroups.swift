@@ -256,7 +256,7 @@ extension ClusterWriter {
       await rollBack(session)
       return putBack(group.map(\.write).filter { !$0.outcome.isEnded })
     }
-    // If a write was stopped meanwhile, the group is not committed.
+    // Don't commit a group that contains a write whose caller no longer waits.
     guard done.allSatisfy({ $0.write.commits() }) else {
       for (write, _) in done { write.requeued() }
       await rollBack(session)

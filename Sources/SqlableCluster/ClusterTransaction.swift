@@ -249,7 +249,8 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     try await nested(isolation: isolation, body)
   }
 
-  /// Calls `body` with each row. No other statement can run meanwhile: a connection runs one statement at a time.
+  /// Calls `body` with each row. No other statement can run during the loop, because a connection runs one statement at
+  /// a time.
   func forEach<Row, Outcome>(
     _ request: SqlRequest, _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?,
     _ body: (Row) async throws -> Outcome

@@ -92,7 +92,8 @@ final class ClusterWrite: Sendable {
     return isRepeatable
   }
 
-  /// Handles an error that shows that the record is stored. Discards the kept answers if a different attempt is stored.
+  /// Handles an error that shows that the record is stored. Discards the answers in `unknown` if they belong to another
+  /// attempt than the stored attempt.
   func findStored(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws {
     guard let record, let unknown = state.withLock({ $0.unknown }) else { return }
     let stored = try await record.storedAttempt(session, before: deadline)

@@ -125,10 +125,10 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// }
   /// ```
   ///
-  /// No other write of the cluster runs meanwhile. If the leader is lost before the commit is sent, nothing is stored
-  /// and `body` is called again. So `body` should have no effects outside the database. Calls on the cluster inside
-  /// `body` belong to the transaction. Throws `.outcomeUnknown` if the commit was sent but not answered, and `.timeout`
-  /// if the transaction did not get its turn before the deadline.
+  /// No other write of the cluster runs during the transaction. If the leader is lost before the commit is sent,
+  /// nothing is stored and `body` is called again. So `body` should have no effects outside the database. Calls on the
+  /// cluster inside `body` belong to the transaction. Throws `.outcomeUnknown` if the commit was sent but not answered,
+  /// and `.timeout` if the transaction did not get its turn before the deadline.
   @discardableResult
   public func transaction<Value>(
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,

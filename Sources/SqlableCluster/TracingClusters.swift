@@ -77,7 +77,6 @@ extension SqliteCluster {
   }
 }
 
-/// The details of a request that a client sent: its plan, its values and a copy of the schema for index advice.
 private struct RequestDetails: RemoteTraceDetails {
   let request: SqlRequest
   let steps: [String]

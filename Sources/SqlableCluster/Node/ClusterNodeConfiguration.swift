@@ -33,8 +33,8 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
   /// The maximum processor time of a statement on the node. A longer statement ends with `.interrupted`. Default: 10
   /// seconds. If several nodes run in one process, the limit of the last started node applies to all nodes.
   ///
-  /// A node runs one statement at a time, and does not answer other nodes meanwhile. A statement that delays a
-  /// heartbeat for too long costs the node its leadership, even within this limit.
+  /// A node runs one statement at a time, and does not answer other nodes during the statement. A statement that delays
+  /// a heartbeat for too long costs the node its leadership, even within this limit.
   public var maximumStatementTime: Duration
   /// A number for nodes that fail together, such as the nodes of one rack. dqlite only reports the number. Default: 0.
   public var failureDomain: Int
