@@ -12,7 +12,7 @@ struct ArchiveFiles {
   private static let prefix = "from-"
   private static let partialName = "partial"
 
-  /// Returns the numbers of the generations' first commits, in ascending order.
+  /// Returns the number of each generation's first commit, in ascending order.
   func generations() throws -> [Int] {
     try ArchiveFiles.names(in: path).compactMap { name in
       name.hasPrefix(ArchiveFiles.prefix) ? Int(name.dropFirst(ArchiveFiles.prefix.count)) : nil
@@ -23,7 +23,7 @@ struct ArchiveFiles {
 
   func base(ofGeneration number: Int) -> String { directory(ofGeneration: number) + "/" + ArchiveFiles.baseName }
 
-  /// Returns the numbers of the first commits in a generation's log files, in ascending order.
+  /// Returns the number of the first commit in each log file of a generation, in ascending order.
   func logs(ofGeneration number: Int) throws -> [Int] {
     try ArchiveFiles.names(in: directory(ofGeneration: number)).compactMap { name in
       name.hasPrefix("log-") ? Int(name.dropFirst(4)) : nil
@@ -193,7 +193,7 @@ extension FileIdentity {
 }
 
 extension Int {
-  /// The number with leading zeros up to 19 digits, so that names sort like numbers.
+  /// The number with 19 digits, padded with zeros, so that names sort like numbers.
   var padded: String {
     let digits = String(self)
     return String(repeating: "0", count: Swift.max(0, 19 - digits.utf8.count)) + digits
@@ -206,7 +206,7 @@ struct GenerationDescription: Codable, Sendable {
   static let currentVersion = 1
 
   var version = GenerationDescription.currentVersion
-  /// The number of the commit that the copy represents.
+  /// The commit number that the archive has assigned to the copy.
   let commit: Int
   /// The time of the copy, in microseconds since 1970.
   let time: Int64

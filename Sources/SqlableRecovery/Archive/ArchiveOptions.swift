@@ -11,15 +11,15 @@ public struct ArchiveOptions: Sendable, Hashable {
   /// normally the commits of at most one interval, see ``ArchiveStatus/lag``. Default: 250 milliseconds.
   public var interval: Duration
 
-  /// The time for which commits are added to a database copy before the archive creates a new copy. A longer time makes
-  /// a restore apply more commits. Default: 24 hours.
+  /// The time for which commits are added to a database copy before the archive creates a new copy. With a longer time,
+  /// a restore has to apply more commits. Default: 24 hours.
   public var baseInterval: Duration
 
   /// The time for which commits can be restored. When a copy becomes older than this, the archive deletes all earlier
   /// copies and their commits. Default: nil, for an unlimited time.
   public var keep: Duration?
 
-  /// The maximum size of a log file of the archive, in bytes. The archive then starts a new file. Default: 64 MiB.
+  /// The size of a log file of the archive, in bytes, at which the archive starts a new file. Default: 64 MiB.
   public var fileSize: Int
 
   /// The maximum size of the pool's WAL, in bytes, while the archive can't be written. If the WAL is larger, the

@@ -34,10 +34,10 @@ final class ArchiveRun: @unchecked Sendable {
   /// The number of frames in the WAL at which the archive resets the WAL.
   private var checkpointAt = ArchiveRun.checkpointFrames
   private static let checkpointFrames = 1_000
-  /// The factor by which the archive raises the WAL size at which the writer's commits run a checkpoint. While the
-  /// archive prevents the reset of the WAL, each commit would otherwise run a checkpoint. Four threads made 21,000
-  /// commits a second with these checkpoints, and 37,000 with only the archive's checkpoints. The writer's checkpoints
-  /// still run if the archive's checkpoints fail.
+  /// While a pool is archived, the writer's commits run a checkpoint only at this multiple of the configured WAL size.
+  /// Because the archive prevents the reset of the WAL, each commit above the configured size would otherwise run a
+  /// checkpoint. Four threads made 21,000 commits a second with these checkpoints, and 37,000 with only the archive's
+  /// checkpoints. The writer's checkpoints still run if the archive's checkpoints fail.
   private static let autocheckpointFactor = 16
 
   /// The open log file of the generation; nil if a new generation must be started.
@@ -221,7 +221,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Starts a generation: copies the database with all commits made so far.
   private func beginGeneration() throws {
-    // The previous generation gets all commits up to the copy, so that any time in between can be restored.
+    // The previous generation gets all commits up to the copy, so that every commit before the copy can be restored.
     let continues = output != nil && hold.isHeld
     if continues { try archiveCommits() } else { try readWAL() }
     try withWriteLock {
@@ -232,8 +232,8 @@ final class ArchiveRun: @unchecked Sendable {
     }
     output = nil
     clock = ArchiveClock(age: clock.age)
-    // Times never decrease, unless the clock was set back by more than the tolerance. Then the new time is used, so
-    // that later commits are found by their real times.
+    // The times of commits never decrease, unless the clock was set back by more than the tolerance. In this case, the
+    // archive uses the new time, so that later commits are found by their real times.
     time = clock.now < time.addingSaturated(-ArchiveClock.tolerance) ? clock.now : max(time, clock.now)
     state.withLock { $0.isCopying = true }
     defer { state.withLock { $0.isCopying = false } }

@@ -12,7 +12,7 @@ import SqlableSchema
 /// print(restored.commit, restored.time)
 /// ```
 ///
-/// A restore only reads the archive. A pool can write to the archive at the same time: `SqlitePool.archive(to:)`.
+/// A restore only reads the archive. `SqlitePool.archive(to:)` can add commits at the same time.
 public struct DatabaseArchive: Sendable, Hashable {
   /// The directory of the archive.
   let path: String
@@ -125,7 +125,7 @@ public struct DatabaseArchive: Sendable, Hashable {
     throw SqlError.misuse("the archive at \(path) has no commit before commit \(first)")
   }
 
-  /// Returns a function that adds a number of bytes to those read so far, and calls `progress`.
+  /// Returns a function that receives the number of bytes that were just read, and calls `progress` with the sum.
   private func advancing(
     _ progress: @escaping (Int, Int) -> Void, ofGeneration generation: Int, upTo moment: RestorePoint
   ) throws -> (Int) -> Void {

@@ -49,8 +49,8 @@ extension CorruptionReport {
 }
 
 extension String {
-  /// Returns the text after the last occurrence of a word; nil if the word does not occur, or nothing follows. Tries
-  /// the words in order.
+  /// Returns the text after the last occurrence of a word. Tries the words in order. Returns nil if no word is followed
+  /// by text.
   fileprivate func rest(after words: [String]) -> String? {
     for word in words {
       if let range = ranges(of: word).last, range.upperBound < endIndex { return String(self[range.upperBound...]) }

@@ -1,4 +1,4 @@
-// Orphaned pages: pages with rows to which no intact page points.
+// Orphaned pages: pages that contain rows, although no intact page points to them.
 
 import SqlableCore
 
@@ -77,7 +77,7 @@ extension SalvageRun {
     return best.count == 1 ? best[0].table : nil
   }
 
-  /// Returns the narrowest gap of a table that contains all rowids of a page; nil if there is no such gap.
+  /// Returns the table's narrowest gap whose range contains all rowids of a page; nil if there is no such gap.
   private func gap(for page: TreePage, in table: SalvagedTable) -> TreeStatistics.Gap? {
     guard table.tally.mayHaveOrphans, let shape = table.shape, shape.isWithoutRowid != page.kind.isTable else {
       return nil

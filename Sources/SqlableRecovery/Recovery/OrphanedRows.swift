@@ -105,7 +105,8 @@ struct OrphanedRows {
 }
 
 extension SqliteDatabase {
-  /// Runs a statement, and returns the number of rows that the statement itself changed.
+  /// Runs a statement, and returns the number of changed rows. Rows that triggers or foreign keys changed are not
+  /// counted.
   fileprivate func executeCounting(_ sql: String) throws -> Int {
     try execute(SQL(verbatim: sql))
     return try running { $0.changes }

@@ -58,7 +58,7 @@ extension SalvageRun {
       "\(sameCount) pages are identical to another page: one of the two might have been overwritten")
   }
 
-  /// True if the page is the root of a table, but of no shadow table: shadow tables can have equal pages.
+  /// True if the page is the root of an ordinary table. Shadow tables are excluded, because they can have equal pages.
   private func isTableRoot(_ root: UInt32) -> Bool { tables.contains { $0.entry.root == root && $0.virtual == nil } }
 
   /// True if two complete tables have the same number of rows on several pages. One table was then probably copied from

@@ -49,7 +49,8 @@ struct PageMarks {
     return count == header.freePages
   }
 
-  /// Marks the pages of a freelist without a start: pages that look like trunks, and the pages that these trunks list.
+  /// Marks the pages of a freelist whose start is unknown: pages that look like trunks, and the pages that these trunks
+  /// list.
   mutating func markLikelyFreelist(of file: DamagedFile) {
     for number in 1...max(file.pageCount, 1) where self[number] == .unknown {
       guard let trunk = file.trunk(number), trunk.pages.count > 2, Set(trunk.pages).count == trunk.pages.count,

@@ -128,7 +128,8 @@ final class SalvageRun {
     }
   }
 
-  /// Renames a table that its SQL created with another name. If this fails, drops the table and returns the error.
+  /// Renames a table to the name in its schema entry, if the SQL contains another name. If the renaming fails, drops
+  /// the table and returns the error.
   private func rename(_ table: SalvagedTable) throws -> SqlError? {
     guard let name = table.definedName, !name.isSameName(as: table.entry.name) else { return nil }
     let error = try output.attempt("ALTER TABLE \(name.quotedName) RENAME TO \(table.entry.name.quotedName)")
@@ -170,7 +171,7 @@ final class SalvageRun {
       if isInvalid { table.rowsWithInvalidText += 1 }
       return
     }
-    // The table already has this row, from a page in its b-tree.
+    // If the key exists, the table already has the row from a page in its b-tree.
     let isDuplicate = error.kind == .constraint(.primaryKey) || error.kind == .constraint(.rowId)
     if isOrphan, isDuplicate { return }
     table.rowsSetAside += 1
@@ -194,7 +195,7 @@ final class SalvageRun {
     }
   }
 
-  /// True if keys can belong to an index of a table, because some of the keys match rows of the table.
+  /// False if none of the keys matches a row of the table, so that the keys can't belong to an index of the table.
   private func fits(_ keys: [StoredRecord], _ table: SalvagedTable) throws -> Bool {
     guard !keys.isEmpty, table.rowsFromPages > 0, let matchingRows = try rows(with: keys, in: table) else {
       return true

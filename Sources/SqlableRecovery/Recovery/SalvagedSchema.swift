@@ -20,7 +20,7 @@ struct SchemaEntry {
     self.isFromFile = isFromFile
   }
 
-  /// True if the entry is internal to SQLite. SQLite reserves names with this prefix.
+  /// True if the entry is internal to SQLite. SQLite reserves names with the prefix `sqlite_`.
   var isInternal: Bool { name.foldedName.starts(with: "sqlite_".utf8) }
 }
 

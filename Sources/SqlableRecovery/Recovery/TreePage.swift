@@ -17,7 +17,8 @@ struct TreePage {
     /// The child page to the left of the cell's key, in an interior page; 0 in a leaf.
     var child: UInt32 = 0
     var rowid: Int64 = 0
-    /// The length of the row or key, and its bytes on this page; both empty in an interior page of a table.
+    /// The length of the row or key, and the range of its bytes on this page. In an interior page of a table, 0 and
+    /// empty.
     var length = 0
     var local: Range<Int> = 0..<0
     /// The first overflow page; 0 if there is no overflow page.
