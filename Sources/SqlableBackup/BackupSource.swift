@@ -85,7 +85,7 @@ package final class BackupSource: @unchecked Sendable {
       if isQuiet { source.unlocked = (path, before) }
       return source
     } catch var error as SqlError {
-      // The read without locks ignores the journal, so it can meet pages of an interrupted write.
+      // The read without locks ignores the journal, so SQLite can read pages of an interrupted write.
       if [.notADatabase, .wrongKey, .corrupt].contains(error.kind), RawFile.hasHotJournal(path) {
         error = SqlError.needsRollback.labelled(error.label)
       }

@@ -59,7 +59,8 @@ package struct BackupTarget {
     }
   }
 
-  /// True if the file might have another key than the database, or if only one of the two is encrypted.
+  /// True if the file might have another key than the database, or if only one of the file and the database is
+  /// encrypted.
   private func mayHaveOtherKey(_ db: SqliteDatabase) -> Bool {
     guard let file = try? RawFile(path: path) else { return false }
     return db.cipher == nil ? file.looksEncrypted : file.isPlain || file.looksEncrypted

@@ -145,7 +145,7 @@ private struct FileEncryption {
     let settings = db.configuration.cipher
     return try plain.locked {
       let connection = try plain.openConnection()
-      // Rows that violate a CHECK are copied too, because they are not damage.
+      // Rows that violate a CHECK are copied too, because such rows are not damage.
       try connection.pragma("PRAGMA ignore_check_constraints = ON")
       try connection.checkPages("PRAGMA main.quick_check(10)")
       let copy = try PartialFile.make(beside: path, mode: 0o600, for: "encryption")

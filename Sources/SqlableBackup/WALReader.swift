@@ -37,7 +37,8 @@ package final class WALReader: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// Calls `body` with every commit from `position` to the WAL index's end `last`, in order, and moves `position`.
+  /// Calls `body` with every commit from `position` to `last`, the end of the WAL according to the WAL index. Moves
+  /// `position` past each commit.
   package func read(
     from position: inout Position, to last: (frames: Int, salts: UInt64), _ body: (Commit) throws -> Void
   ) throws {
@@ -45,7 +46,7 @@ package final class WALReader: @unchecked Sendable {
     // read.
     guard let log = Header(bytes(at: 0, count: WALFormat.headerSize)), log.salts == last.salts else { return }
     var end = position
-    // The WAL was reset, and its old transactions were read before.
+    // The WAL was reset after its old transactions were read.
     if log.salts != position.salts {
       end = Position()
       (end.salts, end.sum) = (log.salts, log.sum)
