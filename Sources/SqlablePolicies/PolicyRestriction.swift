@@ -50,7 +50,7 @@ extension DecodedStatement {
     }
   }
 
-  /// Checks the columns that an insert or update assigns from rows.
+  /// Checks the columns that an insert or update assigns from the document's rows.
   private func checkWritten(_ columns: [ColumnReference]?, of rules: TablePolicy, _ check: PolicyCheck) throws {
     let isBatch = if case .insert(let query) = tree { query.form == .rows } else { false }
     let key = columns != nil ? "columns" : isBatch ? "rows" : "row"
@@ -159,8 +159,8 @@ extension SelectQuery.Clauses {
       for index in sources.indices { sources[index].condition = sources[index].condition?.withoutConstants }
       filter = filter?.withoutConstants
     }
-    // `all` combines the conditions of the tables that are not optional. `visible` is true for a row to which no table
-    // so far contributes a hidden row.
+    // `all` combines the conditions of the tables that are not optional. `visible` is true if no row that was joined so
+    // far is hidden.
     var (all, visible): (SqlExpression?, SqlExpression?)
     for index in sources.indices {
       let isOptional = index > 0 && sources[index].join == .left
@@ -212,7 +212,7 @@ extension SelectQuery.Clauses {
 }
 
 extension TablePolicy {
-  /// Returns the condition on the rows of the table, with the table's name in a query; nil if there is no condition.
+  /// Returns the condition on the rows of the table, with the table's alias in a query; nil if there is no condition.
   fileprivate func condition(alias: String?) -> SqlExpression? {
     guard let alias else { return condition }
     return condition?.replacing(table) { SqlExpression(.qualified(alias: alias, ColumnReference(table.columns[$0]))) }
