@@ -3,8 +3,8 @@ import Synchronization
 
 /// Models of a database's tables.
 ///
-/// Decoding a statement needs a type for each table, but the tables are known only at run time. So each table is
-/// represented by the generic type `DatabaseTable` with another type argument, which encodes the table's number.
+/// Decoding a statement needs a type for each table, but the tables are known only at run time. So each table gets a
+/// specialization of the generic type `DatabaseTable`, whose type argument encodes the table's number.
 enum DatabaseModels {
   private static let declarations = Mutex<[DeclaredTable]>([])
 

@@ -56,7 +56,7 @@ struct ValueType: Equatable {
 typealias Affinity = TypeAffinity
 
 extension Affinity {
-  /// The type that a model would declare for values of any storage class.
+  /// The column type that a model declares for this affinity.
   var columnType: ColumnType {
     switch self {
     case .integer: .integer
