@@ -71,7 +71,7 @@ extension DocumentDecoder {
 
   func rowCount(_ document: Document, _ what: String) throws -> SelectQuery.RowCount {
     guard case .object = document else { return .number(try count(document, what)) }
-    // A parameter is allowed, but the decoder might have replaced the parameter by a value.
+    // If the decoder has replaced a parameter by an integer, `RowCount` contains the number instead of a term.
     let count = SelectQuery.RowCount(try term(document, Scope([], outer: nil)))
     if case .value = count.term?.node {
       throw failure("\(what) must be an integer or an expression, not another value")
@@ -111,7 +111,6 @@ extension DocumentDecoder {
     return sources
   }
 
-  // `leave()` is not in a `defer`, so that the path stays complete when an error is thrown.
   func sources(list document: Document, _ outer: Scope?) throws -> [SelectQuery.Source] {
     if case .text(let name) = document { return [SelectQuery.Source(table: try model(name))] }
     return try sources(document, after: nil, outer)
