@@ -5,7 +5,7 @@ import Sqlable
 struct MetricDimension: Sendable, Hashable {
   let name: String
   let value: String
-  /// True if the number of values depends on the program's statements.
+  /// True if the number of different values depends on the program's statements.
   let isUnbounded: Bool
 
   init(_ name: String, _ value: String, isUnbounded: Bool = false) {
