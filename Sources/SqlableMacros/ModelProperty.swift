@@ -15,7 +15,7 @@ enum Access: Int {
         : words.contains("fileprivate") ? .fileprivate : words.contains("private") ? .private : .internal
   }
 
-  /// The modifier before a declaration, with a blank.
+  /// The access modifier of a declaration and a blank: `public `. Empty for `internal`.
   var text: String {
     switch self {
     case .private: "private "

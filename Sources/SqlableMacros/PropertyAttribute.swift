@@ -54,7 +54,7 @@ extension LabeledExprSyntax {
 }
 
 extension ExprSyntax {
-  /// The text of a literal without interpolation.
+  /// The text of a string literal without interpolation; nil for any other expression.
   var literalText: String? { self.as(StringLiteralExprSyntax.self)?.representedLiteralValue }
 
   var isNil: Bool { self.is(NilLiteralExprSyntax.self) }
@@ -117,7 +117,8 @@ extension ExprSyntax {
     self.as(MemberAccessExprSyntax.self)?.declName.baseName.tokenKind == .keyword(.self)
   }
 
-  /// `Collate.nocase` for `.nocase`: Swift can't infer an implicit member's type in an argument of any option type.
+  /// `Collate.nocase` for `.nocase`: Swift can't infer the type of an implicit member in an argument of type `any
+  /// ColumnOption`.
   fileprivate func qualified(by type: String) -> String {
     let start = firstToken(viewMode: .sourceAccurate)
     return (start?.tokenKind == .period ? type : "") + trimmedDescription
