@@ -30,7 +30,8 @@ extension TraceOptions {
   }
 }
 
-/// Adds index advice to events. The advisor has its own thread and connections, so no caller waits for the advice.
+/// An advisor that adds index advice to events. The advisor has its own thread and connections, so no caller waits for
+/// the advice.
 final class IndexAdvisor: AdvisingEvents {
   private struct State {
     /// The time of the last advice for each SQL text; values in the text are replaced by `?`.
