@@ -15,8 +15,8 @@ public struct ArchiveOptions: Sendable, Hashable {
   /// a restore has to apply more commits. Default: 24 hours.
   public var baseInterval: Duration
 
-  /// The time for which commits can be restored. When a copy becomes older than this, the archive deletes all earlier
-  /// copies and their commits. Default: nil, for an unlimited time.
+  /// The time for which commits can be restored. After each new copy, the archive deletes the copies and commits before
+  /// the last copy that is older than this. Default: nil, for an unlimited time.
   public var keep: Duration?
 
   /// The size of a log file of the archive, in bytes, at which the archive starts a new file. Default: 64 MiB.

@@ -179,8 +179,8 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Throws `.constraint(.unique)` if rows of the table violate a unique index. Throws `.corrupt` if pages of the index
-  /// are lost. In this case, use ``Salvage`` to create a new file. Throws the errors of ``checkForCorruption()`` if the
-  /// file can't be checked again. In this case, the indexes are rebuilt, but writes stay forbidden.
+  /// are lost. In this case, use ``Salvage`` to create a new file. If the file can't be checked again, throws the
+  /// errors of ``checkForCorruption()``: the indexes are rebuilt, but writes stay forbidden.
   @discardableResult
   public func reindex(_ report: CorruptionReport) throws -> CorruptionReport {
     try running { connection in

@@ -10,7 +10,7 @@ public struct CorruptionReport: Sendable, Hashable {
   /// The lines that `PRAGMA integrity_check` reported, at most a hundred, and the damage that ended the check, if any.
   /// Empty if no damage was found.
   public var messages: [String] = []
-  /// The tables with damaged pages, or with rows that violate their definition.
+  /// The tables with damaged pages, or with rows that violate the table's definition.
   public var tables: [String] = []
   /// The indexes with damaged pages, and the indexes that do not match their tables.
   public var indexes: [String] = []

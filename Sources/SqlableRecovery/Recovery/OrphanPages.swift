@@ -124,8 +124,8 @@ extension SalvageRun {
     return height
   }
 
-  /// Counts the rows of a page without an owner. The rows go to the lost-and-found table if they are probably not
-  /// deleted, or if ``Salvage/keepsPossiblyDeleted`` is true.
+  /// Counts the rows of a page without an owner. The rows are stored in the lost-and-found table if the rows were
+  /// probably not deleted, or if ``Salvage/keepsPossiblyDeleted`` is true.
   private func leaveOut(_ number: UInt32) throws {
     guard let page = file.tree(number), page.kind == .leafTable, page.isSound else { return }
     let isFree = file.isMappedFree(number)

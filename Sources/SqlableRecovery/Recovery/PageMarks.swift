@@ -64,7 +64,7 @@ struct PageMarks {
 }
 
 extension DamagedFile {
-  /// Returns the next trunk and the listed pages of a freelist trunk; nil if the page can't be a trunk.
+  /// Returns the pages that a freelist trunk lists, and the next trunk; nil if the page can't be a trunk.
   fileprivate func trunk(_ number: UInt32) -> (next: UInt32, pages: [UInt32])? {
     guard let bytes = page(number), let next = bytes.word(0), let count = bytes.word(4), count <= usable / 4 - 2 else {
       return nil

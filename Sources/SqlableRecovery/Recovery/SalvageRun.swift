@@ -24,7 +24,8 @@ final class SalvageRun {
   private(set) var knowsFreelist = false
   var file: DamagedFile { crawler.file }
 
-  /// - Parameter encoding: The new file's text encoding without a backup; nil for the damaged file's encoding.
+  /// - Parameter encoding: The text encoding of the new file if there is no backup; nil for the encoding of the damaged
+  ///   file.
   init(_ salvage: Salvage, into path: String, encoding: TextEncoding? = nil) throws {
     self.salvage = salvage
     let copy = try salvage.backup.map { try BackupHeader(path: $0) }

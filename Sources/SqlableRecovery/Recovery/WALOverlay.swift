@@ -15,7 +15,7 @@ struct WALOverlay {
   // MARK: Write-ahead log
 
   /// Reads the frames up to the last commit, and verifies the checksum of each frame. Nil if there are no committed
-  /// frames. Describes the damage in `problems` if it hides commits.
+  /// frames. Adds a description to `problems` if damage hides commits.
   ///
   /// - Parameter likelyPageSize: The page size to use if the WAL's header is damaged. In this case, the first frame
   ///   can't be verified alone. The first frame is used if the second frame's checksum continues the first frame's
