@@ -91,7 +91,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Checkpoints and truncates the WAL, which now contains every page, unless another connection uses the WAL.
+  /// Checkpoints and truncates the WAL, because the WAL contains every page after a restore. Does nothing while another
+  /// connection uses the WAL.
   private func shrinkWAL(_ connection: Connection) {
     guard !isInMemory else { return }
     // With a busy timeout, the checkpoint would wait for readers and block writers during this wait.
