@@ -1,4 +1,4 @@
-// Runs of untrusted documents' statements, with limits on time, steps, scans and values, and the authorizer's check.
+// Statements of untrusted documents run with limits on time, steps, scans and values, and with the authorizer's check.
 
 import SqlableCore
 import SqlableDocuments

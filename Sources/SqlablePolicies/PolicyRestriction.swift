@@ -109,10 +109,10 @@ extension RowSelection {
       filter = try filter?.restricted(by: check.policy)
       return
     }
-    // A change of all rows can't have a condition.
+    // An update or delete of all rows can't have a condition.
     guard extent != .all else { throw DocumentAccess.refusal(at: "all") }
-    // A change without its own condition is refused. Don't add the policy's condition, which would make the change
-    // valid.
+    // An update or delete without its own condition is refused. Don't add the policy's condition, which would make the
+    // statement valid.
     guard let restrictedFilter = try filter?.restricted(by: check.policy) else {
       if extent == .row || isLimited { filter = condition }
       return
