@@ -331,7 +331,7 @@ extension Document {
 }
 
 extension String {
-  /// True if the string is the key of a column, an operator or a collation.
+  /// True if a term with this key needs only a small stack frame: a column, an operator or a collation.
   fileprivate var isSmall: Bool {
     switch TermForm.byKey[self] {
     case .column, .not, .negative, .isNull, .isNotNull, .collate: true
