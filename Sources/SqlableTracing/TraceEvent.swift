@@ -67,7 +67,7 @@ public struct TraceEvent: Sendable, Hashable {
   public let sorts: Int
   /// The number of rows that SQLite inserted into automatic indexes.
   public let automaticIndexRows: Int
-  /// True if the statement was already compiled; false on a cluster.
+  /// True if the statement was compiled before this run; false on a cluster.
   public let isCached: Bool
   /// The number of statements in a transaction; 1 for a statement.
   public let statements: Int
@@ -88,7 +88,7 @@ public struct TraceEvent: Sendable, Hashable {
   /// True if the event of a transaction repeats an error. The event of the statement that ended the transaction reports
   /// the same error.
   package var repeatsError = false
-  /// False for an error that no call throws, such as an observer's.
+  /// False for an error that no call throws, such as the error of an observer.
   var isThrown = true
 
   /// The time at which the statement or transaction ended.

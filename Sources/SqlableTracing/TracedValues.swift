@@ -30,7 +30,8 @@ public struct TracedValue: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension [TracedColumns] {
-  /// `expanded` is the SQL with literals instead of parameters.
+  /// Returns the values that a statement bound for these columns. `expanded` is the SQL with literals instead of
+  /// parameters.
   func values(in sql: String, expanded: String?) -> [TracedValue] {
     guard let expanded else { return [] }
     return values(in: sql) { ExpandedValues(sql, expanded)?.values ?? [] }
