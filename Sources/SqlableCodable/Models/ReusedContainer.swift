@@ -52,7 +52,7 @@ struct ReusedContainers {
   // Unmanaged, because a retained reference takes 40 instructions for each use.
   private(set) var first: Unmanaged<ReusedContainer>?
 
-  /// `keys` is the address of the `KeyMap` of the container's key type.
+  /// Returns the container for a type of coding keys. `keys` is the address of the type's `KeyMap`.
   @inline(__always)
   func container(keys: UnsafeRawPointer) -> Unmanaged<ReusedContainer>? {
     var container = first

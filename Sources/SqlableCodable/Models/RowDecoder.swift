@@ -5,7 +5,7 @@ import SqlableCore
 @usableFromInline
 struct RowDecoder: Decoder {
   let row: ReadRow
-  /// Never freed.
+  /// The object is never freed.
   unowned(unsafe) let columns: KeyedColumns
 
   @usableFromInline var codingPath: [any CodingKey] { [] }
@@ -60,7 +60,7 @@ private struct RowSource {
   /// For a reused container, the stamp of the reused containers. Otherwise the generation of the only row that the
   /// container can read.
   let stamp: UInt64
-  /// Never freed.
+  /// The map is never freed.
   let map: UnsafePointer<KeyMap>
 
   var table: TableInfo { map.pointee.columns.table }
