@@ -47,8 +47,8 @@ extension TypedColumn {
   public func sealings<Wrapped: SealedValue>(of content: Wrapped.Content, with keys: KeyRing) throws -> [Wrapped]
   where Value == Wrapped? { try keys.all.map { try sealed(content, by: $0) } }
 
-  /// Returns a condition that is true if the column contains this value, sealed by any key of the ring. The condition
-  /// is not true for NULL.
+  /// Returns a condition that is true if the column contains this value, sealed by any key of the ring. If the column
+  /// contains NULL, the condition is not true.
   ///
   /// ```swift
   /// Patient.read().filter(try Patient.insurance.equals("A 123", with: keys))
@@ -57,8 +57,8 @@ extension TypedColumn {
   public func equals<Content>(_ content: Content, with keys: KeyRing) throws -> SqlExpression
   where Value == Sealed<Content>.Deterministic { `in`(try sealings(of: content, with: keys)) }
 
-  /// Returns a condition that is true if the column contains this value, sealed by any key of the ring. The condition
-  /// is not true for NULL.
+  /// Returns a condition that is true if the column contains this value, sealed by any key of the ring. If the column
+  /// contains NULL, the condition is not true.
   public func equals<Content>(_ content: Content, with keys: KeyRing) throws -> SqlExpression
   where Value == Sealed<Content>.Deterministic? { `in`(try sealings(of: content, with: keys)) }
 
