@@ -34,7 +34,8 @@ struct PropertyAttribute {
 
   var arguments: [LabeledExprSyntax] { syntax.labeledArguments }
 
-  /// True if a property can't have both attributes. Two `@Index` attributes are allowed if their names differ.
+  /// True if a property can't have both this attribute and `other`. Two `@Index` attributes are allowed if their names
+  /// differ.
   func repeats(_ other: PropertyAttribute) -> Bool {
     let names = [self, other].map { $0.kind == .index ? $0.argument("name")?.expression.trimmedDescription : nil }
     return kind == other.kind && names[0] == names[1]
