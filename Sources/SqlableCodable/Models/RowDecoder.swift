@@ -1,7 +1,6 @@
 import FoundationEssentials
 import SqlableCore
 
-/// A decoder that reads a model from the columns of a row.
 @usableFromInline
 struct RowDecoder: Decoder {
   let row: ReadRow
