@@ -81,7 +81,6 @@ extension StatementPolicy {
     }
   }
 
-  /// Throws if the policy does not allow the kind of the statement.
   private func check(_ decoded: DecodedStatement) throws {
     guard !kinds.contains(decoded.kind) else { return }
     throw DocumentAccess.refusal(at: decoded.operation.rawValue)
