@@ -1,6 +1,5 @@
 import Sqlable
 
-/// The source text of the generated models.
 struct ModelText {
   /// The access modifier of the declarations and a blank: `public `. Empty if the models are not public.
   let access: String
