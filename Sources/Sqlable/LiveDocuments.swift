@@ -10,9 +10,9 @@ extension AnyStatement {
   /// for try await result in search.updates(in: pool, onlyChanges: true) { try send(result) }
   /// ```
   ///
-  /// If the statement reads whole rows of one model, or their number or existence, its filter is evaluated for changed
-  /// rows. Commits without matching rows then cause no new read. Without `onlyChanges`, a client can detect commits
-  /// that change only rows that a policy hides.
+  /// If the statement reads or counts whole rows of one model, or tests whether they exist, the live result evaluates
+  /// the statement's filter for changed rows. Commits without matching rows then cause no new read. Without
+  /// `onlyChanges`, a client can detect commits that change only rows that a policy hides.
   ///
   /// The live result throws `.invalidStatement` for a statement that writes.
   public func updates(

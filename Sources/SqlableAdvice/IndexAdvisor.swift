@@ -4,7 +4,7 @@ import SqlableTracing
 
 extension TraceOptions {
   /// True if events of reads and writes get index advice. The advice proposes indexes for tables that a statement scans
-  /// completely to find some rows. Default: false.
+  /// completely to find a part of the rows. Default: false.
   ///
   /// The indexes are tested in a copy of the schema, on a separate thread and connection. For statements whose SQL
   /// differs only in values, the test runs at most once a minute. The event is delivered on the separate thread, some
@@ -30,7 +30,8 @@ extension TraceOptions {
   }
 }
 
-/// Adds index advice to events. The advisor has its own thread and connections, so no caller waits for the advice.
+/// An advisor that adds index advice to events. The advisor has its own thread and connections, so no caller waits for
+/// the advice.
 final class IndexAdvisor: AdvisingEvents {
   private struct State {
     /// The time of the last advice for each SQL text; values in the text are replaced by `?`.

@@ -11,7 +11,7 @@ struct IndexCandidates {
 
     var lists: [[IndexColumn]] { uses.lists.filter { !isKey($0) } }
 
-    /// True if the columns are the table's key, which needs no additional index.
+    /// True if the only column is the first column of the table's key, which needs no additional index.
     private func isKey(_ columns: [IndexColumn]) -> Bool {
       table.key.prefix(1).map { table.columns[$0].name } == columns.prefix(1).map(\.name) && columns.count == 1
     }

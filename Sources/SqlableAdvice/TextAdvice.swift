@@ -3,7 +3,8 @@ import SqlableQueries
 import SqlableSchema
 
 extension SqliteDatabase {
-  /// Returns `CREATE INDEX` statements for tables that the text would scan completely to find some of their rows.
+  /// Returns `CREATE INDEX` statements for tables that the SQL text would scan completely to find some of the tables'
+  /// rows.
   func advice(forText sql: String) throws -> [String] {
     try withoutTracing {
       let copy = try SchemaCopy(of: openConnection(), functions: functions)
@@ -21,7 +22,7 @@ extension SqliteDatabase {
 extension SchemaCopy {
   private static var maximumCandidates: Int { 32 }
 
-  /// Returns indexes on the compared and sorted columns of a text. SQLite's planner ignores a wrong guess.
+  /// Returns indexes on the columns that an SQL text compares or sorts by. SQLite's planner ignores a wrong guess.
   fileprivate func candidates(for sql: String) throws -> [(name: String, sql: String)] {
     let words = DetachedSQLToken.words(of: sql)
     let names = Set(words.filter(\.isName).map(\.text.foldedName))

@@ -8,7 +8,7 @@ extension SchemaCopy {
   ) throws -> (QueryPlan, used: [String]) {
     var created: [String] = []
     for index in indexes {
-      // An index with this name might already exist.
+      // An error is ignored, because an index with this name might already exist.
       guard case .success = Result(catching: { try connection.pragma(index.sql) }) else { continue }
       created.append(index.name)
     }

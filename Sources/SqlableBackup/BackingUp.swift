@@ -40,14 +40,15 @@ extension SqliteDatabase {
     }
     try file.removeNeedForWAL(cipher)
     var options = options
-    // The models describe the handle's own database, so the copy of an attached database is not compared with them.
+    // The models describe the handle's main database, so the copy of an attached database is not compared with the
+    // models.
     if options.database != "main" { options.schema = nil }
     let copy = try BackupSource.file(file.path, for: self, source.stop)
     try copy.check(options, "the copy of the database")
   }
 
-  /// Throws `.misuse` if the source has another text encoding. SQLite fixes a connection's encoding at the first read
-  /// of the schema, so every open connection would reject the restored file.
+  /// Throws `.misuse` if the source and this database have different text encodings. SQLite fixes a connection's
+  /// encoding at the first read of the schema, so every open connection would reject the restored file.
   private func checkEncoding(of source: BackupSource, _ connection: Connection) throws {
     let encoding = try connection.pragma("PRAGMA encoding") ?? ""
     let other = try source.db.locked { try source.db.openConnection().pragma("PRAGMA encoding") } ?? ""
@@ -90,7 +91,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Checkpoints and truncates the WAL, which now contains every page, unless another connection uses the WAL.
+  /// Checkpoints and truncates the WAL, because the WAL contains every page after a restore. Does nothing while another
+  /// connection uses the WAL.
   private func shrinkWAL(_ connection: Connection) {
     guard !isInMemory else { return }
     // With a busy timeout, the checkpoint would wait for readers and block writers during this wait.

@@ -1,11 +1,11 @@
-// The checks before a backup is renamed to its target, or before a restore replaces anything.
+// The checks that run before a backup is renamed to its target, or before a restore replaces anything.
 
 import SqlableCore
 import SqlableSchema
 
 extension BackupSource {
   /// Runs the checks that the options select. Throws `.corrupt` with the damage, `.constraint(.foreignKey)` with the
-  /// tables whose rows reference missing rows, and `.schema(.mismatch)`.
+  /// tables whose rows reference missing rows, and `.schema(.mismatch)` for tables that differ from the models.
   package func check(_ options: BackupOptions, _ what: String) throws {
     do {
       try db.locked {
@@ -50,7 +50,7 @@ extension Connection {
   /// Runs an integrity check. Throws `.corrupt` with the problems. If all problems are rows with NULL in a NOT NULL
   /// column, throws `.constraint(.notNull)` instead, because such a file is not damaged.
   ///
-  /// SQLite reads no CHECK on a read-only connection, so the check of a copy accepts rows that violate a CHECK.
+  /// A read-only connection ignores CHECK constraints, so the check of a copy accepts rows that violate a CHECK.
   func checkPages(_ pragma: String) throws {
     let problems = try rows(pragma).map { $0.first ?? "" }
     guard problems != ["ok"] else { return }

@@ -61,8 +61,8 @@ package final class BackupSource: @unchecked Sendable {
   /// Opens a file read-only. Uses the functions and the label of `handle`.
   ///
   /// Opening a file in WAL mode creates two more files, which a read-only connection can't delete. If no other
-  /// connection has the file open, SQLite therefore reads the file as immutable. ``checkUnchanged()`` then detects
-  /// writes.
+  /// connection has the file open, SQLite therefore reads the file as immutable. In this case, ``checkUnchanged()``
+  /// detects writes.
   package static func file(_ path: String, for handle: SqliteDatabase?, _ stop: BackupStop) throws -> BackupSource {
     try BackupTarget.check(path)
     guard let info = FileIdentity.info(path) else { throw SqlError.system("find the backup", path, errno) }
@@ -85,7 +85,7 @@ package final class BackupSource: @unchecked Sendable {
       if isQuiet { source.unlocked = (path, before) }
       return source
     } catch var error as SqlError {
-      // The read without locks ignores the journal, so it can meet pages of an interrupted write.
+      // The read without locks ignores the journal, so SQLite can read pages of an interrupted write.
       if [.notADatabase, .wrongKey, .corrupt].contains(error.kind), RawFile.hasHotJournal(path) {
         error = SqlError.needsRollback.labelled(error.label)
       }

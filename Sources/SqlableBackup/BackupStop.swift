@@ -2,7 +2,8 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// A stop of a backup, restore or encryption when its task is cancelled, its time limit passes or its pool is closed.
+/// A means to stop a backup, restore or encryption: when the task is cancelled, the time limit passes or the pool is
+/// closed.
 ///
 /// A stop interrupts running statements. The copy also checks for a stop between its steps.
 package final class BackupStop: Sendable {

@@ -59,7 +59,8 @@ package struct BackupTarget {
     }
   }
 
-  /// True if the file might have another key than the database, or if only one of the two is encrypted.
+  /// True if the file might have another key than the database, or if only one of the file and the database is
+  /// encrypted.
   private func mayHaveOtherKey(_ db: SqliteDatabase) -> Bool {
     guard let file = try? RawFile(path: path) else { return false }
     return db.cipher == nil ? file.looksEncrypted : file.isPlain || file.looksEncrypted
@@ -78,11 +79,11 @@ package struct BackupTarget {
   /// Checks that the target can be replaced: the target is empty or a database, and no leftover WAL could be applied to
   /// the copy.
   ///
-  /// A WAL does not record which file it belongs to. If an old WAL stays beside the new file, the next connection reads
-  /// pages from the old WAL, and the copy is damaged. In WAL mode, the WAL exists until the last connection closes, so
-  /// a file without a WAL is not open in WAL mode. This method closes a leftover WAL, which fails while another
-  /// connection uses the WAL. In other journal modes, a connection has a journal only while writing. SQLite refuses to
-  /// start a journal after the connection's file was replaced.
+  /// A WAL does not contain the name of its database file. If an old WAL stays beside the new file, the next connection
+  /// reads pages from the old WAL, and the copy is damaged. In WAL mode, the WAL exists until the last connection
+  /// closes, so a file without a WAL is not open in WAL mode. This method closes a leftover WAL, which fails while
+  /// another connection uses the WAL. In other journal modes, a connection has a journal only while writing. SQLite
+  /// refuses to start a journal after the connection's file was replaced.
   ///
   /// - Parameter replacesOtherKeys: True if the target is allowed to be a database that the handle's key does not open.
   func prepareForReplacing(_ db: SqliteDatabase, replacesOtherKeys: Bool) throws {

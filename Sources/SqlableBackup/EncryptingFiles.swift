@@ -22,13 +22,17 @@ extension SqliteDatabase {
   /// The disk needs space for two more copies of the file. The deleted journal held the plain pages, which stay in free
   /// blocks of the disk.
   ///
-  /// Throws `.misuse` without the package trait `SQLCipher`, for an encrypted database, for a database in memory, and
-  /// inside a transaction. Also throws `.misuse` for a pool's handle: use `encrypt` of the pool. Also throws `.misuse`
-  /// while a pool archives the file, because encrypted files can't be archived. Throws `.readOnly` on a read-only
-  /// handle, `.corrupt` for a damaged file, and `.full`. Throws `.busy` if a handle is in use, a backup runs, or
-  /// another process has the file open, for longer than the busy timeout. Also throws `.busy` if another handle has
-  /// attached the file. Throws `CancellationError` if the task is cancelled before the replacement of the bytes begins.
-  /// An error leaves the file plain and complete.
+  /// An error leaves the file plain and complete. Throws:
+  ///
+  /// - `.misuse` without the package trait `SQLCipher`, for an encrypted database, for a database in memory, and inside
+  ///   a transaction;
+  /// - `.misuse` for a pool's handle: use `encrypt` of the pool;
+  /// - `.misuse` while a pool archives the file, because encrypted files can't be archived;
+  /// - `.readOnly` on a read-only handle, `.corrupt` for a damaged file, and `.full`;
+  /// - `.busy` if a handle is in use, a backup runs, or another process has the file open, for longer than the busy
+  ///   timeout;
+  /// - `.busy` if another handle has attached the file;
+  /// - `CancellationError` if the task is cancelled before the replacement of the bytes begins.
   public func encrypt(with key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
     try KeyChange.ofHandle(self, .encrypt, at: .init(file: file, line: line)) {
       try FileEncryption(key, $0, BackupStop(configuration, BackupOptions())).run()
@@ -145,7 +149,7 @@ private struct FileEncryption {
     let settings = db.configuration.cipher
     return try plain.locked {
       let connection = try plain.openConnection()
-      // Rows that violate a CHECK are copied too, because they are not damage.
+      // Rows that violate a CHECK are copied too, because such rows are not damage.
       try connection.pragma("PRAGMA ignore_check_constraints = ON")
       try connection.checkPages("PRAGMA main.quick_check(10)")
       let copy = try PartialFile.make(beside: path, mode: 0o600, for: "encryption")

@@ -107,7 +107,7 @@ extension Connection {
         try pragma("PRAGMA \(Connection.exported).\(name) = \(value)")
       }
       try pragma("SELECT sqlcipher_export('\(Connection.exported)')")
-      // The copy already contains the results of triggers, so the copying must not fire them.
+      // The copy already contains the results of triggers, so copying rows must not fire triggers.
       try withoutTriggers {
         for table in try rowidTables() where try !hasSameRowids(table) { try copyRowids(of: table) }
       }

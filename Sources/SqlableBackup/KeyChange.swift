@@ -26,8 +26,8 @@ struct KeyChange {
     try db.locked { try db.checkFile(db.openConnection()) }
   }
 
-  /// Calls `body` while the connections of all handles and pools of this process on the file are closed. The handles
-  /// that have read the file with the present key then use the new key.
+  /// Calls `body` while the connections of all handles and pools of this process on the file are closed. After `body`,
+  /// the handles that have read the file with the present key use the new key.
   ///
   /// - Parameter check: A function that receives the families of these handles, before any handle waits.
   func run(_ key: EncryptionKey, check: ([HandleFamily]) throws -> Void = { _ in }, _ body: () throws -> Void) throws {

@@ -14,11 +14,14 @@ extension SqliteDatabase {
   /// with SQL are lost, and `onOpen` actions run again. Backups and attached files keep their keys. Close the file in
   /// other processes first, because their statements throw `.wrongKey` after the change.
   ///
-  /// Throws `.misuse` for a database that is not encrypted: use `encrypt(with:)`. Also throws `.misuse` for a database
-  /// with a plaintext header, for a key with a salt, and inside a transaction. Also throws `.misuse` for the handle of
-  /// a pool: use `rekey` of the pool. Throws `.readOnly` on a read-only handle, and `.io` if the pages can't be
-  /// written. Throws `.busy` if a handle is in use, or another connection writes, for longer than the busy timeout.
-  /// Also throws `.busy` if another handle has attached the file. After any error, the file still has its old key.
+  /// After any error, the file still has its old key. Throws:
+  ///
+  /// - `.misuse` for a database that is not encrypted: use `encrypt(with:)`;
+  /// - `.misuse` for a database with a plaintext header, for a key with a salt, and inside a transaction;
+  /// - `.misuse` for the handle of a pool: use `rekey` of the pool;
+  /// - `.readOnly` on a read-only handle, and `.io` if the pages can't be written;
+  /// - `.busy` if a handle is in use, or another connection writes, for longer than the busy timeout;
+  /// - `.busy` if another handle has attached the file.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
     try KeyChange.ofHandle(self, .rekey, at: .init(file: file, line: line)) { try rekey(to: key, $0) }
   }

@@ -1,12 +1,12 @@
 import Glibc
 import SqlableCore
 
-/// A read transaction that prevents a reset of the WAL, so that a ``WALReader`` can read its commits.
+/// A read transaction that prevents a reset of the WAL, so that a ``WALReader`` can read the commits in the WAL.
 ///
 /// SQLite resets the WAL when the whole WAL is in the database file and no reader needs the WAL. A reader whose
 /// snapshot is in the WAL prevents the reset. A reader whose snapshot is only in the database file prevents checkpoints
-/// from copying the WAL into the file. The WAL can then be reset once but not twice, and all its frames are newer than
-/// the snapshot.
+/// from copying the WAL into the file. With such a reader, the WAL can be reset once but not twice, and all frames of
+/// the WAL are newer than the snapshot.
 ///
 /// Safe as `@unchecked Sendable`: only one thread at a time uses the hold.
 package final class WALHold: @unchecked Sendable {
@@ -45,7 +45,6 @@ package final class WALHold: @unchecked Sendable {
 
   package func pageSize() throws -> Int { try db.locked { try db.openConnection().pageSize(ofDatabase: "main") } }
 
-  /// True if the database is in WAL mode.
   package func isInWALMode() throws -> Bool {
     try db.locked { try db.openConnection().journalMode(ofDatabase: "main") == "wal" }
   }

@@ -37,14 +37,16 @@ package final class WALReader: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// Calls `body` with every commit from `position` to the WAL index's end `last`, in order, and moves `position`.
+  /// Calls `body` with every commit from `position` to `last`, the end of the WAL according to the WAL index. Moves
+  /// `position` past each commit.
   package func read(
     from position: inout Position, to last: (frames: Int, salts: UInt64), _ body: (Commit) throws -> Void
   ) throws {
-    // During a reset of the WAL, the header differs from the WAL index. Then nothing is read.
+    // During a reset of the WAL, the salts in the header and in the WAL index can differ. In this case, nothing is
+    // read.
     guard let log = Header(bytes(at: 0, count: WALFormat.headerSize)), log.salts == last.salts else { return }
     var end = position
-    // The WAL was reset, and its old transactions were read before.
+    // The WAL was reset after its old transactions were read.
     if log.salts != position.salts {
       end = Position()
       (end.salts, end.sum) = (log.salts, log.sum)

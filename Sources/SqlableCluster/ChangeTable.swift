@@ -53,7 +53,8 @@ struct ChangeTable {
     }
   }
 
-  /// Returns a query of the entries after a number, with the schema version. The result has at least one row.
+  /// Returns a query of the entries whose numbers are above `number`, with the schema version. The result has at least
+  /// one row, even without entries.
   static func entries(after number: Int, limit: Int) -> SQL {
     """
     SELECT v."schema_version", c."number", c."table", c."change", c."id", c."previousId", c."key", c."previousKey"

@@ -41,7 +41,8 @@ extension SqliteCluster {
     try await membership.remove(id, mustAnswer: true, before: Deadline.after(configuration.timeout))
   }
 
-  /// Assigns a role to a node. Returns once the node has the data for the role: a voter has all commits.
+  /// Assigns a role to a node, and returns when the node has the role. A node becomes a voter only when it has all
+  /// commits.
   ///
   /// ```swift
   /// try await cluster.assign(.standby, to: 3)

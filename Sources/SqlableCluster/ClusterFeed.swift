@@ -13,7 +13,8 @@ final class ClusterFeed: Sendable {
     /// The number of the last change that was read; nil before the first read of the change table.
     var position: Int?
     var latest: [[UInt8]: Int] = [:]
-    /// The number of reads that found a gap or a new schema version, so that any table might have changed.
+    /// The number of reads that found a gap in the change table or a new schema version. Any table might have changed
+    /// then.
     var unknown = 0
     var waiters: [ObjectIdentifier: Waiter] = [:]
     var reading: Task<Void, Never>?
@@ -53,8 +54,8 @@ final class ClusterFeed: Sendable {
 
   // MARK: Tables
 
-  /// Starts to observe tables. Creates the missing change table and triggers, and starts the task that reads
-  /// the change table.
+  /// Starts to observe tables: creates the change table and triggers if they are missing, and starts the task that
+  /// reads the change table.
   func follow(_ tables: [String], _ cluster: SqliteCluster) async throws {
     let isNew = try state.withLock { state in
       if state.isClosed { throw SqlError.closedCluster }
@@ -161,7 +162,7 @@ final class ClusterFeed: Sendable {
         defer { state.schemaVersion = first.0 }
         return state.schemaVersion.map { $0 != first.0 } ?? false
       }
-      // Triggers are created first, so that later changes are recorded. Earlier changes are reported as missed.
+      // Create the triggers first, so that they record all later changes. Earlier changes are reported as missed.
       var start = position
       if isOther {
         try await createTriggers(of: followed, cluster, leavesOutMissing: true)
@@ -182,7 +183,7 @@ final class ClusterFeed: Sendable {
   }
 
   private func trim(_ changes: [Entry], _ cluster: SqliteCluster) async throws {
-    // All clients delete old entries at the same change numbers. Only the first of these clients finds entries to
+    // All clients delete old entries when they read the same change numbers, so only the first client finds entries to
     // delete.
     guard let last = changes.last(where: { $0.number % 1_000 == 0 }), last.number > 2 * ChangeTable.length else {
       return

@@ -5,8 +5,8 @@ import NIOCore
 // Waiting writes run in groups. The writes of a group share a commit.
 
 extension ClusterWriter {
-  /// Runs the requests of one write in a shared transaction: all requests are stored, or none. Returns nil if an
-  /// earlier call with the same record is stored.
+  /// Runs the requests of one write in a shared transaction: all requests are stored, or none. Returns nil if the write
+  /// of an earlier call with the same record is stored.
   func run(
     _ requests: [SqlRequest], _ record: TransactionRecord? = nil, check: (@Sendable ([SqlAnswer]) throws -> Void)?,
     before deadline: ContinuousClock.Instant, _ times: CallTimes?
@@ -29,7 +29,7 @@ extension ClusterWriter {
     var attempts = 0
     while let deadline = latestDeadline() {
       do {
-        // Each waiting write ends by its own deadline.
+        // The turn is awaited until the latest deadline of all writes. Each write ends at its own deadline.
         try await turn.take(before: deadline, late: .late("other transactions held the writer until the deadline"))
         defer { turn.giveBack() }
         let session = try await openSession(before: deadline)
@@ -56,8 +56,8 @@ extension ClusterWriter {
     }
   }
 
-  /// Returns the latest deadline of the waiting writes; nil if no write waits. If `ends` and no write waits, marks the
-  /// task as ended, so that the next write starts a new task.
+  /// Returns the latest deadline of the waiting writes; nil if no write waits. If no write waits and `ends` is true,
+  /// marks the task as ended, so that the next write starts a new task.
   private func latestDeadline(ends: Bool = true) -> ContinuousClock.Instant? {
     state.withLock { state in
       while state.waiting.first?.outcome.isEnded == true { state.waiting.removeFirst() }
@@ -179,7 +179,7 @@ extension ClusterWriter {
     return min(Int(min(fittingCount, 1_000)), ClusterSession.maximumSent, configuration.maximumGroup - count)
   }
 
-  /// Runs writes that are sent together. Returns false if a write ended the transaction. Throws a node's error.
+  /// Runs writes that are sent together. Returns false if a write ended the transaction. Throws if the node fails.
   private func runTogether(
     _ writes: [ClusterWrite], on session: ClusterSession, _ done: inout Group
   ) async throws -> Bool {
@@ -194,7 +194,7 @@ extension ClusterWriter {
     }
     state.withLock { $0.timePerRequest = ($0.timePerRequest + begin.duration(to: .now) / writes.count) / 2 }
     if let brokenIndex = all.brokenIndex, case .failure(let error) = all.results[brokenIndex] {
-      // The node runs the writes in order, so the first write without an answer is the cause.
+      // The node runs the writes in order, so the first write without an answer is the cause of the failure.
       if (error as? NodeFailure)?.wasSent == true { writes[brokenIndex].connectionBroke(error) }
       let sqlError = (error as? SqlError).flatMap { $0.isNodeFailure ? nil : $0 }
       if let sqlError { writes[brokenIndex].stop(sqlError.afterRollback) }
@@ -253,11 +253,10 @@ extension ClusterWriter {
       return true
     }
     guard refused.isEmpty else {
-      // The whole group is rolled back. The other writes then run again.
       await rollBack(session)
       return putBack(group.map(\.write).filter { !$0.outcome.isEnded })
     }
-    // If a write was stopped meanwhile, the group is not committed.
+    // Don't commit a group that contains a write whose caller no longer waits.
     guard done.allSatisfy({ $0.write.commits() }) else {
       for (write, _) in done { write.requeued() }
       await rollBack(session)

@@ -12,8 +12,8 @@ extension SqliteCluster {
       case noAnswer(SqlError.Kind)
       /// A write was not stored, for this reason.
       case noWrite(SqlError.Kind)
-      /// Too few voters answer this client for a majority. If the leader can't reach them either, nothing can be
-      /// stored.
+      /// Too few voters answer this client for a majority. If the leader can't reach the silent voters either, nothing
+      /// can be stored.
       case noMajority(answering: Int, voters: Int)
       /// These voters do not answer this client.
       case unreachable([UInt64])

@@ -3,8 +3,8 @@ import Sqlable
 
 /// Membership changes, which the leader makes one at a time.
 ///
-/// Each change is sent again until the membership is as requested. The leader refuses a change while another change is
-/// in progress. A change whose answer was lost might already be complete.
+/// Each change is sent again until the membership is as requested: the leader refuses a change while another change is
+/// in progress, and a change whose answer was lost might already be complete.
 struct ClusterMembership: Sendable {
   /// The number of nodes that become voters when they join. Three voters survive the loss of one voter.
   static let voters = 3
@@ -111,8 +111,7 @@ struct ClusterMembership: Sendable {
   /// Removes a node. If the node is a voter, nodes that answer are first promoted until three other voters exist:
   /// stand-bys first, then spares. If the node is the leader, another voter that answers becomes the leader first.
   ///
-  /// - Parameter mustAnswer: True if the method throws when the cluster has no such node, or when the node does not
-  ///   answer.
+  /// - Parameter mustAnswer: True to throw if the cluster has no such node, or if the node does not answer.
   func remove(_ id: UInt64, mustAnswer: Bool = false, before deadline: ContinuousClock.Instant) async throws {
     if mustAnswer {
       guard let member = try await members(before: deadline).first(where: { $0.id == id }) else {

@@ -2,7 +2,7 @@
 import Sqlable
 
 extension Migration {
-  /// A migration in Swift that runs on a cluster.
+  /// Creates a migration from Swift code that runs on a cluster.
   ///
   /// ```swift
   /// Migration(onCluster: "first names") { tx in
@@ -11,9 +11,9 @@ extension Migration {
   /// ```
   ///
   /// If the leader is lost before the commit is sent, `body` is called again. Changing `revision` makes a different
-  /// migration. On a handle or pool, the migration throws `.misuse`. The migration's checksum equals that of
-  /// ``init(_:revision:_:)``. So a program that moves from a file to a cluster can replace that migration with this
-  /// one.
+  /// migration. On a handle or pool, the migration throws `.misuse`. A migration of ``init(_:revision:_:)`` with the
+  /// same revision has the same checksum. So a program that moves from a file to a cluster can replace that migration
+  /// with this one.
   public init(
     onCluster name: String, revision: Int = 1,
     _ body: @escaping @Sendable (any AsyncSqlExecutor) async throws -> Void
@@ -22,7 +22,7 @@ extension Migration {
       name, kind: "code", content: "\(revision)", .whole { _ in throw Migration.needsCluster }, .whole(body))
   }
 
-  /// A migration that runs on a cluster in batches, each batch in a separate transaction; see
+  /// Creates a migration that runs on a cluster in batches, each batch in a separate transaction; see
   /// ``init(batches:revision:_:)``.
   public init(
     onCluster name: String, revision: Int = 1,
@@ -42,11 +42,11 @@ extension Migrations {
   /// try await migrations.apply(cluster)
   /// ```
   ///
-  /// Works as ``apply(_:waitingAtMost:file:line:progress:waiting:)-(SqlDatabase,_,_,_,_,_)``, with the same errors.
-  /// If several programs start together, each migration runs once. Migrations of SQL or statements run unchanged; for
-  /// Swift code, use ``Migration/init(onCluster:revision:_:)``. Throws `.misuse` inside a transaction, and before the
-  /// first migration runs if a pending migration needs a handle. The client's `timeout` limits each transaction;
-  /// ``withDeadline(_:isolation:_:)`` limits the whole call.
+  /// Works as ``apply(_:waitingAtMost:file:line:progress:waiting:)-(SqlDatabase,_,_,_,_,_)``, with the same errors. If
+  /// several programs start together, each migration runs once. Migrations of SQL or statements run unchanged; for
+  /// Swift code, use ``Migration/init(onCluster:revision:_:)``. Throws `.misuse` inside a transaction. Also throws
+  /// `.misuse`, before the first migration runs, if a pending migration needs a handle. The client's `timeout` limits
+  /// each transaction; ``withDeadline(_:isolation:_:)`` limits the whole call.
   @discardableResult
   public func apply(
     _ cluster: SqliteCluster, progress: @escaping @Sendable (Progress) -> Void = { _ in }
@@ -111,14 +111,15 @@ extension Migrations {
     }
   }
 
-  /// Runs a migration or its next batch. Returns nil if another program has changed the records meanwhile.
+  /// Runs a migration or its next batch. Returns nil if another program has changed the records since they were read.
   private func step(
     _ position: Int, after records: [MigrationRecord], _ cluster: SqliteCluster
   ) async throws -> Step? {
     let migration = all[position]
     let isWhole = if case .whole? = migration.remoteWork { true } else { false }
     do {
-      // With foreign keys enforced, DROP TABLE first deletes the table's rows and the rows that reference these rows.
+      // Don't enforce foreign keys in a migration without batches, because DROP TABLE would first delete the table's
+      // rows and the rows that reference them.
       return try await cluster.transaction(
         enforcesForeignKeys: !isWhole, before: Deadline.after(cluster.configuration.timeout)
       ) { tx in

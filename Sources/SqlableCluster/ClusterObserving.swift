@@ -5,8 +5,8 @@ import Dispatch
 extension SqliteCluster: ObservedDatabase {
   public var registrations: Registrations { feed.root.registrations }
 
-  /// Returns an asynchronous sequence of the rows of the model's table that any client's transactions change after the
-  /// call.
+  /// Returns an asynchronous sequence of changed rows: the rows of the model's table that a transaction of any client
+  /// changes after this call.
   ///
   /// ```swift
   /// for await case .row(let row) in try await cluster.changes(on: Bicycle.self, .update) { print(row.id) }
@@ -106,7 +106,7 @@ public struct ClusterUpdates<Work: Runnable>: AsyncSequence, Sendable where Work
           let output = try await work.run(over: recorder)
           let new = recorder.texts.subtracting(texts)
           if !new.isEmpty {
-            // Changes of the new tables are recorded only from now on, so the result is read again.
+            // The change table records changes of these tables only from now on, so the result is read again.
             tables.formUnion(try await cluster.feed.follow(tablesOf: new, cluster))
             texts = texts.count > 1_000 ? new : texts.union(new)
             mark = nil

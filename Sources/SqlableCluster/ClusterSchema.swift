@@ -46,7 +46,7 @@ extension Schema {
   }
 }
 
-/// An in-memory copy of a cluster's schema, without rows. Changes of the copy show the statements to send.
+/// An in-memory copy of a cluster's schema, without rows. Changing the copy shows which statements to send.
 struct ClusterSchemaCopy: Sendable {
   let db: SqliteDatabase
   private let objects: [Object]

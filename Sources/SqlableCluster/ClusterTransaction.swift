@@ -3,7 +3,7 @@ import Sqlable
 
 extension ClusterWriter {
   /// Runs `body` in a separate transaction. Retries if the leader was lost before the commit was sent. Returns nil if
-  /// an earlier call with the same record is stored.
+  /// the transaction of an earlier call with the same record is stored.
   func transaction<Value>(
     _ record: TransactionRecord?, enforcesForeignKeys: Bool = true, before deadline: ContinuousClock.Instant,
     of cluster: SqliteCluster, isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
@@ -40,7 +40,8 @@ extension ClusterWriter {
 
   private enum Attempt<Value> {
     case stored(Value)
-    /// An earlier attempt is stored. If the value is nil, another call with the same record is stored.
+    /// The record is already stored. The value is from an earlier attempt of this call; nil if another call stored the
+    /// record.
     case storedBefore(Value?)
     case undone(Value)
     case failed(any Error)
@@ -169,7 +170,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
 
   var nodeFailure: (any Error)? { state.withLock { $0.failure.flatMap { $0.isNodeFailure ? $0 : nil } } }
 
-  /// Calls `body`. Throws if the transaction ended meanwhile, even if `body` catches the error.
+  /// Calls `body`. Throws if the transaction ends while `body` runs, even if `body` catches the error.
   func run<Value>(
     isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value {
@@ -248,7 +249,8 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     try await nested(isolation: isolation, body)
   }
 
-  /// Calls `body` with each row. No other statement can run meanwhile: a connection runs one statement at a time.
+  /// Calls `body` with each row. No other statement can run during the loop, because a connection runs one statement at
+  /// a time.
   func forEach<Row, Outcome>(
     _ request: SqlRequest, _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?,
     _ body: (Row) async throws -> Outcome

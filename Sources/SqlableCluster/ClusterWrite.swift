@@ -66,7 +66,7 @@ final class ClusterWrite: Sendable {
     }
   }
 
-  /// True if the commit of this outcome stores something. The node then needs a majority.
+  /// True if committing this outcome changes the database. The node then needs a majority.
   func stores(_ outcome: Result<[SqlAnswer], any Error>) -> Bool {
     guard case .success(let answers) = outcome else { return false }
     return isRepeatable
@@ -85,13 +85,15 @@ final class ClusterWrite: Sendable {
     set { state.withLock { $0.confirmed = newValue } }
   }
 
-  /// Keeps the answers of a commit with an unknown outcome. Returns false if no record can later show the outcome.
+  /// Keeps the answers of a commit with an unknown outcome. Returns false if the write has no record that can later
+  /// show the outcome.
   func isUnknown(_ answers: [SqlAnswer]) -> Bool {
     if isRepeatable { state.withLock { $0.unknown = (answers, $0.attempt) } }
     return isRepeatable
   }
 
-  /// Handles an error that shows that the record is stored. Discards the kept answers if a different attempt is stored.
+  /// Handles an error that shows that the record is stored. Discards the answers in `unknown` if they belong to another
+  /// attempt than the stored attempt.
   func findStored(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws {
     guard let record, let unknown = state.withLock({ $0.unknown }) else { return }
     let stored = try await record.storedAttempt(session, before: deadline)
@@ -136,7 +138,7 @@ final class ClusterWrite: Sendable {
     }
   }
 
-  /// Marks the write as waiting again. Call this if its commit was not sent, or stored nothing.
+  /// Marks the write as waiting again. Call this method if the write's commit was not sent, or stored nothing.
   func requeued() {
     state.withLock { state in
       state.isCommitting = false

@@ -2,7 +2,7 @@
 import Sqlable
 import NIOCore
 
-/// The only connection for writes. Writes that wait for the connection share a commit, in order.
+/// The owner of the client's only connection for writes. Writes that wait for the connection share a commit, in order.
 final class ClusterWriter: Sendable {
   struct State {
     var waiting = CircularBuffer<ClusterWrite>()
@@ -70,7 +70,7 @@ final class ClusterWriter: Sendable {
     throw SqlError.closedCluster
   }
 
-  /// Closes the connection, so that the node rolls back its transaction. Reports a failure of the node.
+  /// Closes the connection, so that the node rolls back its transaction. Reports a failure of the node to `leader`.
   func drop(_ session: ClusterSession, after error: any Error) {
     forget(session)
     if error.isNodeFailure { leader.failed(session.address, error) }
@@ -90,7 +90,7 @@ final class ClusterWriter: Sendable {
     return SqlError.lateForLock
   }
 
-  /// The longest pause between two requests for the write lock, each of which takes the leader's time.
+  /// The longest pause between two attempts to get the write lock. Each attempt takes the leader's time.
   private static let maximumPause = Duration.milliseconds(256)
   /// The time for which a client starts new transactions while other clients wait. The lock is free between two
   /// transactions, but another client gets the lock only if its request arrives at that moment.

@@ -125,10 +125,10 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// }
   /// ```
   ///
-  /// No other write of the cluster runs meanwhile. If the leader is lost before the commit is sent, nothing is stored
-  /// and `body` is called again. So `body` should have no other side effects. Calls on the cluster inside `body` belong
-  /// to the transaction. Throws `.outcomeUnknown` if the commit was sent but not answered, and `.timeout` if the
-  /// transaction did not get its turn before the deadline.
+  /// No other write of the cluster runs during the transaction. If the leader is lost before the commit is sent,
+  /// nothing is stored and `body` is called again. So `body` should have no effects outside the database. Calls on the
+  /// cluster inside `body` belong to the transaction. Throws `.outcomeUnknown` if the commit was sent but not answered,
+  /// and `.timeout` if the transaction did not get its turn before the deadline.
   @discardableResult
   public func transaction<Value>(
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
@@ -161,9 +161,9 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// ```
   ///
   /// The id is stored in the same commit. If an earlier call with this id is stored, the call returns nil without
-  /// calling `body`. After an unknown outcome, the client queries the id, and repeats the transaction if the id is
-  /// missing. So `.outcomeUnknown` is thrown only if no node answered before the deadline, or if a disk was full at the
-  /// commit. The cluster keeps ids for the configuration's `transactionIdAge`.
+  /// calling `body`. After an unknown outcome, the client checks whether the id is stored, and repeats the transaction
+  /// if the id is missing. So `.outcomeUnknown` is thrown only if no node answered before the deadline, or if a disk
+  /// was full at the commit. The cluster keeps ids for the configuration's `transactionIdAge`.
   @discardableResult
   public func transaction<Value>(
     id: UUID, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,

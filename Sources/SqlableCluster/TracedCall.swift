@@ -105,7 +105,6 @@ final class TracedCall: Sendable {
     }
   }
 
-  /// Adds the event of the call's transaction, and delivers all events.
   func ended(_ outcome: TraceEvent.Outcome, _ error: (any Error)? = nil) async {
     end(outcome, error)
     await deliver()

@@ -10,12 +10,12 @@ extension SqliteCluster {
   /// cluster.removeTrace(token)
   /// ```
   ///
-  /// `body` runs in the task that ran the statement or transaction, before that call returns. Events of statements in
-  /// a transaction follow its end. For a statement outside a transaction, `waiting` is the wait for the leader and
-  /// the writer. `stepping` is the round trip of a message. `committing` is the time of the commit, which the
-  /// statement shares with other writes. Nodes report neither scanned rows nor compile times. Plans, index advice and
-  /// column values are available as on a handle; a plan needs one more message after the call. Statements that `body`
-  /// itself runs are not traced.
+  /// `body` runs in the task that ran the statement or transaction, before that call returns. The events of a
+  /// transaction's statements are delivered after the transaction has ended. For a statement outside a transaction,
+  /// `waiting` is the wait for the leader and the writer. `stepping` is the round trip of a message. `committing` is
+  /// the time of the commit, which the statement shares with other writes. Nodes report neither scanned rows nor
+  /// compile times. Plans, index advice and column values are available as on a handle; a plan needs one more message
+  /// after the call. Statements that `body` itself runs are not traced.
   ///
   /// Without a trace, nothing is measured. `SqliteDatabase.traceAll` also traces clients.
   @discardableResult
@@ -77,7 +77,6 @@ extension SqliteCluster {
   }
 }
 
-/// The details of a request that a client sent: its plan, its values and a copy of the schema for index advice.
 private struct RequestDetails: RemoteTraceDetails {
   let request: SqlRequest
   let steps: [String]

@@ -56,7 +56,8 @@ struct TransactionRecord: Sendable {
     (error as? SqlError)?.kind == .schema(.missingTable("sqlable_transaction"))
   }
 
-  /// Returns the stored attempt for this id; nil if no attempt is stored. Creates the table if it is missing.
+  /// Returns the number of the stored attempt for this id; nil if no attempt is stored. Creates the table if it is
+  /// missing.
   func storedAttempt(_ session: ClusterSession, before deadline: ContinuousClock.Instant) async throws -> Int64? {
     let request = SqlRequest(
       sql: "SELECT attempt FROM \(TransactionRecord.table) WHERE id = ?", values: [value], isReadOnly: true)

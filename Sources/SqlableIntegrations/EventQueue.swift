@@ -5,7 +5,7 @@ import Sqlable
 /// A queue that passes items to code outside the library, on a separate thread.
 ///
 /// The receiver can block, fail or use the database. No thread that runs a statement waits for the receiver, and the
-/// queue's thread holds no handle, lock or turn of the library. Statements that the receiver runs are not traced. While
+/// queue's thread holds no handle and no lock of the library. Statements that the receiver runs are not traced. While
 /// the receiver is slow, at most `limit` items wait. Further items are counted and dropped.
 final class EventQueue<Item: Sendable>: Sendable {
   private struct State {
@@ -17,8 +17,8 @@ final class EventQueue<Item: Sendable>: Sendable {
   private let limit: Int
   private let state = LockedValue(State())
   private let queue = DispatchQueue(label: "sqlable.events")
-  /// A closure that receives the items in the order of `add(_:)`, and the number of items that were dropped since its
-  /// last call.
+  /// A closure that receives the items in the order of `add(_:)`, and the number of items that were dropped since the
+  /// closure's last call.
   private let receive: @Sendable (_ items: [Item], _ dropped: Int) -> Void
 
   init(limit: Int = 10_000, _ receive: @escaping @Sendable (_ items: [Item], _ dropped: Int) -> Void) {

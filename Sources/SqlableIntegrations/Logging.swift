@@ -53,7 +53,7 @@ extension SqliteTenants {
     return observe { name, pool, token in
       pool.trace(options, as: token) { event in log.add(event) }
       pool.events.add(token) { event in
-        // A tenant is closed whenever another needs its place.
+        // A tenant is also closed to make room for another tenant, so the closing is not logged.
         if case .closed = event { return }
         log.add(event, of: name)
       }

@@ -5,7 +5,7 @@ import Sqlable
 struct MetricDimension: Sendable, Hashable {
   let name: String
   let value: String
-  /// True if the number of values depends on the program's statements.
+  /// True if the number of different values depends on the program's statements.
   let isUnbounded: Bool
 
   init(_ name: String, _ value: String, isUnbounded: Bool = false) {
@@ -52,7 +52,7 @@ final class MetricSeries: Sendable {
       .increment(by: Int64(count))
   }
 
-  /// Sets a metric that has only these series, and removes its other series from the back end.
+  /// Sets the series of a metric, and removes all other series of the metric from the back end.
   func setOnly(_ values: [(dimensions: [MetricDimension], value: Double)], _ label: String) {
     let kept = Set(values.map(\.dimensions))
     let removed = state.withLock { state in

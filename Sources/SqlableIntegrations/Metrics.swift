@@ -62,9 +62,9 @@ extension SqliteTenants {
   /// // sqlable.tenants.slowest_call.duration{sqlable.tenant=acme} 0.412
   /// ```
   ///
-  /// One metric has the name of a tenant as a dimension, at any time for at most `slowest` tenants: those whose calls
-  /// held a handle for the longest time since the previous report. The series of other tenants are removed from the
-  /// back end. `removeTrace(_:)` ends the report.
+  /// One metric has the tenant's name as a dimension. At any time, this metric has series for at most `slowest`
+  /// tenants: the tenants with the calls that held a handle for the longest time since the previous report. The series
+  /// of other tenants are removed from the back end. `removeTrace(_:)` ends the report.
   @discardableResult
   public func reportMetrics(
     to factory: (any MetricsFactory)? = nil, every interval: Duration = .seconds(10), slowest: Int = 10
@@ -100,7 +100,7 @@ private final class SlowestCalls: Sendable {
     longest.withLock { $0[name] = max($0[name] ?? .zero, duration) }
   }
 
-  /// Returns the tenants with the longest calls, and resets the calls.
+  /// Returns the tenants with the longest calls, and discards all recorded calls.
   func take(_ count: Int) -> [String: Duration] {
     let all = longest.withLock { longest in
       defer { longest = [:] }

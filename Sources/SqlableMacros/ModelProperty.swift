@@ -15,7 +15,7 @@ enum Access: Int {
         : words.contains("fileprivate") ? .fileprivate : words.contains("private") ? .private : .internal
   }
 
-  /// The modifier before a declaration, with a blank.
+  /// The access modifier of a declaration and a blank: `public `. Empty for `internal`.
   var text: String {
     switch self {
     case .private: "private "
@@ -80,7 +80,7 @@ extension String {
     "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64",
   ]
 
-  /// The types of the standard library and Foundation that a column of integers does not store.
+  /// The storable types of the standard library and Foundation that are not integer types.
   static let otherTypes: Set<String> = ["Bool", "Data", "Date", "Decimal", "Double", "Float", "String", "URL", "UUID"]
 
   /// The types of the standard library and Foundation that no column stores as text.

@@ -34,7 +34,8 @@ struct PropertyAttribute {
 
   var arguments: [LabeledExprSyntax] { syntax.labeledArguments }
 
-  /// True if a property can't have both attributes. Two `@Index` attributes are allowed if their names differ.
+  /// True if a property can't have both this attribute and `other`. Two `@Index` attributes are allowed if their names
+  /// differ.
   func repeats(_ other: PropertyAttribute) -> Bool {
     let names = [self, other].map { $0.kind == .index ? $0.argument("name")?.expression.trimmedDescription : nil }
     return kind == other.kind && names[0] == names[1]
@@ -54,7 +55,7 @@ extension LabeledExprSyntax {
 }
 
 extension ExprSyntax {
-  /// The text of a literal without interpolation.
+  /// The text of a string literal without interpolation; nil for any other expression.
   var literalText: String? { self.as(StringLiteralExprSyntax.self)?.representedLiteralValue }
 
   var isNil: Bool { self.is(NilLiteralExprSyntax.self) }
@@ -117,7 +118,8 @@ extension ExprSyntax {
     self.as(MemberAccessExprSyntax.self)?.declName.baseName.tokenKind == .keyword(.self)
   }
 
-  /// `Collate.nocase` for `.nocase`: Swift can't infer an implicit member's type in an argument of any option type.
+  /// `Collate.nocase` for `.nocase`: Swift can't infer the type of an implicit member in an argument of type `any
+  /// ColumnOption`.
   fileprivate func qualified(by type: String) -> String {
     let start = firstToken(viewMode: .sourceAccurate)
     return (start?.tokenKind == .period ? type : "") + trimmedDescription

@@ -209,7 +209,7 @@ extension ModelDeclaration {
     let isFloating = ["Double", "Float", "Decimal"].contains(type)
     let fits =
       switch literal {
-      // A column of text stores a number as its digits.
+      // A text column stores a number as text.
       case "Int": isInteger || isFloating || ["Bool", "Date", "String"].contains(type)
       case "Double": isFloating || ["Date", "String"].contains(type)
       case "Bool": isInteger || type == "Bool"

@@ -45,7 +45,7 @@ extension ModelDeclaration {
     checkVisibility(context)
     let isVisible = mistakes.all.isEmpty
     if let declaration = syntax.as(ClassDeclSyntax.self) { checkClass(declaration) }
-    // A class that is not final gets an outline too, so that its mistake is the only error.
+    // A class that is not final gets a conformance without bodies, so that the missing `final` is the only error.
     return isVisible && (role == .model || !isClass)
   }
 
@@ -211,7 +211,8 @@ extension ModelDeclaration {
 }
 
 extension ModelDeclaration {
-  /// Reports required members that are less visible than the type. Swift would report them in the expansion.
+  /// Reports required members that are less visible than the type. Without this check, Swift would report these members
+  /// in the expansion.
   private mutating func checkDeclared() {
     for required in String.required {
       guard let variable = declared[required], access.rawValue > Access.internal.rawValue,

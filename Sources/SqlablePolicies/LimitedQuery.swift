@@ -1,4 +1,4 @@
-// Runs of untrusted documents' statements, with limits on time, steps, scans and values, and the authorizer's check.
+// Statements of untrusted documents run with limits on time, steps, scans and values, and with the authorizer's check.
 
 import SqlableCore
 import SqlableDocuments
@@ -28,7 +28,7 @@ public struct LimitedQuery<Work: Runnable>: Runnable, WrappingWork {
     }
   }
 
-  /// Throws, without running the statement, if its plan visits all rows of a table with more rows than allowed.
+  /// Throws if the statement's plan visits all rows of a table with more rows than allowed. Does not run the statement.
   package func checkPlan(_ db: SqliteDatabase) throws {
     if let rows = limits.scannedRows { try db.locked { try db.checkPlans(of: work, visitingAtMost: rows) } }
   }

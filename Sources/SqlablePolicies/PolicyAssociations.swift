@@ -56,9 +56,9 @@ extension AssociationLevel {
     return Set(key.map(query.table.position(of:))) == Set(query.table.key)
   }
 
-  /// Throws if a foreign key or its referenced key contains columns that may not be compared, because the number of
-  /// rows reveals whether such columns match. The columns of rows that are returned complete are not checked: these
-  /// columns are readable.
+  /// Throws if a foreign key or its referenced key contains columns that the document is not allowed to compare: the
+  /// number of rows would reveal whether the values match. If complete rows are returned, their columns are readable
+  /// and are not checked.
   private func checkPath(by check: PolicyCheck, under table: TableInfo) throws {
     var shown: [(columns: [Column], table: TableInfo)] = []
     let isCounted = if case .referring = path.step { form != .rows } else { false }

@@ -81,7 +81,6 @@ extension StatementPolicy {
     }
   }
 
-  /// Throws if the policy does not allow the kind of the statement.
   private func check(_ decoded: DecodedStatement) throws {
     guard !kinds.contains(decoded.kind) else { return }
     throw DocumentAccess.refusal(at: decoded.operation.rawValue)
@@ -96,14 +95,15 @@ extension StatementPolicy {
     }
     let decoder = DocumentDecoder([], StatementRules(kinds: kinds), access)
     do { return try decoder.locatingErrors { try body(JSONReader.read(json), decoder) } } catch {
-      // If a condition of the policy is invalid, its error contains names that the policy hides. Throw `.misuse`
+      // If a condition of the policy is invalid, the error contains names that the policy hides. Throw `.misuse`
       // instead.
       for table in tables { try table.checkCondition() }
       throw error
     }
   }
 
-  /// Includes full-text search, because the SQL of `matches` contains a query.
+  /// True if a query can contain other queries. Full-text search is included, because the SQL of `matches` contains a
+  /// query.
   var allowsQueriesInQueries: Bool {
     !features.isDisjoint(with: [.subqueries, .namedQueries, .compounds, .fullText])
   }

@@ -178,7 +178,7 @@ private struct PolicyReader {
 
   // MARK: Parts
 
-  /// Calls `body` with each member of an object, with the member's key in the path.
+  /// Calls `body` for each member of an object. During the call, the decoder's path ends with the member's key.
   @inline(never)
   private func each(
     _ document: Document, _ keys: Set<PolicyKey>, _ what: String, _ body: (PolicyKey, Document) throws -> Void

@@ -17,7 +17,7 @@ extension StatementPolicy {
     /// The maximum number of values in an IN list, and of inserted rows.
     public var list = 200
 
-    // Limits for a run of a statement that is limited(by:) the policy; nil for no limit.
+    // The limits on a run of a statement that `limited(by:)` returns; nil for no limit.
 
     /// The maximum time of a run. The time starts when the run gets its handle, and includes waits for locks.
     public var time: Duration? = .seconds(1)

@@ -1,4 +1,5 @@
-// The order that a policy adds. Without it, the rows within a limit could depend on an index over hidden columns.
+// The order that a policy adds. Without this order, the rows within a limit could depend on an index over hidden
+// columns.
 
 import SqlableCore
 import SqlableDocuments

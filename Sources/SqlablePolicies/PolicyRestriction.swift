@@ -50,7 +50,7 @@ extension DecodedStatement {
     }
   }
 
-  /// Checks the columns that an insert or update assigns from rows.
+  /// Checks the columns that an insert or update assigns from the document's rows.
   private func checkWritten(_ columns: [ColumnReference]?, of rules: TablePolicy, _ check: PolicyCheck) throws {
     let isBatch = if case .insert(let query) = tree { query.form == .rows } else { false }
     let key = columns != nil ? "columns" : isBatch ? "rows" : "row"
@@ -109,10 +109,10 @@ extension RowSelection {
       filter = try filter?.restricted(by: check.policy)
       return
     }
-    // A change of all rows can't have a condition.
+    // An update or delete of all rows can't have a condition.
     guard extent != .all else { throw DocumentAccess.refusal(at: "all") }
-    // A change without its own condition is refused. Don't add the policy's condition, which would make the change
-    // valid.
+    // An update or delete without its own condition is refused. Don't add the policy's condition, which would make the
+    // statement valid.
     guard let restrictedFilter = try filter?.restricted(by: check.policy) else {
       if extent == .row || isLimited { filter = condition }
       return
@@ -159,7 +159,8 @@ extension SelectQuery.Clauses {
       for index in sources.indices { sources[index].condition = sources[index].condition?.withoutConstants }
       filter = filter?.withoutConstants
     }
-    // `all` combines the conditions on all rows. `visible` is true if no table so far contributes a hidden row.
+    // `all` combines the conditions of the tables that are not optional. `visible` is true if no row that was joined so
+    // far is hidden.
     var (all, visible): (SqlExpression?, SqlExpression?)
     for index in sources.indices {
       let isOptional = index > 0 && sources[index].join == .left
@@ -211,7 +212,7 @@ extension SelectQuery.Clauses {
 }
 
 extension TablePolicy {
-  /// Returns the condition on the rows of the table, with the table's name in a query; nil if there is no condition.
+  /// Returns the condition on the rows of the table, with the table's alias in a query; nil if there is no condition.
   fileprivate func condition(alias: String?) -> SqlExpression? {
     guard let alias else { return condition }
     return condition?.replacing(table) { SqlExpression(.qualified(alias: alias, ColumnReference(table.columns[$0]))) }

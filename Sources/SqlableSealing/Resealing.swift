@@ -36,8 +36,8 @@ extension SqliteDatabase {
   ///
   /// - Parameters:
   ///   - rows: The number of rows that a transaction reads.
-  ///   - earlierPlace: The earlier names of the column and its table. Values that were sealed under these names are
-  ///     opened.
+  ///   - earlierPlace: The earlier names of the column and its table. Values that were sealed under these names can
+  ///     then be opened.
   ///   - progress: Called after each transaction. If the closure throws, the rotation ends.
   @discardableResult
   public func reseal<Model, Value: SealedCell>(

@@ -75,8 +75,8 @@ enum SealedForm {
     }
   }
 
-  /// Returns the data that authenticates a value's place: the header, then the table and the column, each preceded by
-  /// its length.
+  /// Returns the data that authenticates a value's place: the header, then the names of the table and the column, each
+  /// name preceded by its length.
   private static func context(_ header: Data, _ sealedPlace: SealedPlace) -> Data {
     var context = header
     for name in [sealedPlace.table, sealedPlace.column].map(\.foldedName) {
@@ -120,7 +120,8 @@ extension SealedForm {
 /// The column that a sealed value is bound to.
 ///
 /// Sealed values can't follow a rename of their column or table. After a rename, pass the earlier place to a key
-/// rotation; see ``SqliteDatabase/reseal(_:with:rows:from:progress:)``. In the names, the letters A to Z equal a to z.
+/// rotation; see ``SqliteDatabase/reseal(_:with:rows:from:progress:)``. Sealing ignores the case of A to Z in the
+/// names.
 public struct SealedPlace: Sendable, Hashable {
   public let table: String
   public let column: String

@@ -25,10 +25,10 @@ extension TypedColumn where Value: SealedValue {
   /// does not fit its type. The errors name table and column.
   public func open(_ sealed: Value, with keys: KeyRing) throws -> Value.Content { try opened(sealed, with: keys) }
 
-  /// Seals a value once with each key of the ring, the current key first. A filter needs all these forms while the
-  /// column contains values of several keys.
+  /// Seals a value once with each key of the ring, the current key first. A filter needs all these sealed values while
+  /// the column contains values of several keys.
   ///
-  /// The forms of ``Sealed`` values are random, so a filter finds only ``Sealed/Deterministic`` values.
+  /// The bytes of ``Sealed`` values are random, so a filter finds only ``Sealed/Deterministic`` values.
   public func sealings(of content: Value.Content, with keys: KeyRing) throws -> [Value] {
     try keys.all.map { try sealed(content, by: $0) }
   }
@@ -47,7 +47,8 @@ extension TypedColumn {
   public func sealings<Wrapped: SealedValue>(of content: Wrapped.Content, with keys: KeyRing) throws -> [Wrapped]
   where Value == Wrapped? { try keys.all.map { try sealed(content, by: $0) } }
 
-  /// True if the column contains a value, sealed by any key of the ring. NULL equals no value.
+  /// Returns a condition that is true if the column contains this value, sealed by any key of the ring. If the column
+  /// contains NULL, the condition is not true.
   ///
   /// ```swift
   /// Patient.read().filter(try Patient.insurance.equals("A 123", with: keys))
@@ -56,7 +57,8 @@ extension TypedColumn {
   public func equals<Content>(_ content: Content, with keys: KeyRing) throws -> SqlExpression
   where Value == Sealed<Content>.Deterministic { `in`(try sealings(of: content, with: keys)) }
 
-  /// True if the column contains a value, sealed by any key of the ring. NULL equals no value.
+  /// Returns a condition that is true if the column contains this value, sealed by any key of the ring. If the column
+  /// contains NULL, the condition is not true.
   public func equals<Content>(_ content: Content, with keys: KeyRing) throws -> SqlExpression
   where Value == Sealed<Content>.Deterministic? { `in`(try sealings(of: content, with: keys)) }
 

@@ -38,8 +38,8 @@ struct ParameterColumns: Sendable {
 /// A reader that finds the columns of parameters in a statement with one scope of names.
 private struct ParameterReader {
   private let words: [DetachedSQLToken]
-  /// The name (the alias or the table's own name) and the table of each source. Both names are case-folded. The table
-  /// is nil if the source is not a table.
+  /// The name (the alias or the table's own name) and the table of each source. The name and the table are case-folded.
+  /// The table is nil if the source is not a table.
   private var tables: [(name: [UInt8], table: [UInt8]?)] = []
   private var inserted: [ParameterColumns.TableColumn] = []
 

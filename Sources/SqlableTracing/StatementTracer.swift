@@ -36,8 +36,8 @@ package struct MeasuredRun: Sendable {
   var caller: TraceCaller?
   /// The call site of the prepared statement or cursor, otherwise of `caller`; nil without a caller.
   var site: CallSite?
-  /// The text with its values as literals. Nil if no trace requests the text, if there are no parameters, or if the
-  /// text is too long.
+  /// The SQL with literals instead of parameters. Nil if no trace requests values, if there are no parameters, or if
+  /// the SQL is too long.
   var expandedSql: String?
   /// The task-local values of the task that ran the statement; nil if no values were captured.
   package var task: TaskLocalSnapshot?
@@ -98,7 +98,7 @@ final class StatementTracer: RunTracer {
   /// The call sites of prepared statements and cursors that have not run yet, keyed by statement.
   private var sites: [TracedStatement: CallSite] = [:]
 
-  /// A running statement, with its counters from before the run.
+  /// A running statement, with the values of the counters before the run.
   private struct Running {
     let begin: ContinuousClock.Instant
     let waited: Duration
@@ -178,7 +178,7 @@ final class StatementTracer: RunTracer {
 
   func didFail(_ error: SqlError) {
     guard !isPaused else { return }
-    // A short read on the caller's thread that takes too long is retried elsewhere, and has not failed.
+    // A read that exceeds its time on the caller's thread is retried on another thread. Such a read has not failed.
     let runsAgain = interruption?.isBudgetSpent == true
     measured.withLock { [caller] runs in
       guard let last = runs.indices.last else { return }

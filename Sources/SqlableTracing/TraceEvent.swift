@@ -55,7 +55,7 @@ public struct TraceEvent: Sendable, Hashable {
   /// The time of the commit, including the write to the WAL or the disk. On a cluster, the time includes waiting for
   /// the writes that share the commit.
   public let committing: Duration
-  /// The number of rows of the result that were read.
+  /// The number of result rows that were read.
   public let rowsRead: Int
   /// The number of rows inserted, updated and deleted. Changes by triggers and foreign keys are included, except on a
   /// cluster.
@@ -67,7 +67,7 @@ public struct TraceEvent: Sendable, Hashable {
   public let sorts: Int
   /// The number of rows that SQLite inserted into automatic indexes.
   public let automaticIndexRows: Int
-  /// True if the statement was already compiled; false on a cluster.
+  /// True if the statement was compiled before this run; false on a cluster.
   public let isCached: Bool
   /// The number of statements in a transaction; 1 for a statement.
   public let statements: Int
@@ -85,9 +85,10 @@ public struct TraceEvent: Sendable, Hashable {
   /// The values of the columns that the trace requests, in the order of the SQL; empty if the trace requests none.
   public internal(set) var values: [TracedValue] = []
 
-  /// True if another event reports the same error: the event of the statement that ended the transaction.
+  /// True if the event of a transaction repeats an error. The event of the statement that ended the transaction reports
+  /// the same error.
   package var repeatsError = false
-  /// False for an error that no call throws, such as an observer's.
+  /// False for an error that no call throws, such as the error of an observer.
   var isThrown = true
 
   /// The time at which the statement or transaction ended.

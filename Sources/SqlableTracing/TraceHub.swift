@@ -1,7 +1,7 @@
 import SqlableCore
 import Synchronization
 
-/// The receivers of trace events: of a handle and its descendants, of a cluster's client, or of the whole process.
+/// The receivers of the trace events of a handle and its descendants, of a cluster's client, or of the whole process.
 package final class TraceHub: Sendable {
   package struct Receiver: Sendable {
     let token: TraceToken

@@ -16,8 +16,8 @@ public struct TraceOptions: Sendable, Hashable {
 
   /// The columns whose values the events contain; see ``TracedColumns``. Default: none.
   ///
-  /// Each statement then takes longer, because SQLite writes the SQL with all values. Values of other columns are
-  /// discarded. Receivers can read these values: take care where the events are sent.
+  /// With such columns, each statement takes longer, because SQLite writes the SQL with all values. Values of other
+  /// columns are discarded. Receivers can read these values: take care where the events are sent.
   public var values: [TracedColumns]
 
   /// The minimum severity of reported errors. With a minimum, events without an error are not reported. Default: nil

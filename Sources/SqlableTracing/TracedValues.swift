@@ -30,7 +30,8 @@ public struct TracedValue: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension [TracedColumns] {
-  /// `expanded` is the SQL with literals instead of parameters.
+  /// Returns the values that a statement bound for these columns. `expanded` is the SQL with literals instead of
+  /// parameters.
   func values(in sql: String, expanded: String?) -> [TracedValue] {
     guard let expanded else { return [] }
     return values(in: sql) { ExpandedValues(sql, expanded)?.values ?? [] }
@@ -98,7 +99,7 @@ extension DatabaseValue {
     let bytes = Array(literal.utf8)
     switch bytes.first {
     case UInt8(ascii: "'") where bytes.count >= 2:
-      // Compared by bytes, because a quote and a following combining accent are one `Character`.
+      // The text is read byte by byte, because a quote and a following combining accent are one `Character`.
       var (content, isQuoted) = ([UInt8](), false)
       for byte in bytes.dropFirst().dropLast() {
         isQuoted = byte == UInt8(ascii: "'") && !isQuoted

@@ -35,7 +35,8 @@ extension LocalDatabase {
     registry.tracingDidChange()
   }
 
-  /// Ends a trace. Ignores a token of another family. Does not wait for a call that runs on another thread.
+  /// Ends a trace. Ignores a token of another family. Does not wait for a trace closure that is running on another
+  /// thread.
   public func removeTrace(_ token: TraceToken) {
     guard let registry = registrations.functions else { return }
     registry.traces.remove(token)

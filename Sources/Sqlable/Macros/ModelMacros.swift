@@ -13,7 +13,7 @@
 /// //   "color" TEXT NOT NULL DEFAULT 'black', "owner_id" INTEGER REFERENCES "person" ("id") ON DELETE SET NULL)
 /// ```
 ///
-/// The macro needs the package trait `Macros`. It skips each member that the type declares itself: a column
+/// The macro needs the package trait `Macros`. The macro skips each member that the type declares itself: a column
 /// (`static let color = column(…)`), `init(row:)`, `write(to:)`, or a list such as `tableConstraints`.
 ///
 /// - Parameters:

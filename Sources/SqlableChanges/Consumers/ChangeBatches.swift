@@ -2,7 +2,7 @@ import SqlableCore
 import SqlablePool
 
 extension SqlitePool {
-  /// Returns the changes of a model's table for a named consumer, whose position is in the database.
+  /// Returns the changes of a model's table for a named consumer. The database stores the consumer's position.
   ///
   /// ```swift
   /// for try await batch in pool.changes(on: Bicycle.self, as: "search-index") {
@@ -17,13 +17,13 @@ extension SqlitePool {
   /// for the next batch acknowledges the previous one. After an error, a `break` or the end of the process, the next
   /// loop with this name starts with the first change that is not acknowledged.
   ///
-  /// One loop at a time owns a consumer, in all processes. Other loops with the same name wait. If the owner is killed,
-  /// a waiting loop takes over after `lease`, by the clock of the machine. A live owner keeps its lease without a
-  /// timer: it answers when another loop asks. An owner that does not answer within `lease`, such as a suspended
-  /// process, loses the consumer. Its `acknowledge()` then throws `.changeLog(.ownerChanged)`.
+  /// Across all processes, one loop at a time owns a consumer. Other loops with the same name wait. If the owner is
+  /// killed, a waiting loop takes over after `lease`, by the clock of the machine. A live owner keeps its lease: the
+  /// owner needs no timer, because it answers when another loop asks. An owner that does not answer within `lease`,
+  /// such as a suspended process, loses the consumer. Its `acknowledge()` then throws `.changeLog(.ownerChanged)`.
   ///
-  /// `tableName` names the table if it is not the model's own. A consumer without a position in the database begins
-  /// with the changes of `startingWith`. `lease` is between 0.1 seconds and a day.
+  /// `tableName` names the table if it is not the model's own. `startingWith` applies only to a consumer without a
+  /// position in the database. `lease` is between 0.1 seconds and a day.
   ///
   /// Throws the errors of ``changes(on:in:since:file:line:)``, and errors of writing. After `.changeLog(.otherHistory)`
   /// and `.changeLog(.trimmed)`, call ``removeChangeConsumer(_:file:line:)`` and start again with
@@ -46,7 +46,7 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// Also reads logs of keys. The consumer has the behaviour and the errors of
+  /// Tables whose logs keep only keys are included. The consumer has the behaviour and the errors of
   /// ``changes(on:in:as:startingWith:lease:file:line:)``. ``ConsumerStart/rows`` delivers the rows of all tables that
   /// are logged at that time. A table whose log is created later is delivered from its first logged change.
   public func changes(
@@ -106,7 +106,7 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   ///
   /// In a snapshot, each row of the table is an insert, in no particular order.
   public let changes: BatchChanges<Change>
-  /// True if the batch has the rows of the table with which a new consumer starts.
+  /// True for a snapshot of all rows, which a new consumer receives first; see ``ConsumerStart/rows``.
   public let isSnapshot: Bool
   /// The rows of a snapshot; nil for a batch of changes.
   let rows: PoolRows<SnapshotRow<Change>>?
@@ -114,7 +114,7 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   private let start: ChangePosition
   private let state: LockedValue<(end: ChangePosition, isAcknowledged: Bool)>
 
-  /// Makes a batch of the changes after `start`, whose first page was read.
+  /// Makes a batch of the changes after `start`; `page` is its first page.
   init(_ consumer: Consumer<Change>, after start: ChangePosition, _ page: LogPage<Change>) {
     (self.consumer, self.start, isSnapshot) = (consumer, start, false)
     state = LockedValue((page.snapshotEnd, false))
@@ -131,7 +131,7 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
     changes = BatchChanges(pages: nil, rows: rows)
   }
 
-  /// The position after the last change. A snapshot has the position of the last loop over its rows.
+  /// The position after the last change. For a snapshot, the end of the log when the last loop over the rows began.
   public var position: ChangePosition { state.withLock { $0.end } }
 
   /// Returns all changes of the batch.
@@ -163,7 +163,7 @@ public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
     private let pages: LogPages<Change>?
     private var rows: PoolRows<SnapshotRow<Change>>.Iterator?
     private var page: LogPage<Change>?
-    /// The items of the page, apart from the page so that a call copies only one item.
+    /// The items of `page`, stored separately so that a call copies only one item.
     private var items: [LogItem<Change>]
     private var delivered = 0
 

@@ -6,7 +6,7 @@ public struct ChangeConsumer: Sendable, Hashable {
   public let name: String
   /// The position after the last acknowledged change.
   public let position: ChangePosition
-  /// True if the consumer has not acknowledged the rows that it started with.
+  /// True if the consumer started with ``ConsumerStart/rows`` and has not acknowledged the snapshot of the rows.
   public let isNew: Bool
   /// True if a loop owns the consumer. The owner might have been killed.
   public let isOwned: Bool
@@ -14,17 +14,18 @@ public struct ChangeConsumer: Sendable, Hashable {
   public let ownerProcess: Int?
   /// The number of logged changes after the position, of all tables.
   public let lag: Int
-  /// The age of the first change of the consumer's table after the position, or the time since a new consumer started;
-  /// zero without either.
+  /// The age of the first unacknowledged change of the consumer's table. For a new consumer, the time since it started.
+  /// Zero if all changes are acknowledged.
   public let delay: Duration
   /// The number of changes in quarantine.
   public let quarantined: Int
-  /// The error of a change or row that the consumer tries again; nil if none has failed.
+  /// The last error of the change or row that the consumer retries; nil if it retries none.
   public let error: String?
 }
 
 extension SqlDatabase {
-  /// Returns the consumers of the change log, by name, with the changes that each has not acknowledged.
+  /// Returns the consumers of the change log, in the order of their names, with the number of changes that each has not
+  /// acknowledged.
   ///
   /// ```swift
   /// for consumer in try db.changeConsumers() { print(consumer.name, consumer.lag, consumer.delay) }
@@ -86,7 +87,8 @@ extension ChangeConsumer {
       """, as: String.self, String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self,
       Int?.self, Int.self, String?.self)
     return rows.map { name, history, number, time, isNew, owner, start, next, quarantined, error in
-      // The log has no gaps, but its first changes might be deleted. Another program might have written any number.
+      // The log has no gaps, but its first changes might be deleted. Another program might have stored any number as a
+      // position.
       let lag = max(max(state.end.number, 0) - max(number, first - 1), 0)
       return ChangeConsumer(
         name: name, position: ChangePosition(history: history, number: number, time: time), isNew: isNew,

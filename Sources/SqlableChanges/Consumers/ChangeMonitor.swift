@@ -1,9 +1,8 @@
 import SqlableCore
 import SqlablePool
 
-/// The state of the consumers in the health check and the metrics of pools.
+/// A monitor that adds the state of the consumers to the health check and the metrics of a pool.
 enum ChangeMonitor {
-  /// Adds the monitor to a pool. Further calls do nothing.
   static func add(to pool: SqlitePool) {
     let monitor = PoolMonitor { db, limits in
       try consumers(db).flatMap { consumer in

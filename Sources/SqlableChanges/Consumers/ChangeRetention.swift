@@ -3,14 +3,14 @@ import SqlablePool
 
 /// A rule for the changes that stay in a log; see ``ChangeLog/trim(_:keeping:file:line:)-(SqlDatabase,_,_,_)``.
 public enum ChangeRetention: Sendable, Hashable {
-  /// Changes that a consumer has not acknowledged.
+  /// Changes that at least one consumer has not acknowledged.
   case unacknowledged
   /// Changes that are not older than this, by the clock of their writers.
   case age(Duration)
   /// The last changes.
   case count(Int)
   /// The last changes that together need at most this many bytes of the file. The bytes are estimated from the lengths
-  /// of up to about 1,000 changes of the whole log.
+  /// of about 1,000 changes, which are spread over the whole log.
   case bytes(Int)
 }
 
@@ -57,7 +57,7 @@ extension ChangeLog {
     let state = try LogState(db)
     let least = try LogState.first(in: db)
     let (bound, isTooFar) = least.addingReportingOverflow(limit)
-    // The last change stays, because the positions at the end of the log must be in the log.
+    // The last change stays, because a position at the end of the log refers to this change.
     var first = isTooFar ? state.end.number : min(state.end.number, bound)
     for rule in rules { first = min(first, try rule.firstKept(state, before: first, in: db)) }
     guard first > least else { return 0 }
@@ -81,8 +81,8 @@ extension ChangeRetention {
       guard age >= .zero else { throw SqlError.misuse("the age of the changes to keep can't be negative") }
       let milliseconds = min(age / .milliseconds(1), 1e15)
       let time = ConsumerRecord.now - Int(milliseconds)
-      // The clock might have been set back for some later changes. The bound limits the changes that each of many short
-      // transactions reads.
+      // Changes after the first match stay even if their times are earlier, because the clock might have been set back.
+      // The bound limits the changes that each of many short transactions reads.
       let first = try db.query(
         """
         SELECT "seq" FROM main."sqlable_changes" WHERE "seq" < \(bound) AND "at" >= \(time) ORDER BY "seq" LIMIT 1
@@ -100,12 +100,12 @@ extension ChangeRetention {
 
 /// An estimate of the bytes that the log's rows need in the file.
 ///
-/// An exact number would cost each writer another column, or `trim` a read of the whole log. SQLite's table `dbstat`
-/// also reads the whole log, and is missing in many builds.
+/// For an exact number, each writer would have to store another column, or `trim` would have to read the whole log.
+/// SQLite's table `dbstat` also reads the whole log, and is missing in many builds.
 private struct LogSizes {
   /// The log is divided into this many blocks.
   private static let blocks = 64
-  /// The number of rows of each block whose lengths are read. In a shorter log, these are all rows.
+  /// The number of rows of each block whose lengths are read. In a short log, all rows are read.
   private static let sample = 16
 
   private let db: SqliteDatabase
@@ -116,7 +116,8 @@ private struct LogSizes {
   init(_ db: SqliteDatabase) throws {
     self.db = db
     let columns = try db.running { try $0.valueColumns() }
-    // `typeof` and the length of a blob need no read of the value. SQLite stores an integer in up to eight bytes.
+    // `typeof` and the length of a blob need no read of the value. SQLite stores an integer in up to eight bytes; four
+    // are assumed.
     let totals = columns.map { column in
       let name = column.quotedName
       return "total(CASE typeof(\(name)) WHEN 'null' THEN 0 WHEN 'blob' THEN length(\(name)) "
@@ -126,7 +127,7 @@ private struct LogSizes {
     emptyLength = Double(20 + columns.count)
   }
 
-  /// Returns the number of the first change of the last changes that together need at most a number of bytes.
+  /// Returns the number of the first change to keep, so that the kept changes need at most this many bytes.
   func firstKept(_ bytes: Int, upTo last: Int) throws -> Int {
     let first = try LogState.first(in: db)
     guard last >= first else { return last }

@@ -51,15 +51,15 @@ public struct ChangeRetries: Sendable, Hashable {
 
 /// The error of a closure for a change, on its way out of the consumer's transaction.
 struct FailedAttempt: Error {
-  /// The object of an attempt.
+  /// The change or row for which the closure ran.
   enum Subject: Sendable, Hashable {
     /// The change with this number in the log.
     case change(Int)
-    /// A row with which a new consumer starts.
+    /// A row of the snapshot that a new consumer receives first.
     case row(KeptValues)
   }
 
-  /// Nil without retries.
+  /// Nil for a retry of a change that is already in quarantine.
   let subject: Subject?
   let error: any Error
 
@@ -68,7 +68,8 @@ struct FailedAttempt: Error {
     error is CancellationError || Task.isCancelled || (error as? SqlError)?.kind == .closed
   }
 
-  /// The kind and the message of the library's own errors, and the type of other errors: their texts might have values.
+  /// Returns the kind and the message of an ``SqlError``, and only the type of another error, whose text might contain
+  /// values of rows.
   static func text(of error: any Error) -> String {
     guard let error = error as? SqlError else { return String(describing: type(of: error)) }
     return "\(error.kindName): \(error.message)"

@@ -6,7 +6,7 @@ import Synchronization
 /// The ownership of a consumer by one loop.
 ///
 /// A lease has no time limit while no other loop asks for it, so an idle owner writes nothing. Another loop claims the
-/// lease: it stores the time at which the lease ends. The commit of the claim wakes the owner, which removes the claim.
+/// lease by storing the time at which the lease ends. The commit of the claim wakes the owner, which removes the claim.
 /// A killed owner can't remove the claim, so the other loop takes over at that time.
 final class ConsumerLease: Sendable {
   let pool: SqlitePool
@@ -42,8 +42,8 @@ final class ConsumerLease: Sendable {
 
   private enum Attempt {
     case acquired(ConsumerRecord)
-    /// Another loop owns the consumer; try again after the time. If this loop has claimed the lease, the claim is the
-    /// time that it has stored.
+    /// Another loop owns the consumer; try again after the time. `claim` is the time that this loop has stored as its
+    /// claim of the lease; nil if this loop has stored none.
     case wait(Duration, claim: Int?)
   }
 
@@ -63,7 +63,7 @@ final class ConsumerLease: Sendable {
       case .wait(let time, let claim):
         let hasWaited = try await pause(time, signal, until: { $0?.owner == nil }, isolation: actor)
         guard let hasWaited else { return nil }
-        // After a shorter pause, another loop can have stored a claim with the same time.
+        // Forget the claim after a shorter pause, because another loop can have stored a claim with the same time.
         unanswered = hasWaited ? claim : nil
       }
     }
@@ -94,8 +94,8 @@ final class ConsumerLease: Sendable {
 
   /// Takes the lease if it is free, or claims it.
   ///
-  /// - Parameter unanswered: The claim that this loop has stored, and that it has waited for. A clock that was set back
-  ///   does not prolong the wait.
+  /// - Parameter unanswered: The claim that this loop stored before its last wait. This claim counts as expired even if
+  ///   the clock was set back during the wait.
   private func claim(_ db: SqliteDatabase, _ unanswered: Int?) throws -> Attempt {
     let record = try ConsumerRecord.known(name, of: tableName, startingAt: start, in: db)
     var ownership = record.ownership
@@ -108,8 +108,8 @@ final class ConsumerLease: Sendable {
     }
   }
 
-  /// Waits for the time, or until a condition of the ownership is true. Returns true after the whole time; nil if the
-  /// pool was closed.
+  /// Waits for the time, or until a condition of the ownership is true. Returns true after the whole time, false if the
+  /// condition became true, and nil if the pool was closed.
   private func pause(
     _ time: Duration, _ signal: CommitSignal, until isOver: (ConsumerOwnership?) -> Bool,
     isolation actor: isolated (any Actor)?

@@ -3,19 +3,20 @@ import SqlableCore
 /// The ownership of a consumer, as the consumer's row stores it.
 ///
 /// A state machine without a clock and SQL, so tests can run every order of the loops' steps. Each transition runs in a
-/// writing transaction that reads the row before, and stores it after.
+/// writing transaction, which reads the row before the transition and stores it afterwards.
 package struct ConsumerOwnership: Hashable, Sendable {
   /// The loop that owns the consumer; nil if no loop does.
   package private(set) var owner: String?
-  /// The time in milliseconds since 1970 at which the owner loses its lease; nil if no other loop has claimed it.
+  /// The time in milliseconds since 1970 at which the owner loses its lease; nil if no other loop has claimed the
+  /// lease.
   package private(set) var claimed: Int?
 
   package init(owner: String? = nil, claimed: Int? = nil) { (self.owner, self.claimed) = (owner, claimed) }
 
   package enum Attempt: Equatable {
     case acquired
-    /// Another loop owns the consumer. Try again after the milliseconds, or when the consumer has no owner. `claim` is
-    /// the time that this attempt has stored; nil if it has stored none.
+    /// Another loop owns the consumer. Try again after this many milliseconds, or when the consumer has no owner.
+    /// `claim` is the time that this attempt has stored; nil if this attempt has stored none.
     case wait(Int, claim: Int?)
   }
 
@@ -23,8 +24,8 @@ package struct ConsumerOwnership: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - length: The milliseconds that the owner has to answer.
-  ///   - unanswered: The claim that this loop has stored, and that it has waited for. A clock that was set back does
-  ///     not prolong the wait.
+  ///   - unanswered: The claim that this loop stored before its last wait. This claim counts as expired even if the
+  ///     clock was set back during the wait.
   package mutating func acquire(by loop: String, at now: Int, length: Int, unanswered: Int? = nil) -> Attempt {
     let hasEnded = claimed.map { $0 <= now || $0 == unanswered } ?? false
     guard owner != nil, owner != loop, !hasEnded else {
@@ -32,7 +33,7 @@ package struct ConsumerOwnership: Hashable, Sendable {
       return .acquired
     }
     let end = now + length
-    // Also replaces a later claim: the clock of the loop that has stored it can have been ahead.
+    // Also replaces a later claim, because the clock of the loop that stored it might have been ahead.
     if let claimed, claimed <= end { return .wait(claimed - now, claim: nil) }
     claimed = end
     return .wait(length, claim: end)
@@ -46,7 +47,6 @@ package struct ConsumerOwnership: Hashable, Sendable {
     if owner == loop { claimed = nil }
   }
 
-  /// Ends the ownership of a loop.
   package mutating func release(by loop: String) {
     if owner == loop { (owner, claimed) = (nil, nil) }
   }

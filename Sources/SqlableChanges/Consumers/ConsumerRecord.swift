@@ -11,7 +11,7 @@ struct ConsumerRecord {
   let table: String?
   /// The position after the last acknowledged change.
   let position: ChangePosition
-  /// True if the consumer has not acknowledged the rows that it started with.
+  /// True if the consumer has not acknowledged the snapshot with which it started.
   let isNew: Bool
   let ownership: ConsumerOwnership
 
@@ -43,7 +43,7 @@ struct ConsumerRecord {
     }
   }
 
-  /// Returns the row of a consumer, which is added if the consumer is unknown.
+  /// Returns the row of a consumer. Adds the row if the consumer is unknown.
   static func known(
     _ name: String, of tableName: String?, startingAt start: ConsumerStart, in db: SqliteDatabase
   ) throws -> ConsumerRecord {
@@ -72,9 +72,10 @@ struct ConsumerRecord {
   /// The current time in milliseconds since 1970. SQLite reads the same clock for ``ChangeTables/time``.
   static var now: Int { Int(Date().timeIntervalSince1970 * 1000) }
 
-  /// Moves the position. Throws `.changeLog(.ownerChanged)` if another loop owns the consumer or has moved it.
+  /// Moves the position. Throws `.changeLog(.ownerChanged)` if another loop owns the consumer or has moved the
+  /// position.
   ///
-  /// - Parameter owner: The loop; nil for a consumer without an owner.
+  /// - Parameter owner: The loop that owns the consumer; nil for a consumer without an owner.
   static func move(
     _ name: String, from start: ChangePosition, to end: ChangePosition, owner: String?, in db: SqliteDatabase
   ) throws {
@@ -96,9 +97,10 @@ struct ConsumerRecord {
   }
 }
 
-/// The changes with which a new consumer starts. A consumer whose position is in the database continues there.
+/// The first changes that a new consumer receives. A consumer whose position is in the database continues at this
+/// position.
 public enum ConsumerStart: Sendable, Hashable {
-  /// All rows of the table, then the changes after them. No change between the rows and the changes is missing.
+  /// A snapshot of all rows of the table, then every change after the snapshot.
   case rows
   /// All changes in the log.
   case log

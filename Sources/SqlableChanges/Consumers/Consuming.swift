@@ -19,8 +19,8 @@ extension SqlitePool {
   /// run for them again. A closure can run twice if its first transaction was rolled back.
   ///
   /// Without `retries`, an error of the closure ends the call. With ``ChangeRetries``, the transaction is rolled back
-  /// and tried again after a pause. A change in quarantine is skipped in later transactions, and the effects of the
-  /// other changes are stored. The same applies to the rows with which a new consumer starts.
+  /// and tried again after a pause. Later transactions skip a change in quarantine, and store the closure's effects for
+  /// the other changes. The same applies to the rows of a new consumer's snapshot.
   ///
   /// The other parameters are those of ``changes(on:in:as:startingWith:lease:file:line:)``. Throws the errors of the
   /// closure, of ``changes(on:in:since:file:line:)``, and `CancellationError`. Throws `.changeLog(.ownerChanged)` if a
@@ -45,8 +45,8 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// The values of a change are ``DynamicRow``s, and logs of keys are read, too. The closure must not change rows of
-  /// any logged table. Otherwise, the call has the behaviour and the errors of
+  /// The values of a change are ``DynamicRow``s. Tables whose logs keep only keys are included. The closure must not
+  /// change rows of any logged table. Otherwise, the call has the behaviour and the errors of
   /// ``consume(_:on:in:startingWith:retries:file:line:_:)``.
   public func consume(
     _ name: String, startingWith start: ConsumerStart = .rows, retries: ChangeRetries? = nil,
@@ -66,7 +66,7 @@ extension SqlitePool {
         var isAtEnd = false
         while !isAtEnd {
           try Task.checkCancellation()
-          // A read first: at the end of the log, the consumer does not write.
+          // Read first, because at the end of the log the consumer writes nothing.
           let work = try await perform(.read, at: callSite) { db in
             try db.transaction(.deferred) { try run.nextWork($0) }
           }
@@ -97,8 +97,8 @@ extension SqlitePool {
     try Task.checkCancellation()
   }
 
-  /// Counts a failed attempt in the database, and returns the count; nil if another call has meanwhile consumed the
-  /// change. Throws the closure's error if the consumer must stop.
+  /// Counts a failed attempt in the database, and returns the change's record; nil if another call has meanwhile
+  /// consumed the change. Throws the closure's error if the consumer must stop.
   func note(
     _ failure: FailedAttempt, consumer: String, _ retries: ChangeRetries,
     _ callSite: CallSite
@@ -108,7 +108,8 @@ extension SqlitePool {
     let record = try await perform(.write, at: callSite) { db in
       try QuarantineRecord.note(failure.error, of: subject, consumer: consumer, quarantiningAfter: limit, in: db)
     }
-    // The attempts of an earlier call count for the pause. The consumer stops after the attempts of this call.
+    // The count includes the attempts of earlier calls. The consumer stops each time the count reaches a multiple of
+    // `attempts`.
     if retries.then == .stop, let record, record.attempts % retries.attempts == 0 { throw failure.error }
     return record
   }
@@ -131,7 +132,8 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
     case owned
     /// The consumer must wait for a number of milliseconds before it tries again.
     case pause(Int)
-    /// The consumer is new, or the log has changes of the table, or many changes, after its position.
+    /// The consumer is new, or its position must move, because the log has changes of the table or many other changes
+    /// after the position.
     case changes
   }
 

@@ -12,13 +12,13 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// The closure runs for one change after another. The position is stored after the changes of all commits since the
-  /// previous position: after the end of the process, some changes are delivered again. Give a receiver the position of
-  /// a change, so that the receiver can ignore a change that it knows.
+  /// The closure runs for one change after another. The position is stored after each batch of commits, so after the
+  /// end of the process some changes are delivered again. Send each change with its position, so that the receiver can
+  /// ignore a change that it already has.
   ///
   /// Without `retries`, an error of the closure ends the call. With ``ChangeRetries``, the closure runs again for the
   /// same change after a pause. A change in quarantine is not delivered again, and later changes follow, also those of
-  /// the same row. The same applies to the rows with which a new consumer starts.
+  /// the same row. The same applies to the rows of a new consumer's snapshot.
   ///
   /// The other parameters are those of ``changes(on:in:as:startingWith:lease:file:line:)``. Throws the errors of the
   /// closure and of that sequence, and `CancellationError`.
@@ -39,8 +39,8 @@ extension SqlitePool {
   /// try await pool.deliver("broker") { change in try await publish(change.table, change.change, change.new) }
   /// ```
   ///
-  /// The values of a change are ``DynamicRow``s, and logs of keys are read, too. Otherwise, the call has the behaviour
-  /// and the errors of ``deliver(_:on:in:startingWith:lease:retries:file:line:_:)``.
+  /// The values of a change are ``DynamicRow``s. Tables whose logs keep only keys are included. Otherwise, the call has
+  /// the behaviour and the errors of ``deliver(_:on:in:startingWith:lease:retries:file:line:_:)``.
   public func deliver(
     _ name: String, startingWith start: ConsumerStart = .rows, lease: Duration = .seconds(10),
     retries: ChangeRetries? = nil, file: StaticString = #fileID, line: UInt = #line,
@@ -89,7 +89,7 @@ private struct Delivery<Element: Sendable>: Sendable {
     }
   }
 
-  /// Delivers the rows with which a new consumer starts; returns true if rows have failed in an earlier call.
+  /// Delivers the rows of a snapshot; returns true if rows have failed in an earlier call.
   private func deliver(rows: PoolRows<SnapshotRow<Element>>) async throws -> Bool {
     let failed = try await pool.perform(.read, at: callSite) { [name] db in
       try QuarantineRecord.rows(of: name, in: db)
@@ -135,7 +135,7 @@ private struct Delivery<Element: Sendable>: Sendable {
       } catch {
         guard let retries, !FailedAttempt(subject: nil, error: error).isFinal else { throw error }
         let failure = FailedAttempt(subject: subject(), error: error)
-        // Without a record, the change is no longer this loop's.
+        // Without a record, another loop has acknowledged the change, or the consumer was removed.
         guard let noted = try await pool.note(failure, consumer: name, retries, callSite) else {
           throw ConsumerRecord.ownerChanged(name)
         }

@@ -16,7 +16,7 @@ typealias RowReading<Element: Sendable> =
     SqliteDatabase, ChangePosition, (SnapshotRow<Element>) throws -> Void
   ) throws -> Void
 
-/// A row with which a new consumer starts.
+/// A row of the snapshot that a new consumer receives first.
 struct SnapshotRow<Element: Sendable>: Sendable {
   /// The row as an insert, or the error of decoding the row.
   let change: Result<Element, any Error>
@@ -24,14 +24,13 @@ struct SnapshotRow<Element: Sendable>: Sendable {
   let values: KeptValues
 }
 
-/// The values that the log would keep of a row.
+/// The values of a row that the log would store.
 struct KeptValues: Sendable, Hashable {
   let entry: Int
   let values: [LoggedValue]
 }
 
 extension FollowedChanges where Element == LoggedChange {
-  /// The changes of all logged tables.
   static var ofAllTables: FollowedChanges {
     FollowedChanges(table: nil, source: LogSource(), position: \.position) { db, position, body in
       for entry in try LogEntry.all(in: db).current where entry.isLogged {
@@ -52,7 +51,6 @@ extension FollowedChanges where Element == LoggedChange {
 }
 
 extension FollowedChanges {
-  /// The changes of a model's table.
   static func of<Model: Sqlable & Sendable>(_ model: Model.Type, in tableName: String?) -> FollowedChanges
   where Element == LoggedModelChange<Model> {
     let info = TableInfo.unchecked(model)
@@ -72,8 +70,8 @@ extension FollowedChanges {
 }
 
 extension LogEntry {
-  /// The query of all rows of the table: the model's columns, then the kept values. The log keeps columns that the
-  /// model does not read.
+  /// The query of all rows of the table: the model's columns, then the columns that the log keeps. The log keeps
+  /// columns that the model does not read.
   fileprivate func rows<Model: Sqlable>(
     of model: Model.Type, _ table: TableInfo
   ) -> SqlRows<(Result<Model, any Error>, [LoggedValue])> {
@@ -90,7 +88,7 @@ extension LogEntry {
     }
   }
 
-  /// The query of all rows of the table: these columns, then the kept values.
+  /// The query of all rows of the table: the columns `names`, then the columns that the log keeps.
   fileprivate func rows(after names: [String] = []) -> SQL {
     let columns = (names + columns).map(\.quotedName).joined(separator: ", ")
     return SQL(verbatim: "SELECT \(columns) FROM main.\(table.quotedName)")

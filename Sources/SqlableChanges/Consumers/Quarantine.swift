@@ -2,13 +2,15 @@ import FoundationEssentials
 import SqlableCore
 import SqlablePool
 
-/// A change in the quarantine of a consumer: its closure has failed as often as ``ChangeRetries`` allows.
+/// A change that a consumer has put into quarantine, because the closure failed for the change as often as
+/// ``ChangeRetries`` allows.
 public struct QuarantinedChange: Sendable, Hashable {
   public let consumer: String
   public let change: LoggedChange
   /// The number of failed attempts.
   public let attempts: Int
-  /// The kind and the message of an ``SqlError``, which have no values of rows; the name of the type of other errors.
+  /// For an ``SqlError``, its kind and message, which contain no values of rows. For another error, the name of its
+  /// type.
   public let error: String
   /// The time of the last failed attempt.
   public let failedAt: Date
@@ -39,8 +41,8 @@ extension SqlitePool {
     try await read(file: file, line: line) { db in try QuarantinedChange.all(of: consumer, in: db) }
   }
 
-  /// Runs a closure for the changes of a model's table in the quarantine of a consumer of
-  /// ``consume(_:on:in:startingWith:retries:file:line:_:)``.
+  /// Retries the quarantined changes of a consumer that uses ``consume(_:on:in:startingWith:retries:file:line:_:)``:
+  /// runs a closure for each of these changes of the model's table.
   ///
   /// ```swift
   /// let count = try await pool.retryQuarantinedChanges(of: "totals", on: Bicycle.self) { db, change in … }
@@ -58,7 +60,7 @@ extension SqlitePool {
     try await retry(.of(model, in: tableName), of: consumer, CallSite(file: file, line: line), body)
   }
 
-  /// Runs a closure for the changes in the quarantine of a consumer of all logged tables; see
+  /// Retries the quarantined changes of a consumer of all logged tables; see
   /// ``retryQuarantinedChanges(of:on:in:file:line:_:)-(_,_,_,_,_,(SqliteDatabase,LoggedModelChange<Model>)->Void)``.
   @discardableResult
   public func retryQuarantinedChanges(
@@ -83,8 +85,9 @@ extension SqlitePool {
     }
   }
 
-  /// Runs an async closure for the changes of a model's table in the quarantine of a consumer of
-  /// ``deliver(_:on:in:startingWith:lease:retries:file:line:_:)``.
+  /// Retries the quarantined changes of a consumer that uses
+  /// ``deliver(_:on:in:startingWith:lease:retries:file:line:_:)``: runs an async closure for each of these changes of
+  /// the model's table.
   ///
   /// ```swift
   /// let count = try await pool.retryQuarantinedChanges(of: "webhook", on: Bicycle.self) { change in … }
@@ -100,7 +103,7 @@ extension SqlitePool {
     try await retry(.of(model, in: tableName), of: consumer, CallSite(file: file, line: line), body)
   }
 
-  /// Runs an async closure for the changes in the quarantine of a consumer of all logged tables; see
+  /// Retries the quarantined changes of a consumer of all logged tables with an async closure; see
   /// ``retryQuarantinedChanges(of:on:in:file:line:_:)-(_,_,_,_,_,(LoggedModelChange<Model>)->Void)``.
   @discardableResult
   public func retryQuarantinedChanges(
@@ -125,7 +128,7 @@ extension SqlitePool {
     }
   }
 
-  /// Removes changes from the quarantine of a consumer. They are not delivered again.
+  /// Removes changes from the quarantine of a consumer. The removed changes are not delivered again.
   ///
   /// ```swift
   /// try await pool.dropQuarantinedChanges(of: "webhook", at: [failed.change.position])
@@ -193,8 +196,8 @@ extension QuarantinedChange {
 }
 
 extension QuarantineRecord {
-  /// Returns the numbers of the changes in quarantine that are not after the consumer's position. A consumer might not
-  /// yet have stored that it has skipped a later change.
+  /// Returns the numbers of a consumer's quarantined changes up to the consumer's position. A consumer might not yet
+  /// have stored that it has skipped a later change.
   fileprivate static func passed(of consumer: String, in db: SqliteDatabase) throws -> [Int] {
     try db.query(
       """

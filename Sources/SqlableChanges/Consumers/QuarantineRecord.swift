@@ -1,9 +1,9 @@
 import SqlableCore
 
-/// A change whose closure has failed, in the table `sqlable_change_quarantine`.
+/// A change for which the closure has failed, as a row of the table `sqlable_change_quarantine`.
 ///
-/// The table has a copy of the change, so that the change survives the trimming of the log. A row whose `isQuarantined`
-/// is 0 counts the attempts of a change that its consumer tries again. Rows with which a new consumer starts have
+/// The row has a copy of the change, so that the change survives the trimming of the log. While `isQuarantined` is 0,
+/// the row counts the attempts of a change that the consumer retries. The rows of a new consumer's snapshot have
 /// negative numbers, because they are not in the log.
 struct QuarantineRecord {
   let number: Int
@@ -12,9 +12,9 @@ struct QuarantineRecord {
   let failedAt: Int
   let isQuarantined: Bool
 
-  /// Returns the changes of a consumer that have failed.
+  /// Returns a consumer's failed changes.
   ///
-  /// - Parameter bound: The number before the first change, not negative.
+  /// - Parameter bound: Only changes with larger numbers are returned. At least 0.
   static func changes(
     of consumer: String, after bound: Int, in db: SqliteDatabase
   ) throws -> [FailedAttempt.Subject: QuarantineRecord] {
@@ -28,7 +28,7 @@ struct QuarantineRecord {
     ) { $1 }
   }
 
-  /// Returns the rows that have failed when the consumer started. Their numbers are negative.
+  /// Returns the failed rows of a consumer's first snapshot. Their numbers are negative.
   static func rows(
     of consumer: String, in db: SqliteDatabase
   ) throws -> [FailedAttempt.Subject: QuarantineRecord] {
@@ -50,10 +50,10 @@ struct QuarantineRecord {
     return records
   }
 
-  /// Returns the rest of the pause before the next attempt, in milliseconds.
+  /// Returns the remaining pause before the next attempt, in milliseconds.
   func pause(_ retries: ChangeRetries, now: Int) -> Int {
     let (length, elapsed) = (retries.milliseconds(after: attempts), now.subtractingReportingOverflow(failedAt))
-    // The clock might have been set, and another program might have written any time.
+    // The clock might have been set back, and another program might have stored any time.
     return elapsed.overflow || elapsed.partialValue < 0 ? length : max(length - elapsed.partialValue, 0)
   }
 

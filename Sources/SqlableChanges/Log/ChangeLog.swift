@@ -28,7 +28,8 @@ public struct ChangeLog: Sendable, Hashable {
   let tables: [TableInfo]
   public let values: Values
 
-  /// Makes a log of the models' tables. Two logs can have tables of one database, each with its own `values`.
+  /// Makes a log of the models' tables. Two logs can record different tables of one database, each with its own
+  /// `values`.
   public init(_ models: any Sqlable.Type..., keeping values: Values = .rows) { self.init(models, keeping: values) }
 
   public init(_ models: [any Sqlable.Type], keeping values: Values = .rows) {
@@ -67,14 +68,15 @@ extension ChangeLog {
   /// After other changes of the schema, call `create` in their transaction: a trigger logs only the columns that the
   /// table had at the last `create`. A call that finds everything up to date changes nothing.
   ///
-  /// A trigger of the program that changes rows of its own table must be older than the log's triggers, or the log has
-  /// the changes of a row in the wrong order. `create` therefore also recreates the log's triggers if another trigger
-  /// of the table is newer.
+  /// A trigger of the program that changes rows of its own table must be older than the log's triggers. Otherwise, the
+  /// log has the changes of a row in the wrong order. `create` therefore also recreates the log's triggers if another
+  /// trigger of the table is newer.
   ///
   /// The log can lack changes of a table that has lost triggers of the log, such as a table that was dropped and
-  /// created again outside of a plan or migration. It can lack deletes by REPLACE because of a unique index that was
-  /// created outside of them. `create`, a plan or a migration then marks all earlier changes as trimmed: consumers and
-  /// positions before the call get `.changeLog(.trimmed)`. So does `create` after `drop`.
+  /// created again outside of a plan or migration. The log can also lack deletes by REPLACE if a unique index was
+  /// created outside of a plan or migration. In both cases, `create`, a plan or a migration marks all earlier changes
+  /// as trimmed: consumers and positions before the call get `.changeLog(.trimmed)`. `create` after `drop` does the
+  /// same.
   ///
   /// Throws `.schema(.missingTable)` for a missing table. Throws `.misuse` for a view, a virtual or full-text table, a
   /// temporary table, a table of an attached file or of the log itself, and a table whose columns hide all names of the
@@ -171,8 +173,8 @@ extension TableInfo {
 }
 
 extension Connection {
-  /// Returns the place of a table that the database's own file does not have: an attached file, or the temporary
-  /// tables. Nil if no place has the table.
+  /// Returns a description of another database that has a table: an attached file, or the temporary database. Nil if
+  /// none has the table.
   fileprivate func otherDatabase(ofTable table: String) throws -> String? {
     for database in try rows("PRAGMA database_list").map({ $0[1] }) where database != "main" {
       let tables = try rows("SELECT name FROM \(database.quotedName).sqlite_schema WHERE type = 'table'")

@@ -12,8 +12,8 @@ import SqlablePool
 /// deleted or updated row. For an update, `o0`, `o1` and so on have the values before. These columns have no type, so
 /// that each value keeps its storage class.
 ///
-/// `seq` is not AUTOINCREMENT, which would write another page in each transaction: `trim` never deletes the last row,
-/// so that SQLite numbers the rows without gaps and without reuse.
+/// `seq` is not AUTOINCREMENT, which would write another page in each transaction. SQLite nevertheless numbers the rows
+/// without gaps and without reuse, because `trim` never deletes the last row.
 enum ChangeTables {
   static let log = Connection.changeTable
   /// The column lists of the logged tables. A table whose columns change gets another entry.
@@ -29,10 +29,9 @@ enum ChangeTables {
 
   static let all = [log, tables, candidates, history, consumers, quarantine]
 
-  /// The tables and columns that have the names of logged tables.
+  /// The columns of the log that contain names of logged tables.
   static let namesOfTables = [(table: tables, column: "name"), (table: consumers, column: "table")]
 
-  /// Returns the statements that rename a table in the log.
   static func renaming(table old: String, to new: String) -> [String] {
     namesOfTables.map { table, column in
       "UPDATE main.\(table.quotedName) SET \(column.quotedName) = \(new.quotedText) "
@@ -40,10 +39,8 @@ enum ChangeTables {
     }
   }
 
-  /// The prefix of the triggers' names.
   static let triggerPrefix = log + "_"
 
-  /// The time of a change in milliseconds since 1970, as SQL.
   static let time = LoggedBlob.time
 
   static let definitions: [SQL] = [

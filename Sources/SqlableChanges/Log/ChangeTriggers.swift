@@ -4,14 +4,15 @@ import SqlableCore
 ///
 /// AFTER triggers log the changes. SQLite calls no trigger for a row that REPLACE deletes, unless `recursive_triggers`
 /// is on. A BEFORE trigger therefore copies the rows with which a new row conflicts into a table of candidates. If
-/// there are candidates, another AFTER trigger logs a delete for each candidate that is gone. A candidate stays in its
-/// table after OR IGNORE or an upsert, until its row changes or another row conflicts: an AFTER trigger can't
-/// distinguish it from a candidate of an outer statement, whose BEFORE trigger has changed other rows of the table.
+/// there are candidates, another AFTER trigger logs a delete for each candidate that is gone. After OR IGNORE or an
+/// upsert, a candidate stays in the table of candidates until its row changes or another row conflicts. An AFTER
+/// trigger can't distinguish such a candidate from one of an outer statement, whose BEFORE trigger has changed other
+/// rows of the table.
 ///
 /// Most changes have no candidates. Their cost is the call of each trigger, about 1,000 instructions, and the INSERT
 /// into the log.
 ///
-/// The conflict clause of the writer's statement also applies to the statements of a trigger. No statement here can
+/// The conflict clause of the writer's statement also applies to the statements of a trigger, so no statement here may
 /// violate a constraint.
 struct ChangeTriggers {
   let table: LoggedTable
@@ -19,7 +20,6 @@ struct ChangeTriggers {
   let entry: Int
   let kept: ChangeLog.Values
 
-  /// The number of the triggers of a table.
   static let count = 7
 
   private var name: String { table.name.quotedName }
@@ -76,7 +76,7 @@ struct ChangeTriggers {
 
   // MARK: Rows
 
-  /// A condition that two rows are the same row, in one statement.
+  /// An SQL condition that is true if two rows of one statement are the same row.
   private func isSame(_ left: String, _ right: String) -> String {
     guard let rowid = table.rowid else {
       return table.rowKey.map { term in
@@ -86,13 +86,13 @@ struct ChangeTriggers {
     return "\(left).\(rowid) = \(right).\(rowid)"
   }
 
-  /// A condition that a candidate is a copy of a row.
+  /// An SQL condition that is true if a candidate is a copy of a row.
   ///
-  /// A primary key identifies the row, unless it contains NULL. `VACUUM` can change the rowid of a row with another
-  /// key, while a candidate of an earlier statement is still in its table.
+  /// A primary key identifies the row, unless it contains NULL. `VACUUM` can change the rowid of a row that has a
+  /// primary key, while a candidate of an earlier statement still has the old rowid.
   ///
-  /// - Parameter candidate: The alias or the quoted name of the table of candidates. Without it, a column of the logged
-  ///   table could have the name.
+  /// - Parameter candidate: The alias or the quoted name of the table of candidates. An unqualified name could be that
+  ///   of a column of the logged table.
   private func isCopy(of row: String, _ candidate: String) -> String {
     let hasRowid = table.rowid.map { "\(row).\($0) = \(candidate).\"row\"" }
     let key = table.rowKey.map { term in
@@ -110,7 +110,8 @@ struct ChangeTriggers {
 
   // MARK: Conflicts
 
-  /// A column of the new row. OR REPLACE stores the default for a NULL that the column does not accept.
+  /// The SQL of a column's value in the new row. For a NULL in a NOT NULL column, OR REPLACE stores the column's
+  /// default.
   private func new(_ column: String) -> String {
     guard let replacement = table.columns.first(where: { $0.name.isExactly(column) })?.replacement else {
       return "new.\(column.quotedName)"
@@ -133,12 +134,14 @@ struct ChangeTriggers {
     return values.isEmpty ? "(\(expression))" : "(SELECT \(expression) FROM (SELECT \(values.joined(separator: ", "))))"
   }
 
-  /// The conditions that an existing row `t` conflicts with the new row: one for each unique index, or two.
+  /// The SQL conditions under which an existing row `t` conflicts with the new row: one or two for each unique index,
+  /// and one for the rowid.
   ///
   /// - Parameter newValue: Returns the SQL of an expression's value for the new row.
   private func conflicts(_ newValue: (_ expression: String, _ isCast: Bool) -> String) -> [String] {
     let conflicts = table.uniques.flatMap { index in
-      // CAST changes a blob in a column of texts, and a text in a column of numbers. These values have no affinity.
+      // CAST would change a blob in a TEXT column, and a text in a numeric column. Affinity converts neither, so a
+      // second form compares without CAST.
       let hasAffinity = index.terms.contains { term in
         term.column == nil && table.columns(in: term.expression).contains { $0.castType != nil }
       }
@@ -166,7 +169,7 @@ struct ChangeTriggers {
     conflicts.map { exists($0, besides: row) }.joined(separator: " OR ")
   }
 
-  /// True if an older trigger of these, before an insert, finds all rows with which a new row can conflict.
+  /// True if the stored BEFORE INSERT trigger, which might be older, finds all rows with which a new row can conflict.
   func findsAllConflicts(_ trigger: String) -> Bool {
     let trigger = trigger.foldedSQL
     // RENAME COLUMN leaves the old name as the alias in a sub-SELECT: compare only the text before and after.
@@ -180,8 +183,8 @@ struct ChangeTriggers {
     }
   }
 
-  /// A condition that an update changed a value on which a conflict depends; nil if a change of any column can cause a
-  /// conflict.
+  /// An SQL condition that is true if an update changed a value on which a conflict depends; nil if a change of any
+  /// column can cause a conflict.
   private var keyChange: String? {
     guard table.uniques.allSatisfy(\.isPlain) else { return nil }
     var names: [String] = []
@@ -220,7 +223,7 @@ struct ChangeTriggers {
     ]
   }
 
-  /// Removes the table's candidates. A negative entry marks a candidate whose delete is already logged.
+  /// Removes the table's candidates. A negative entry id marks a candidate whose delete is already logged.
   private var forget: String { "DELETE FROM \(candidates) WHERE \(isOwnCandidate)" }
 
   private var candidateExists: String { "EXISTS (SELECT 1 FROM \(candidates) WHERE \(isOwnCandidate))" }
@@ -237,14 +240,13 @@ struct ChangeTriggers {
     "NOT EXISTS (SELECT 1 FROM \(name) AS t WHERE \(isCopy(of: "t", candidate)))"
   }
 
-  /// A condition that a candidate is gone, or that the new row has taken its place.
+  /// An SQL condition that is true if a candidate is gone, or if the new row has taken its place.
   private func isReplaced(_ candidate: String, besides row: String?) -> String {
     // `IS NOT 1`, because a comparison of a key that contains NULL is NULL.
     let other = row.map { " AND (\(isCopy(of: $0, candidate))) IS NOT 1" } ?? ""
     return "((\(isCopy(of: "new", candidate))) OR \(isGone(candidate)))\(other)"
   }
 
-  /// Logs a delete for each replaced candidate.
   private func logReplaced(besides row: String? = nil) -> String { logGone(isReplaced("c", besides: row)) }
 
   /// Removes the candidates whose deletes are logged. Other candidates can be those of an outer statement.
@@ -254,7 +256,7 @@ struct ChangeTriggers {
   }
 
   /// The statements for candidates after an update. The updated row itself can be a candidate of an upsert, which ends
-  /// with the update, or of an outer REPLACE, whose BEFORE trigger has updated the row before it is deleted.
+  /// with the update, or of an outer REPLACE, whose BEFORE trigger has updated the row before REPLACE deletes it.
   private var afterUpdate: [String] {
     guard table.hasBeforeTriggers else { return [forgetOld, logReplaced(), forgetReplaced()] }
     let rowid = table.rowid.map { "new.\($0)" } ?? "NULL"

@@ -1,13 +1,13 @@
 import FoundationEssentials
 import SqlableCore
 
-/// The names of the values that the log keeps of a table's rows, from one change of the table's columns to the next.
+/// An entry for a logged table: the names of the columns that the log keeps. A table whose columns change gets another
+/// entry.
 struct LogEntry: Sendable, Hashable {
   let id: Int
-  /// The table's name.
   let table: String
   let kept: ChangeLog.Values
-  /// The names of the values, in the order of the log's columns.
+  /// The names of the kept columns, in the order of the log's columns. The last can be a rowid.
   let columns: [String]
   /// True if the last value is a rowid that readers of the log do not get, because the table has another key.
   let hidesRowid: Bool
@@ -16,7 +16,6 @@ struct LogEntry: Sendable, Hashable {
   /// False if the log of the table was dropped.
   let isLogged: Bool
 
-  /// Returns the entries of all tables, oldest first.
   static func all(in db: SqliteDatabase) throws -> [LogEntry] { try db.running { try all(on: $0) } }
 
   /// Returns the entries of all tables, oldest first.
@@ -36,7 +35,7 @@ struct LogEntry: Sendable, Hashable {
     }
   }
 
-  /// The names of the values that readers of the log get.
+  /// The names of the columns that readers of the log get.
   var visibleColumns: ArraySlice<String> { hidesRowid ? columns.dropLast() : columns[...] }
 
   /// Returns the id of a table's entry, and the statements that add the entry if the table has none with these columns.
@@ -66,7 +65,7 @@ struct LogEntry: Sendable, Hashable {
     )
   }
 
-  /// Returns the entry with other names of its columns; nil if the entry has none of the columns.
+  /// Returns the entry with renamed columns; nil if the entry has none of the renamed columns.
   func renaming(_ renames: [(old: String, new: String)]) -> LogEntry? {
     guard renames.contains(where: { rename in columns.contains(where: rename.old.isSameName) }) else { return nil }
     func renamed(_ name: String) -> String {
@@ -79,7 +78,6 @@ struct LogEntry: Sendable, Hashable {
       isLogged: isLogged)
   }
 
-  /// The statement that stores the names of the columns.
   var update: String {
     get throws {
       let (columns, key) = (try LogEntry.text(columns), try LogEntry.text(key))

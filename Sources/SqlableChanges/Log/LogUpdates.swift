@@ -29,7 +29,7 @@ extension LoggedTable {
       && !existing.dropLast(triggers.count).contains(where: \.isOfLog)
     guard !isUpToDate else { return additions + entry.updates }
     let drops = existing.filter(\.isOfLog).map { "DROP TRIGGER main.\($0.name.quotedName)" }
-    // A rebuild can change the rowids by which candidates identify rows.
+    // Delete the candidates, because a rebuild can change the rowids by which they identify rows.
     let forget = "DELETE FROM main.\(ChangeTables.candidates.quotedName) WHERE \"table\" IN (\(entry.id), -\(entry.id))"
     return additions + entry.updates + drops + [forget] + triggers.map(\.sql)
   }
@@ -103,7 +103,8 @@ extension ChangeLogHook: ChangeLogUpdates {
 }
 
 extension Connection {
-  /// Returns the statements that bring the log's triggers of a logged table up to date; empty if they are.
+  /// Returns the statements that bring the log's triggers of a logged table up to date; empty if the triggers are up to
+  /// date.
   func logUpdates(of table: String) throws -> [String] {
     let entries = try LogEntry.all(on: self)
     guard let entry = entries.last(where: { $0.table.isSameName(as: table) }) else { return [] }
@@ -150,7 +151,7 @@ extension Connection {
   }
 
   /// Returns the statements that mark all positions as trimmed if the log might lack changes of a table: the table has
-  /// lost triggers of the log, or it has a unique index for which they were not made. Empty otherwise.
+  /// lost triggers of the log, or has a unique index for which the triggers were not made. Empty otherwise.
   ///
   /// - Parameters:
   ///   - tables: The present names of the tables; nil for all logged tables.
@@ -198,6 +199,5 @@ extension Connection {
 }
 
 extension String {
-  /// True for the name of a trigger of the log.
   var isChangeTrigger: Bool { foldedName.starts(with: ChangeTables.triggerPrefix.utf8) }
 }

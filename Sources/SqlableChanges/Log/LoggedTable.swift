@@ -52,7 +52,7 @@ struct LoggedTable {
 
   /// - Parameter table: The name of an ordinary table of the database's own file.
   init(named table: String, on connection: Connection) throws {
-    // The texts of the triggers have the spelling of the schema.
+    // Spell the name as the schema does, because the texts of the triggers are compared with the stored ones.
     let spelling = try connection.rows(
       "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name = \(table.quotedText) COLLATE NOCASE")
     let name = spelling.first?.first ?? table
@@ -136,7 +136,6 @@ struct LoggedTable {
   /// The names of the columns that identify a row in the log.
   var identity: [String] { primaryKey.isEmpty ? [rowid].compactMap(\.self) : primaryKey }
 
-  /// True if the log's triggers can identify the rows.
   var isIdentifiable: Bool { rowid != nil || isWithoutRowid }
 
   // MARK: Expressions
@@ -153,7 +152,7 @@ struct LoggedTable {
     return columns.filter { column in names.contains(where: column.name.isSameName) }
   }
 
-  /// The columns on which the value of a term depends. The inputs of a generated column follow this column.
+  /// The columns on which the value of a term depends. After a generated column follow the columns that it reads.
   private func inputs(of term: Term) -> [Column] {
     var inputs = term.column.map { name in columns.filter { $0.name.isExactly(name) } } ?? columns(in: term.expression)
     var next = 0

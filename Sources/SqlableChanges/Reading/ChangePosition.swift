@@ -17,7 +17,7 @@ import SqlableCore
 public struct ChangePosition: Sendable, Hashable {
   /// The random name of the history.
   let history: String
-  /// The number of the change in the log; 0 before the first change; negative for a row with which a consumer started.
+  /// The number of the change in the log; 0 before the first change; negative for a row of a snapshot in quarantine.
   let number: Int
   /// The time of the change in milliseconds since 1970. After a restore, another change can have the same number, but
   /// a later time.

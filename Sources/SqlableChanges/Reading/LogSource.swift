@@ -35,9 +35,8 @@ final class LogSource<Element: Sendable>: Sendable {
 
   /// The result of a query of the log.
   struct Decoded: Sendable {
-    /// The changes. A row of the log that this version of the library does not know has no item.
+    /// The changes. A row whose kind this version of the library does not know has no item.
     var items: [LogItem<Element>] = []
-    /// The number of rows.
     var count = 0
     /// The position of the last row.
     var end: ChangePosition?
@@ -87,7 +86,7 @@ final class LogSource<Element: Sendable>: Sendable {
       items: decoded.items, end: isLast ? end : decoded.end ?? end, isLast: isLast, snapshotEnd: state.end)
   }
 
-  /// Reads the changes in the quarantine of a consumer that are not after the consumer's position.
+  /// Reads a consumer's quarantined changes up to the consumer's position.
   func quarantined(of consumer: String, in db: SqliteDatabase) throws -> [LogItem<Element>] {
     let (state, query) = (try LogState(db), try currentQuery(db))
     let entries = query.entries.map { "\($0.id)" }.joined(separator: ", ")
@@ -188,8 +187,8 @@ struct Attempted<Output: SelectOutput & Sendable>: SelectOutput, Sendable {
   static func describe(in description: inout ResultDescription) throws { try Output.describe(in: &description) }
 }
 
-/// The kind of a change, whether the log has only the key, the columns of the changed row, and the columns of the row
-/// before an update.
+/// The result columns of one logged change: its kind, whether the log has only the key, the columns of the changed row,
+/// and the columns of the row before an update.
 private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
   /// The change; nil for a kind that this version of the library does not know.
   let row: LoggedRow<Model>?

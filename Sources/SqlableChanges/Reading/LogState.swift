@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The ends of a database's change log in one snapshot.
+/// The end of a database's change log, and the last trimmed change, in one snapshot.
 struct LogState {
   /// The position of the last logged change.
   let end: ChangePosition
@@ -67,14 +67,14 @@ struct LogState {
 }
 
 extension SqlDatabase {
-  /// Returns the position of the last logged change, of all commits that the call sees.
+  /// Returns the position of the last logged change in the snapshot of the call.
   ///
   /// ```swift
   /// let (bikes, position) = try db.read { db in (try Bicycle.read().run(db), try db.changePosition()) }
   /// ```
   ///
-  /// In one read with a query, the position belongs to the snapshot of the query. Throws `.schema(.missingTable)` if
-  /// the database has no change log. Blocks the thread. In `async` code, use the overload for pools with `await`.
+  /// In the same `read` as a query, the position belongs to the snapshot of the query. Throws `.schema(.missingTable)`
+  /// if the database has no change log. Blocks the thread. In `async` code, use the overload for pools with `await`.
   public func changePosition(file: StaticString = #fileID, line: UInt = #line) throws -> ChangePosition {
     try withTransaction(.deferred, file: file, line: line) { try LogState($0).end }
   }

@@ -11,9 +11,9 @@ public struct LoggedChange: Sendable, Hashable {
   public let time: Date
   public let table: String
   public let change: Change
-  /// The kept values before the change; nil for an insert.
+  /// The logged values before the change; nil for an insert.
   public let old: DynamicRow?
-  /// The kept values after the change; nil for a delete.
+  /// The logged values after the change; nil for a delete.
   public let new: DynamicRow?
   /// The names of the columns that identify a row: the primary key, or the rowid of a table without a primary key.
   public let key: [String]

@@ -12,7 +12,7 @@ struct LoggedRows {
   /// The places of the values of all columns; nil in a log of keys.
   fileprivate let columns: [Int]?
 
-  /// Nil if the entry lacks values that the table's key needs.
+  /// Nil if the entry lacks a value that is needed: of the key, of the rowid or, in a log of rows, of any column.
   init?(_ entry: LogEntry, _ shape: KeyShape) {
     func place(_ name: String) -> Int? { entry.columns.firstIndex(where: name.isSameName) }
     let names = shape.row.names
@@ -76,7 +76,7 @@ struct LoggedRowValues {
     return row
   }
 
-  /// Adds the change to the changes of the table that live results check.
+  /// Adds the change to `changes`, by which live results decide whether to read the table again.
   func note(in changes: inout TableChanges, _ reading: ObservedTables.TableInterest) {
     if let old, let new {
       guard table.columns != nil else {

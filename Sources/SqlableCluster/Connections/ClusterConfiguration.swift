@@ -13,7 +13,8 @@ public struct ClusterConfiguration: Sendable, Hashable {
   public var connections = 4
   /// True if a read sees every commit that was acknowledged before the read, even while a former leader is cut off.
   /// Each read then first asks the voters, which costs a round trip. If false, a leader that was cut off answers with
-  /// older data until the leader notices the loss. In return, a client that reaches only the leader can read.
+  /// older data until the leader notices that it has lost the other nodes. In return, a client that reaches only the
+  /// leader can read.
   public var confirmsReads = true
   /// The maximum number of writes that share a commit.
   public var maximumGroup = 256
@@ -30,7 +31,7 @@ public struct ClusterConfiguration: Sendable, Hashable {
   /// The label in errors and trace events; nil for no label.
   public var label: String?
 
-  /// The database in which a new leader commits its term.
+  /// The database in which each new leader stores its Raft term.
   static let termDatabase = "sqlable-term"
 
   public init() {}

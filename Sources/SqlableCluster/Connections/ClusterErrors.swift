@@ -25,7 +25,7 @@ extension SqlError {
     nameConflictTarget()
   }
 
-  /// True if the node is not the leader, so that nothing was done.
+  /// True if the node is not the leader, and has therefore not run the request.
   var isNotLeader: Bool {
     // During a handover, dqlite 1.11 answers a commit with Raft's own code, 7, as if the code were SQLite's.
     [10_250, 8_202].contains(extendedCode) || (extendedCode == 7 && message == "no more rows available")

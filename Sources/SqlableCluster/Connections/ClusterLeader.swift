@@ -60,7 +60,7 @@ final class ClusterLeader: Sendable {
     throw SqlError.unavailable(reason)
   }
 
-  /// Returns the error for a call that timed out: `.unavailable` if the cluster has no leader, otherwise the error.
+  /// Returns the error for a call that timed out: `.unavailable` if the cluster has no leader, otherwise `error`.
   func meaning(ofLate error: any Error) -> any Error {
     let isMissing = state.withLock { $0.leader == nil && $0.isMissing }
     return (error as? SqlError)?.kind == .timeout && isMissing ? SqlError.unavailable(nil) : error

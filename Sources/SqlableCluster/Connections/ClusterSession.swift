@@ -9,8 +9,8 @@ actor ClusterSession {
   nonisolated let connection: NodeConnection
   let label: String?
   let cacheSize: Int
-  /// The statement cache by SQL text. A full cache drops the least recently used entry. An SQL text that was used only
-  /// once has no compiled statement.
+  /// The cached statements, keyed by SQL text. A full cache drops the least recently used entry. An SQL text that was
+  /// used only once has no compiled statement.
   private var statements: [String: CachedStatement] = [:]
   private var uses = 0
   /// The schema version. `mayRollBack` is true if a trigger or conflict clause can end a transaction. Nil if unknown.
@@ -28,7 +28,6 @@ actor ClusterSession {
     (label, cacheSize) = (configuration.label, configuration.statementCacheSize)
   }
 
-  /// Connects to the leader, and opens the database.
   static func open(
     _ leader: ClusterLeader, _ configuration: ClusterConfiguration, before deadline: ContinuousClock.Instant
   ) async throws -> ClusterSession {

@@ -109,14 +109,14 @@ struct ClusterAttempts {
   private var losses = 0
   /// The error of the last attempt, and the time when it failed; nil before the first failure.
   private var last: (error: any Error, time: ContinuousClock.Instant)?
-  /// The maximum number of broken connections. A statement that crashes a node would otherwise crash every node.
+  /// The maximum number of connections that one call can lose. A statement that crashes a node would otherwise crash
+  /// every node.
   static let maximumLosses = 3
 
   init(before deadline: ContinuousClock.Instant) { self.deadline = deadline }
 
-  /// Waits before the next attempt. Throws the error if another attempt is useless. If no time is left and another
-  /// client has the write lock, throws `.timeout`. If no time is left for another reason, throws the caller's error,
-  /// such as `.unavailable`.
+  /// Waits before the next attempt. Throws the error if another attempt is useless. If no time is left, throws
+  /// `.timeout` if another client has the write lock, and otherwise the error for the caller, such as `.unavailable`.
   mutating func pause(after error: any Error) async throws {
     if (error as? NodeFailure)?.isLate == true {
       // The deadline cut this attempt short, so the previous attempt's error is the cause.

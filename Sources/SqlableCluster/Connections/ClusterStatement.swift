@@ -96,7 +96,7 @@ private struct ClusterPragma {
     "user_version",
   ]
 
-  /// - Parameter index: The token after the keyword.
+  /// - Parameter index: The index of the token after the keyword PRAGMA.
   init(_ tokens: SQLTokenList, _ index: Int) {
     // PRAGMA main.user_version
     let index = tokens.isSign(index + 1, UInt8(ascii: ".")) ? index + 2 : index

@@ -1,7 +1,7 @@
 import Sqlable
 
-/// dqlite treats columns of the declared types `BOOLEAN`, `DATE`, `DATETIME` and `TIMESTAMP` specially. In these
-/// columns, NULL becomes 0 or an empty text, and unexpected values, such as a real, end the process. SQLite gives all
+/// The declared types that dqlite treats specially: `BOOLEAN`, `DATE`, `DATETIME` and `TIMESTAMP`. In columns of these
+/// types, NULL becomes 0 or an empty text, and unexpected values, such as a real, end the process. SQLite gives all
 /// four types NUMERIC affinity. `NUMERIC` can therefore replace the four types without any effect on storage or
 /// comparison.
 enum DeclaredTypes {

@@ -159,7 +159,7 @@ extension ClusterSession {
 }
 
 extension ClusterSession {
-  /// Undoes the changes after a savepoint. If the node is lost meanwhile, throws the error of that loss. The
+  /// Undoes the changes after a savepoint. If the node is lost during the undo, throws the error of that loss: the
   /// transaction is then rolled back, and the first error no longer describes the outcome.
   private func undo(
     _ savepoint: String, after error: any Error, before deadline: ContinuousClock.Instant

@@ -21,8 +21,8 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
   /// The number of commits that a node keeps in memory and on disk after a snapshot. A node that missed more commits
   /// receives a complete snapshot. Default: 1,024.
   ///
-  /// The size of a commit is the size of its changed pages. A commit of many writes can take a megabyte, so dqlite's
-  /// own default, 8,192, can take gigabytes.
+  /// The size of a commit is the size of its changed pages. A commit of many writes can take a megabyte, so 8,192
+  /// commits, dqlite's own default, can take gigabytes.
   public var snapshotTrailing: Int
   /// The minimum free disk space, in bytes. With less space, the node transfers leadership and stops. Default: 64 MiB.
   ///
@@ -33,8 +33,8 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
   /// The maximum processor time of a statement on the node. A longer statement ends with `.interrupted`. Default: 10
   /// seconds. If several nodes run in one process, the limit of the last started node applies to all nodes.
   ///
-  /// A node runs one statement at a time, and does not answer other nodes meanwhile. A statement that delays a
-  /// heartbeat for too long costs the node its leadership in any case.
+  /// A node runs one statement at a time, and does not answer other nodes during the statement. A statement that delays
+  /// a heartbeat for too long costs the node its leadership, even within this limit.
   public var maximumStatementTime: Duration
   /// A number for nodes that fail together, such as the nodes of one rack. dqlite only reports the number. Default: 0.
   public var failureDomain: Int

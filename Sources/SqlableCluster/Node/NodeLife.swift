@@ -12,7 +12,7 @@ extension SqliteClusterNode {
   /// Node 1 with a new directory creates a cluster. Every other new node joins the cluster of the named nodes; one
   /// answering node is enough. The new node becomes a voter if the cluster has fewer than three voters, otherwise a
   /// stand-by. The call returns when the node has its role and all commits. A node that joined earlier starts without
-  /// asking, and ignores `nodes`. Does nothing if the node is running.
+  /// asking other nodes, and ignores `nodes`. Does nothing if the node is running.
   ///
   /// If the call throws, the node is not running. Throws `.misuse` for the directory of another node, for a new node
   /// without `nodes`, and for an id or address that another member has. Throws `.busy` if any process runs a node in

@@ -17,7 +17,7 @@ extension SqliteClusterNode {
   }
 
   /// Makes this node the only member of its cluster, after the permanent loss of a majority of the voters. The node
-  /// must be stopped, and is stopped afterwards.
+  /// must be stopped before the call, and is stopped after the call.
   ///
   /// ```swift
   /// try await node.recoverAlone()

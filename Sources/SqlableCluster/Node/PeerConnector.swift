@@ -3,8 +3,8 @@ import Sqlable
 import Glibc
 
 /// A replacement for dqlite's function that connects a node to another node. The original function does not resolve
-/// names, and waits for minutes for an unreachable machine. The original keeps a connection to an unreachable machine
-/// for a quarter of an hour.
+/// names, and waits for minutes for a machine that can't be reached. If a connected machine can't be reached any more,
+/// the original function keeps the connection for a quarter of an hour.
 enum PeerConnector {
   /// The time limit for a connection, and for the acknowledgement of a message, in milliseconds.
   private static let timeout: Int32 = 3_000

@@ -174,7 +174,7 @@ extension SqliteClusterNode {
 
   func restart() async {
     try? await inTurn { [self] in
-      // The node might have been stopped meanwhile.
+      // The node might have been stopped while this restart waited for its turn.
       guard lockedDirectory != nil else { return }
       restarting.withLock { $0 = (true, $0.count + 1) }
       defer { restarting.withLock { $0.isUnderWay = false } }

@@ -26,8 +26,8 @@ final class StatementWatch {
   private static let storagePragmas = [
     "page_size": "4096", "journal_mode": "wal", "locking_mode": "normal", "wal_autocheckpoint": "0",
   ]
-  /// The pragmas that are refused with any value. A checkpoint that dqlite did not start ends the process. The pragmas
-  /// except `wal_checkpoint` are settings of the whole process.
+  /// The pragmas that are refused with any value. A checkpoint that dqlite did not start ends the process. The other
+  /// pragmas are settings of the whole process.
   private static let refusedPragmas: Set = [
     "wal_checkpoint", "hard_heap_limit", "soft_heap_limit", "temp_store_directory",
     "data_store_directory",

@@ -76,8 +76,8 @@ final class NodeConnection: Sendable {
   /// Sends a request, and returns the response, which can be a `.failure`.
   ///
   /// Throws ``NodeFailure`` if the connection was lost or the deadline passed, and `CancellationError` if the task was
-  /// cancelled. In both cases the connection is closed, and the node might have run the request. After any other error
-  /// the request was not sent.
+  /// cancelled. After either of these errors, the connection is closed, and the node might have run the request. After
+  /// any other error, the request was not sent.
   ///
   /// - Parameter inParts: True to return only the first part of the rows. No other request is allowed until
   ///   ``nextPart(before:)`` has returned the last part.
@@ -150,7 +150,7 @@ final class NodeConnection: Sendable {
     return promise
   }
 
-  /// Returns a promise for a write. If the write fails, so does the call.
+  /// Returns a promise for writing a call to the channel. If the write fails, the call fails too.
   private func unwritten(_ promise: EventLoopPromise<WireResponse>) -> EventLoopPromise<Void> {
     // A closed channel no longer has a handler, so only the promise of the write reports the failure.
     let written = channel.eventLoop.makePromise(of: Void.self)
@@ -178,7 +178,8 @@ struct NodeFailure: Error, CustomStringConvertible {
   var wasSent = true
   /// True if the call's own deadline passed, which says nothing about the node.
   var isLate = false
-  /// True if the node became silent during the request. A very long request would silence the next node too.
+  /// True if the node became silent during the request. Such a request is not sent again, because a very long request
+  /// would silence the next node too.
   var isSilent = false
 
   var description: String { "\(address): \(reason)" }
@@ -218,7 +219,7 @@ private struct WireCall: Sendable {
         if deadline <= .now {
           end(NodeFailure(address: address, reason: WireCall.late, isLate: true), channel)
         } else if await isGivenUp(address) {
-          // The node might have answered meanwhile, and the next call might be running.
+          // The node might have answered during `isGivenUp`, and the next call might already be running.
           guard !ended.withLock({ $0 }) else { return }
           let reason = "the node does not answer, and another node is the leader"
           end(NodeFailure(address: address, reason: reason, isSilent: true), channel)

@@ -53,7 +53,7 @@ final class KeyedColumns: Sendable {
   }
 
   /// Returns the position of the column with a key's name, or that name in snake_case; nil if the table has neither.
-  /// Throws if another key has the column.
+  /// Throws if another key already uses this column.
   func position(of name: String) throws -> Int? {
     try cache.withLock { cache in
       let key = ByteComparedName(wrappedValue: name)
@@ -163,8 +163,8 @@ struct CodedForm: Sendable {
   }
 }
 
-/// The columns of one key type, in memory that is never freed. Most key types are enums of one byte. For these types,
-/// the lookup uses the byte instead of the name.
+/// The columns for one type of coding keys, in memory that is never freed. Most of these types are enums of one byte.
+/// For such enums, the lookup uses the byte instead of the name.
 ///
 /// The map contains only addresses, so that a lookup retains no object.
 struct KeyMap {
@@ -174,7 +174,7 @@ struct KeyMap {
   let cells: UnsafePointer<TableInfo.Cell>
   /// The slots, indexed by the key's byte; nil unless the key type has one byte. Each slot is atomic.
   private let slots: UnsafeMutablePointer<Slot>?
-  /// The slot of an enum with a single key, which has no byte; otherwise nil.
+  /// The only slot of an enum with a single case, whose values take no byte; otherwise nil.
   private let onlySlot: UnsafeMutablePointer<Slot>?
 
   private struct Slot: ~Copyable {
@@ -208,8 +208,8 @@ struct KeyMap {
     return position == KeyMap.unknown ? try search(for: key) : position
   }
 
-  /// Returns the cached position of a key's column. Negative if the key has no column, or if the cache has no position
-  /// for this type of keys.
+  /// Returns the cached position of a key's column. Negative if the key has no column, or if the position is not
+  /// cached.
   @inline(__always)
   func knownPosition<Key: CodingKey>(of key: Key) -> Int {
     guard let slots else { return KeyMap.unknown }

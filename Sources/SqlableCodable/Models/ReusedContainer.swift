@@ -4,7 +4,7 @@ import SqlableCore
 /// `KeyedEncodingContainer` takes 900 instructions.
 ///
 /// A model's `init(from:)` or `encode(to:)` can keep a copy of the container. The owner of a reused container calls
-/// `abandonShared()` before each row, which abandons a container that was kept.
+/// `abandonShared()` before each row. If a copy was kept, `abandonShared()` abandons all containers.
 class ReusedContainer {
   fileprivate let keys: UnsafeRawPointer
   /// The next container in the list; each container has a different key type. The reference is retained.
@@ -52,7 +52,7 @@ struct ReusedContainers {
   // Unmanaged, because a retained reference takes 40 instructions for each use.
   private(set) var first: Unmanaged<ReusedContainer>?
 
-  /// `keys` is the address of the `KeyMap` of the container's key type.
+  /// Returns the container for a type of coding keys. `keys` is the address of the type's `KeyMap`.
   @inline(__always)
   func container(keys: UnsafeRawPointer) -> Unmanaged<ReusedContainer>? {
     var container = first
@@ -67,7 +67,7 @@ struct ReusedContainers {
     first = Unmanaged.passRetained(reused)
   }
 
-  /// Abandons the containers if a model has kept a copy of any of them. Returns true if so.
+  /// Abandons all containers if a model has kept a copy of one. Returns true if the containers were abandoned.
   @inline(__always)
   mutating func abandonShared() -> Bool {
     var container = first

@@ -1,11 +1,10 @@
 import FoundationEssentials
 import SqlableCore
 
-/// A decoder that reads a model from the columns of a row.
 @usableFromInline
 struct RowDecoder: Decoder {
   let row: ReadRow
-  /// Never freed.
+  /// The object is never freed.
   unowned(unsafe) let columns: KeyedColumns
 
   @usableFromInline var codingPath: [any CodingKey] { [] }
@@ -60,7 +59,7 @@ private struct RowSource {
   /// For a reused container, the stamp of the reused containers. Otherwise the generation of the only row that the
   /// container can read.
   let stamp: UInt64
-  /// Never freed.
+  /// The map is never freed.
   let map: UnsafePointer<KeyMap>
 
   var table: TableInfo { map.pointee.columns.table }
@@ -73,7 +72,7 @@ private struct RowSource {
   var row: ReadRow { ReadRow(state: state, generation: isCurrent ? state.pointee.current : stamp) }
 
   /// Returns SQLite's value of the column at this position in the table; nil if the row's columns differ from the
-  /// table's.
+  /// table's columns.
   @inline(__always)
   func predicted(_ column: Int) -> SqliteValue? {
     guard isCurrent, let values = state.pointee.decoding.values else { return nil }
@@ -123,7 +122,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func contains(_ key: Key) -> Bool { ((try? map.pointee.position(of: key)) ?? KeyMap.none) >= 0 }
 
   /// Returns the row's value for a coding key; nil if the key's column is still unknown, or if the row's columns differ
-  /// from the table's.
+  /// from the table's columns.
   @inline(__always)
   private func predicted(_ key: Key) -> SqliteValue? {
     let column = source.map.pointee.knownPosition(of: key)

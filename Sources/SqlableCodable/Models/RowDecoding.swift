@@ -5,7 +5,7 @@ extension RowState {
   @inline(__always)
   var isDecoding: Bool { decoding.current.load(ordering: .relaxed) != Decoding.none }
 
-  /// `columns` contains the addresses that identify the columns of the model's table.
+  /// Begins to decode a model. `columns` contains the addresses that identify the columns of the model's table.
   @inline(__always)
   mutating func beginDecoding(
     _ model: UnsafeRawPointer, columns: UnsafePointer<UnsafeRawPointer>, count: Int

@@ -5,7 +5,7 @@ import SqlableCore
 @usableFromInline
 final class RowEncoder: Encoder {
   let row: EncodedRow
-  // Copies of properties of `row`. Without the copies, each row of the table would retain that object.
+  // Copies of properties of `row`, so that encoding does not retain `row` for each model.
   let writer: UnsafeMutablePointer<UnsafeMutablePointer<RowWriter>?>
   unowned(unsafe) let columns: KeyedColumns
   @exclusivity(unchecked) private var containers = ReusedContainers()
@@ -72,10 +72,10 @@ final class RowEncoder: Encoder {
 }
 
 final class EncodedRow {
-  /// The row; nil unless the model's `write(to:)` is running. In separate memory, because a class property is retained
-  /// for each value.
+  /// The row; nil unless the model's `write(to:)` is running. In separate memory, so that a container can read the row
+  /// without retaining this object for each value.
   let writer = UnsafeMutablePointer<UnsafeMutablePointer<RowWriter>?>.allocate(capacity: 1)
-  /// Never freed.
+  /// The object is never freed.
   unowned(unsafe) let columns: KeyedColumns
 
   fileprivate init(_ columns: KeyedColumns) {
@@ -132,7 +132,7 @@ final class EncodedRow {
 private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let row: EncodedRow
   let writer: UnsafeMutablePointer<UnsafeMutablePointer<RowWriter>?>
-  /// Never freed.
+  /// The map is never freed.
   let map: UnsafePointer<KeyMap>
 
   init(row: EncodedRow, map: UnsafePointer<KeyMap>) { (self.row, writer, self.map) = (row, row.writer, map) }
@@ -281,8 +281,8 @@ private final class CellEncoder: Encoder, SingleValueEncodingContainer {
   }
 
   func encode<Value: Encodable>(_ value: Value) throws {
-    // A type can encode itself as a single value of the same type, and leave the representation to the encoder. Then
-    // encode JSON.
+    // A type can encode itself as a single value of the same type, and leave the representation to the encoder. In this
+    // case, encode JSON.
     guard Value.self != type else { return try structured().encode(value) }
     isSet = true
     if let stored = Value.self as? any SqlValue.Type { return try row.set(value, as: stored, at: position) }

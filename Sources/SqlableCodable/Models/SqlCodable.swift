@@ -47,8 +47,8 @@ extension SqlCodable {
 }
 
 extension RowDecoder {
-  /// Begins to decode a model. A model can read another model of the same row in `init(from:)`; then `isOuter` is
-  /// false. Only the outer model reuses containers.
+  /// Begins to decode a model. If a model's `init(from:)` reads another model from the same row, `isOuter` is false for
+  /// the inner model. Only the outer model reuses containers.
   @usableFromInline
   static func begin<Model: Sqlable>(_ row: ReadRow, _ model: Model.Type) -> (decoder: RowDecoder, isOuter: Bool) {
     guard row.state.pointee.isCurrent(row.generation) else {
@@ -118,7 +118,7 @@ extension RowEncoder {
     writer.pointee = nil
   }
 
-  /// Ends encoding because of an error. After this call the statement throws the first error, `RowWriter.failure`.
+  /// Ends encoding because of an error. The statement then throws the first error of the row, `RowWriter.failure`.
   @usableFromInline
   func fail(_ error: any Error, _ model: Any.Type) throws {
     guard let row = writer.pointee else { throw error }

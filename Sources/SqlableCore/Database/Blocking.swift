@@ -1,7 +1,7 @@
 import Glibc
 
-/// A period in which one caller has a database to itself. Until the block ends, calls on the pool wait, as do calls on
-/// other handles that descend from the same first handle.
+/// A period in which one caller has a database to itself. Until the block ends, all other calls on the blocked pool or
+/// handle family wait. A family is all handles that descend from the same first handle.
 ///
 /// ```swift
 /// let block = try await pool.block()
@@ -17,7 +17,7 @@ import Glibc
 /// Call ``end()`` when the work is done: releasing the last reference also ends the block, but the compiler can release
 /// the reference right after its last use.
 public final class DatabaseBlock: Sendable {
-  /// The handle that continues during the block. A pool's handle throws `.misuse` after the end of the block.
+  /// The handle on which calls run during the block. A pool's handle throws `.misuse` after the end of the block.
   public let database: SqliteDatabase
   private let ending: LockedValue<(@Sendable () -> Void)?>
 
@@ -60,8 +60,8 @@ extension SqliteDatabase {
   ///
   /// `block` waits until no handle of the family runs a statement, reads rows or has a transaction open. This handle,
   /// and the children that it creates during the block, continue on any thread. Calls on other handles wait up to their
-  /// busy timeout, and then throw `.busy` with the file and line of this call. Connections stay open, so nothing is
-  /// lost. Other processes, and unrelated handles of this process, are not blocked.
+  /// busy timeout, and then throw `.busy` with the file and line of this call. Connections stay open, so they keep
+  /// temporary tables and pragmas. Other processes, and unrelated handles of this process, are not blocked.
   ///
   /// Throws `.busy` if the family is in use for longer than `duration`; the error names the handle and its thread.
   /// Throws `.misuse` inside a transaction of the family, if this handle already blocks the database, and for the
@@ -85,8 +85,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Waits while another handle blocks the database, up to the busy timeout. Call with the lock held, which is released
-  /// during the wait.
+  /// Waits while another handle blocks the database, up to the busy timeout. Call with the handle's lock held. The lock
+  /// is released during the wait.
   func waitForBlock() throws {
     guard family.block(of: self) != nil else { return }
     let end = ContinuousClock.now + .seconds(configuration.busyTimeout)

@@ -78,8 +78,8 @@ extension SqliteDatabase {
     return try body()
   }
 
-  /// Takes the handle's lock while no statement runs. If the handle is in use until `end`, returns a description of the
-  /// use.
+  /// Takes the handle's lock once no statement runs, and returns nil. If the handle is in use until `end`, returns a
+  /// description of the use instead, without the lock.
   ///
   /// - Parameter caller: The handle whose method closes the file or blocks the database.
   func waitToClose(
@@ -139,7 +139,7 @@ extension SqliteDatabase {
     } catch let error as SqlError
       where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) || error.isFailedRead
     {
-      // A damaged file is closed too, so that `body` can repair its files.
+      // A damaged file is closed too, so that `body` can repair the file.
     }
   }
 }

@@ -65,8 +65,8 @@ public struct Configuration: Sendable, Hashable {
 
   /// Uses SQLite's pre-update hook for `.observe` and `didUpdate`, if this SQLite has it. Default: true. With false,
   /// the update hook is used. The update hook does not report rows deleted by REPLACE or by an unfiltered DELETE, nor
-  /// any row of a WITHOUT ROWID table. The update hook reports only rowids: an observer of a single row with another
-  /// key is never notified. If an update changes a row's id, the old id is not reported.
+  /// any row of a WITHOUT ROWID table. The update hook reports only rowids. So the observer of a single row is never
+  /// notified if the table's key is not the rowid. If an update changes a row's id, the old id is not reported.
   public var usesPreupdateHook: Bool
 
   /// Lets views, triggers, checks, generated columns and indexes of the file use all functions and virtual tables of
@@ -135,7 +135,7 @@ public struct Configuration: Sendable, Hashable {
   /// only with `isReadOnly`.
   package var isImmutable = false
 
-  /// Gives each connection a smaller pool of small blocks of memory: 10 KB instead of SQLite's 120 KB. For a program
+  /// Gives each connection 10 KB of lookaside memory, SQLite's pool of small blocks, instead of 120 KB. For a program
   /// with thousands of connections.
   package var isCompact = false
 
@@ -203,7 +203,6 @@ public struct Configuration: Sendable, Hashable {
 }
 
 extension Configuration {
-  /// The configuration with absolute paths, which do not depend on the working directory.
   var withAbsolutePaths: Configuration {
     var configuration = self
     configuration.attached = attached.mapValues { path in

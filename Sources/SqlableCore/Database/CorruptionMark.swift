@@ -76,8 +76,8 @@ package final class ExclusiveCheck: @unchecked Sendable {
 
   package init(of path: String, _ connection: Connection) { (self.path, self.connection) = (path, connection) }
 
-  /// Closes the connection, before a call inside the closure, such as `withClosed`, closes the file and blocks other
-  /// connections itself.
+  /// Closes the connection. Otherwise the connection would block a call inside the closure that closes the file, such
+  /// as `withClosed`.
   package func end() {
     lock.withLock { _ in
       _ = try? connection?.pragma("ROLLBACK")

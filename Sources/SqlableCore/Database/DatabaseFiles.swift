@@ -88,8 +88,8 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   private func rename(to path: String) throws {
     let resolvedPath = resolvedPath
-    // Before the rename, because another program can create a database at the old path afterwards. SQLite has deleted
-    // the WAL, and a journal that still exists has no rows of this database.
+    // Deletes these files before the rename, because afterwards another program can create a database at the old path.
+    // SQLite has deleted the WAL, and a journal that still exists has no rows of this database.
     for ending in ["-journal", "-gate"] { unlink(resolvedPath + ending) }
     // Unlike rename, this call does not replace a file that was created at the new path meanwhile.
     guard sqlable_rename_to_new(resolvedPath, path) == 0 else {
@@ -138,7 +138,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     try syncDirectory(directory(ofFileAt: path))
   }
 
-  /// Throws unless the database exists and the target is free. Only the lock file of pools can exist there.
+  /// Throws if the database does not exist, or if a file exists at the target. The lock file of pools may exist there.
   private func checkTarget(_ path: String) throws {
     try check(filepath)
     try check(path)
@@ -155,7 +155,7 @@ public struct DatabaseFiles: Sendable, Hashable {
   package func exclusively(_ body: () throws -> Void) throws {
     let configuration = Configuration(
       createsDirectories: false, busyTimeout: 0, journalMode: .delete, key: key, cipher: cipher)
-    // Another program might have moved the file meanwhile. Then no empty database must take its place.
+    // Does not create a file: if another program has moved the file meanwhile, no empty database must take its place.
     let db = try SqliteDatabase.openOther(at: filepath, configuration, nil, creates: false)
     try db.beginTransaction(.exclusive)
     defer {
@@ -256,7 +256,7 @@ extension SqliteDatabase {
     guard let mode else { return false }
     let createsJournal =
       switch configuration.journalMode {
-      // Reading the mode has opened an existing WAL, or created the WAL.
+      // In WAL mode, reading the mode has already opened or created the WAL.
       case .wal: mode != "wal"
       case .memory: mode == "wal"
       default: true
@@ -286,7 +286,7 @@ extension SqliteDatabase {
     return Location.file(path).absolutePath.isExactly(Location.file(other).absolutePath)
   }
 
-  /// Like opening a file, checks the effective user's permissions.
+  /// Checks the permissions of the effective user, as opening a file does.
   private static func hasAccess(to path: String, _ mode: Int32) -> Bool {
     faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0
   }

@@ -105,7 +105,8 @@ package final class FunctionRegistry: Sendable {
     if connection.functionsVersion == version - 1 { connection.functionsVersion = version }
   }
 
-  /// Registers the entries added since the last call. SQLite refuses while the handle reads rows; the next use retries.
+  /// Registers the entries added since the last call. SQLite can't replace functions while the handle reads rows; then
+  /// the next use of the handle retries.
   package func apply(to connection: Connection, _ observation: HandleObservation? = nil) throws {
     let (entries, version) = self.entries.withLock { entries in
       (entries.values.filter { $0.version > connection.functionsVersion }, latest.load(ordering: .relaxed))

@@ -52,7 +52,7 @@ package struct GateRecord {
   /// Returns the lock's holder. Nil if another process wrote the record, even if `process` now has that process's id.
   func holder(in process: Int) -> WriteLockHolder? {
     guard self.process == process, ProcessStart.time(of: process).map({ $0 <= since }) ?? true else { return nil }
-    // The file can contain any time, and the start time of a process in another container can be unknown.
+    // The file can contain any time, because the check above passes if the start time of the process is unknown.
     let age = max(0, GateRecord.now - max(0, since))
     return WriteLockHolder(
       process: process, label: label, handle: nil, callSite: callSite, age: .nanoseconds(age), sql: sql)

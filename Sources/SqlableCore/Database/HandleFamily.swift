@@ -129,7 +129,7 @@ package final class HandleFamily: Sendable {
 
   package func list(of pool: (any AnyObject & Sendable)? = nil) {
     state.withLock { state in (state.isListed, state.pool) = (pool == nil, pool) }
-    // An `onOpen` action can have found damage before.
+    // An `onOpen` action might have found damage before this call.
     shareDamage()
     adoptDamage()
   }
@@ -166,7 +166,7 @@ package final class HandleFamily: Sendable {
     state.withLock { state in state.block.flatMap { $0.holder == handle.number ? nil : $0.closing } }
   }
 
-  /// Makes the calls of all members but `holder` wait. Call with the locks of all members.
+  /// Makes the calls of all members but `holder` wait. Call with the locks of all members held.
   func beginBlock(_ block: Closing, by holder: SqliteDatabase) {
     state.withLock { $0.block = (block, holder.number) }
     for handle in members where handle !== holder { handle.connection?.isSuspended = true }
@@ -185,7 +185,7 @@ package final class HandleFamily: Sendable {
     try HandleFamily.lockAll(of: [self], for: caller, to: action, until: end)
   }
 
-  /// Takes the locks of all members of families, while no statement runs and no transaction is open. The caller
+  /// Takes the locks of all members of the families, once no statement runs and no transaction is open. The caller
   /// releases the locks.
   ///
   /// A thread that runs a statement might wait for another handle, whose lock this call already holds. To avoid a

@@ -1,10 +1,13 @@
 extension SqliteDatabase {
-  /// The counters of a handle since it opened its connection, and the memory that the handle uses.
+  /// The counters of a handle, and the memory that the handle uses.
   ///
   /// ```swift
   /// let statistics = try db.statistics
   /// print(statistics.statements, statistics.committed, statistics.pageHitRate, statistics.bytes)
   /// ```
+  ///
+  /// ``committed`` and ``rolledBack`` count since the handle was created. The other counters count since the handle
+  /// opened its present connection.
   public struct Statistics: Sendable, Hashable {
     /// The use of the statement cache.
     public let statementCache: StatementCacheUse

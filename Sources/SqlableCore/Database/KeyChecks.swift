@@ -17,7 +17,7 @@ extension Configuration {
   }
 
   #if SQLCipher && KEY_OF_TESTS
-  /// The key of every configuration without a key, for the tests: the 64 hexadecimal digits of `SQLABLE_KEY`.
+  /// The key that tests use for a configuration without a key: the 64 hexadecimal digits in the variable `SQLABLE_KEY`.
   static let keyOfTests: EncryptionKey? = {
     guard let text = getenv("SQLABLE_KEY").map({ Array(String(cString: $0).utf8) }) else { return nil }
     let bytes = stride(from: 0, to: text.count - 1, by: 2).compactMap { index in

@@ -9,7 +9,7 @@ package enum Location: Sendable {
 
   static func newMemory() -> Location { .memory(name: MemoryFileSystem.newDatabaseName()) }
 
-  /// Throws for a path that is probably meant for a shell. Does not access any file.
+  /// Throws for a path such as `~/bikes.sqlite`, because only a shell expands `~`. Does not access any file.
   func validate() throws {
     guard case .file(let path) = self, path.beginsAtHome else { return }
     throw SqlError.misuse("the path of the database \(String.homeIsNotExpanded)")
@@ -48,7 +48,7 @@ package enum Location: Sendable {
   ///
   /// - Parameters:
   ///   - path: The path of the file; nil for the location's path.
-  ///   - creates: True if SQLite can create the file.
+  ///   - creates: True if SQLite may create the file.
   func open(_ configuration: Configuration, at path: String?, creates: Bool) throws -> Connection {
     let connection: Connection
     switch self {

@@ -13,8 +13,9 @@ extension SqliteDatabase {
   /// that thread calls the closure. Changes of children are delivered on ``ObservedDatabase/queue``. Errors of the
   /// closure go to ``ObservedDatabase/didFail``.
   ///
-  /// After another closure or nil is set, the old closure is not called again, even in the middle of a commit. Setting
-  /// the property does not wait for a call that already runs on another thread. The new closure receives later commits.
+  /// After another closure or nil is set, the old closure is not called again, not even for the rest of a commit that
+  /// is being delivered. Setting the property does not wait for a call that already runs on another thread. The new
+  /// closure receives later commits.
   public var didUpdate: (@Sendable (_ table: String, _ id: Int, _ change: Change) throws -> Void)? {
     get { registry.didUpdate }
     set { registry.didUpdate = newValue }

@@ -50,7 +50,7 @@ extension LocalDatabase {
 }
 
 extension ObserverRegistry.Observer {
-  /// An observer of a model's rows. Throws for a model whose rows can't be observed.
+  /// Creates an observer of a model's rows. Throws for a model whose rows can't be observed.
   package init<Model: Sqlable>(
     of model: Model.Type, _ change: Change?, in tableName: String?, id: (any SqlValue)?,
     _ body: @escaping @Sendable (RowChange) throws -> Void

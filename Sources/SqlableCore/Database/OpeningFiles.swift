@@ -9,7 +9,7 @@ extension SqliteDatabase {
     return try SqliteDatabase.openFile(at: path, isImmutable: isImmutable, as: configuration, functions)
   }
 
-  /// Opens a file read-only, with the label, busy timeout, `trustsSchema` and key of a configuration.
+  /// Opens a file read-only, with the label, busy timeout, `trustsSchema`, key and cipher of a configuration.
   package static func openFile(
     at path: String, isImmutable: Bool, as configuration: Configuration, _ functions: FunctionRegistry? = nil
   ) throws -> SqliteDatabase {

@@ -1,4 +1,4 @@
-// Lookup of open handles by path and label, and the damage of a file, which all handle families with the file share.
+// Lookup of open handles by path and label. The damage mark that all handle families on the same file share.
 
 extension SqliteDatabase {
   /// Returns the open handles of this process on the file at a path, in the order in which they were opened.
@@ -9,8 +9,8 @@ extension SqliteDatabase {
   ///
   /// Finds every handle whose path leads to the same file, also by a relative path, a symbolic link or a hard link.
   /// Includes children, and handles that open the file at their next use. Excludes the handles of pools; see
-  /// `SqlitePool.pools(at:)`. The process does not retain its handles: a handle is found while the program has a
-  /// reference to the handle. Never waits for a handle, and never opens a file.
+  /// `SqlitePool.pools(at:)`. A handle is found only while the program retains the handle. Never waits for a handle,
+  /// and never opens a file.
   public static func handles(at path: String) -> [SqliteDatabase] {
     HandleFamily.listed.filter { $0.isAt(path) }.flatMap(\.openMembers)
   }
@@ -59,7 +59,7 @@ extension HandleFamily {
   }
 
   func adoptDamage() {
-    // Without this check, opening a handle would visit all handles of the process, which can be thousands.
+    // Without this check, opening a handle would visit all families of the process, which can be thousands.
     guard CorruptionMark.hasBeenSet else { return }
     for family in HandleFamily.families where family !== self && family.corruption.isMarked {
       guard sharesDamage, family.sharesDamage, let error = family.corruption.first, let file = family.corruption.file,

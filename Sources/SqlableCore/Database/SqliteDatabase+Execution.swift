@@ -24,8 +24,8 @@ package struct StatementRun {
 }
 
 extension SqliteDatabase {
-  /// Reads from the statement that `prepare` returns, until `endReading`. During a loop, the caller may end
-  /// transactions.
+  /// Starts a read of the statement that `prepare` returns; `endReading` ends the read. With `isLoop`, the caller may
+  /// end transactions during the read.
   @inline(__always)
   func reading(
     of table: @autoclosure () -> TableInfo? = nil, isLoop: Bool = false,

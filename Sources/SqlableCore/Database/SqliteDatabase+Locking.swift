@@ -18,7 +18,8 @@ extension SqliteDatabase {
     return try body()
   }
 
-  /// Releases the lock. The outermost release then delivers committed changes, because observers can use the handle.
+  /// Releases the lock. The outermost release delivers committed changes after unlocking, because observers can use the
+  /// handle.
   @usableFromInline
   func unlockAndDeliver() {
     guard lock.depth == 1, let observation else {

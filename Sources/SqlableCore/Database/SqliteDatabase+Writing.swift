@@ -4,8 +4,8 @@ extension SqliteDatabase {
   struct Write {
     /// The number of changes recorded before the write; nil outside a transaction, where nothing is observed.
     fileprivate var mark: Int?
-    /// The number of rollbacks before the write, to detect a rollback during the write. Nil if every failure rolls
-    /// back.
+    /// The number of rollbacks before the write, to detect a rollback during the write. Nil if SQLite rolls back every
+    /// failed statement.
     fileprivate var watched: Int?
     /// The level of the transaction that the write began; 0 if the write began no transaction.
     fileprivate var level = 0
@@ -43,7 +43,7 @@ extension SqliteDatabase {
   }
 
   /// True if a write of one statement needs no preparation: a transaction is open, and nothing observes its changes.
-  /// Checks only what `beginWrite` checks.
+  /// Makes the same checks as `beginWrite`.
   @inline(__always)
   private func isUnobservedWrite(_ connection: Connection) -> Bool {
     guard transactions.counts.levels > 0, !connection.hasLostTransaction, !connection.userCode.isRunning,
@@ -97,7 +97,7 @@ extension SqliteDatabase {
     } catch { throw errorOfSeparateTransaction(error, levels: write.level - 1) }
   }
 
-  /// Handles a failed write. Discards the recorded changes if the write was rolled back.
+  /// Returns the error to throw for a failed write. Discards the recorded changes if the write was rolled back.
   private func failed(_ error: any Error, _ write: Write) -> any Error {
     let isKept = keepsChanges(write)
     if !isKept, let mark = write.mark { observation?.forget(after: mark) }

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// A connection to an SQLite database file, on which statements run.
+/// A handle, which runs statements on an SQLite database through one connection.
 ///
 /// ```swift
 /// let db = try SqliteDatabase(filepath: "/var/lib/bikes/bikes.sqlite")
@@ -69,8 +69,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     var functions: FunctionRegistry? {
       didSet { unretainedFunctions = functions.map(Unmanaged.passUnretained) }
     }
-    // Unretained references for every statement. Counting the references takes a tenth of a read by key, and all
-    // threads would contend for the counter of `functions`.
+    // Unretained references for every statement. Counting the references takes a tenth of the time of a read by key,
+    // and all threads would contend for the reference count of `functions`.
     private(set) var unretainedConnection: Unmanaged<Connection>?
     private(set) var unretainedObservation: Unmanaged<HandleObservation>?
     private(set) var unretainedFunctions: Unmanaged<FunctionRegistry>?

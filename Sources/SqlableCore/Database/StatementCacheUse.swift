@@ -1,4 +1,4 @@
-/// The use of a handle's statement cache since the handle was opened.
+/// The use of a handle's statement cache since the handle opened its connection.
 ///
 /// ```swift
 /// let use = try db.statementCacheUse

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The traces of a handle family: makes the tracers of its connections, and reports errors without a statement. The
-/// module `SqlableTracing` has the only implementation.
+/// The traces of a handle family. Creates the tracers of the family's connections, and reports errors that no statement
+/// caused. The module `SqlableTracing` has the only implementation.
 package protocol TracerSource: AnyObject, Sendable {
   init()
 
@@ -10,7 +10,7 @@ package protocol TracerSource: AnyObject, Sendable {
 
   /// Reports an error that no statement caused. Call without the handle's lock.
   ///
-  /// - Parameter isThrown: True if a call throws the error. Otherwise only the receivers of errors get the error.
+  /// - Parameter isThrown: True if a call throws the error. If false, only traces with `errorsAtLeast` get the error.
   func report(_ error: SqlError, of db: SqliteDatabase, isThrown: Bool)
 }
 

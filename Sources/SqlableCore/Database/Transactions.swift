@@ -32,17 +32,19 @@ final class TransactionStack {
     }
   }
 
-  /// The numbers of levels, which every statement checks.
+  /// The number of open levels, and the number of levels that user code must not end. Every statement checks both
+  /// numbers.
   struct Counts {
     fileprivate(set) var levels = 0
-    /// The number of levels open when the running statement began. User code in the statement must not end them.
+    /// The number of levels open when the running statement began. The statement's user code must not end them.
     var protectedLevels = 0
   }
 
   @exclusivity(unchecked) var counts = Counts()
   @exclusivity(unchecked) var (committed, rolledBack) = (0, 0)
 
-  /// The open transaction that holds the write lock. Other threads can read this value.
+  /// The call site and the time of the write that holds the write lock; nil without the write lock. Any thread can read
+  /// this value.
   let writeMark = LockedValue<WriteMark?>(nil)
   @exclusivity(unchecked) private(set) var isMarked = false
 
@@ -222,7 +224,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Rolls back the level. Returns the error, with `.rolledBack` if the whole transaction has ended.
+  /// Rolls back the level, and returns the error, with `.rolledBack` if the whole transaction has ended.
   func rolledBack(_ level: Int, because error: any Error) -> any Error {
     let isLost = rollBack(from: level) != nil
     // `.untouched` was correct when the error was thrown, but the transaction has ended now.

@@ -37,7 +37,7 @@ extension WriteLockHolder: CustomStringConvertible {
 struct WriteMark: Sendable {
   let site: CallSite?
   let since: CoarseInstant
-  /// The object that stores the SQL of the connection's long-running statement; nil if the connection has none.
+  /// The connection's interruption, which stores the SQL of a long-running statement; nil if the connection has none.
   let interruption: Interruption?
 }
 
@@ -113,7 +113,6 @@ extension WriteLockHolder {
     }
   }
 
-  /// The handle of this process whose transaction holds the lock.
   private static func mark(ofFileAt path: String) -> (handle: SqliteDatabase, mark: WriteMark)? {
     guard let file = FileIdentity(path) else { return nil }
     for handle in HandleFamily.allHandles {

@@ -10,7 +10,7 @@ package struct AuthorizerRules: Sendable, Hashable {
   package var queries: Set<[UInt8]> = []
   package var functions: Set<[UInt8]> = []
   /// True if a statement is allowed to change rows. Then all tables can be read and changed, because triggers and
-  /// foreign keys read and change other tables.
+  /// foreign keys read and change tables that the statement does not name.
   package var allowsChanges = false
 
   package init(
@@ -19,14 +19,15 @@ package struct AuthorizerRules: Sendable, Hashable {
     (self.rights, self.queries, self.functions, self.allowsChanges) = (rights, queries, functions, allowsChanges)
   }
 
-  /// True if the rules allow an action, such as SQLITE_READ. SQLite defines `first` and `second` for each action.
+  /// True if the rules allow an action, such as SQLITE_READ. The meaning of `first` and `second` depends on the action.
   fileprivate func allows(_ action: Int32, _ first: String?, _ second: String?, within outer: String?) -> Bool {
     switch action {
     case SQLITE_SELECT, SQLITE_RECURSIVE, SQLITE_TRANSACTION, SQLITE_SAVEPOINT: return true
     case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE: return allowsChanges
     case SQLITE_READ:
       if allowsChanges { return true }
-      // A read inside a view is allowed if the view can be read. SQLite reports a common table expression like a view.
+      // A read inside a view is allowed if the view can be read. SQLite also passes the name of a common table
+      // expression as `outer`.
       if let outer, !isQuery(outer.foldedName) {
         let name = outer.foldedName
         return rights.names.columns[name] != nil || rights.names.tables.contains(name)
@@ -59,7 +60,7 @@ package final class AccessRights: Sendable, Hashable {
     package var tables: Set<[UInt8]> = []
     /// The SQLite functions and user-defined functions that can be called, with folded names.
     package var functions: Set<[UInt8]> = []
-    /// The names of queries in the policy's conditions. SQLite reports these names as tables.
+    /// The folded names of the named queries in the policy's conditions. SQLite reports these names as tables.
     package var queries: Set<[UInt8]> = []
 
     package init(
@@ -93,8 +94,8 @@ package final class AuthorizedCaches {
   fileprivate var isInstalled = false
   /// True if SQLite has connected the virtual table of long lists.
   fileprivate var knowsLists = false
-  /// A statement cache for each list of rules. SQLite checks a statement only when it compiles the statement, so other
-  /// rules need another compiled statement.
+  /// A statement cache for each list of rules. SQLite checks a statement only at compilation, so each list of rules
+  /// needs its own compiled statements.
   private var caches: [[AuthorizerRules]: StatementCache] = [:]
   private static let maximumCaches = 8
   /// The cache of statements compiled without rules; nil while no rules apply.
@@ -118,8 +119,8 @@ package final class AuthorizedCaches {
 }
 
 extension Connection {
-  /// Calls `body` with a limit of `bytes` bytes for every text, blob and row that its statements create, bind or read.
-  /// A pattern of LIKE or GLOB can have at most `patternBytes` bytes. Nil leaves a limit unchanged.
+  /// Limits every text, blob and row that the statements of `body` create, bind or read to `bytes` bytes. Limits
+  /// patterns of LIKE and GLOB to `patternBytes` bytes. Nil leaves a limit unchanged.
   package func withValues<Value>(
     upTo bytes: Int?, patternsUpTo patternBytes: Int?, _ body: () throws -> Value
   ) rethrows -> Value {
@@ -142,7 +143,7 @@ extension Connection {
   /// Calls `body`, and compiles its statements under the rules. A forbidden action throws SQLite's error 23.
   package func within<Value>(_ rules: AuthorizerRules?, _ body: () throws -> Value) throws -> Value {
     guard let rules else { return try body() }
-    // SQLite connects the virtual table of long lists at the table's first use, and then reports an UPDATE to the
+    // At the first use of the virtual table of long lists, SQLite connects the table and reports an UPDATE to the
     // authorizer. So connect the table before the rules apply.
     if !authorizedCaches.knowsLists { try connectLists() }
     try installAuthorizer()
@@ -163,7 +164,6 @@ extension Connection {
     authorizedCaches.knowsLists = true
   }
 
-  /// Calls `body` without rules, for internal statements.
   package func withoutRules<Value>(_ body: () throws -> Value) rethrows -> Value {
     guard let unrestricted = authorizedCaches.unrestricted else { return try body() }
     let (outerRules, outerCache) = (authorizedCaches.current, cache)

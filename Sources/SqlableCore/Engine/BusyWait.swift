@@ -1,14 +1,15 @@
 import CSqlableSQLite
 import Glibc
 
-/// The wait of a connection for another connection's lock. Replaces SQLite's pauses, which grow to 100 ms, are the same
-/// for all waiting connections, and are invisible to other connections.
+/// A connection's wait for another connection's lock, in place of SQLite's busy handler. That handler's pauses grow to
+/// 100 ms, are the same for all waiting connections, and are invisible to other connections.
 package final class BusyWait {
   /// The maximum pause between two attempts, in microseconds.
   package static let longestPause: UInt32 = 25_000
 
   var timeout = Duration.zero
-  /// The path of a file that is touched while the connection waits, if the file exists; nil for no file.
+  /// The path of the pools' lock file; nil for no file. The connection sets the access time of this file while it
+  /// waits, if the file exists. Pools detect the wait by this time.
   var touchedFile: String?
   private var since = ContinuousClock.now
 

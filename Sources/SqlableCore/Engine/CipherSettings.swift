@@ -66,7 +66,7 @@ public struct CipherSettings: Sendable, Hashable {
     }
   }
 
-  /// True if no setting of the file is given, so that SQLCipher 4's defaults apply. Ignores `memorySecurity`.
+  /// True if all settings of the file are the defaults of SQLCipher 4. Ignores `memorySecurity`.
   package var areUsual: Bool {
     var settings = self
     settings.memorySecurity = false
@@ -88,7 +88,6 @@ public struct CipherSettings: Sendable, Hashable {
   }
 }
 
-/// The key and settings with which a connection reads an encrypted file.
 package struct Cipher: Sendable, Hashable {
   package let key: EncryptionKey
   package let settings: CipherSettings

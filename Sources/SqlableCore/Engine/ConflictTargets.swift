@@ -5,7 +5,7 @@ extension SqlError {
     guard message == "ON CONFLICT clause does not match any PRIMARY KEY or UNIQUE constraint", let sql else { return }
     let tokens = SQLTokenList(sql)
     guard let into = (0..<tokens.count).first(where: { tokens.isWord($0, "into") }) else { return }
-    // INTO main.bicycle
+    // The table's name can be qualified: INTO main.bicycle.
     let isQualified = tokens.isSign(into + 2, UInt8(ascii: "."))
     guard let name = tokens.name(into + (isQualified ? 3 : 1)) else { return }
     let targets = (into..<tokens.count).filter { tokens.isWord($0, "on") && tokens.isWord($0 + 1, "conflict") }

@@ -9,7 +9,7 @@ package final class Connection {
   package let label: String?
   /// True if SQLite is allowed to create the database file and attached files.
   let canCreateFiles: Bool
-  /// True if the handle asked for a read-only connection. SQLite also opens a file read-only that it can't write to.
+  /// True if the handle asked for a read-only connection. SQLite also opens a write-protected file read-only.
   let isReadOnlyByRequest: Bool
   /// The cache of compiled statements. Statements under authorizer rules have a separate cache, which replaces this
   /// cache while the rules apply.
@@ -20,7 +20,7 @@ package final class Connection {
   package let sql = SqlBuffer()
   /// The values to be bound to the statement in `sql`.
   @usableFromInline let parameters: ParameterBuffer
-  /// The bytes of the texts and blobs in `parameters`, without counting a reference.
+  /// A pointer to the bytes of the texts and blobs in `parameters`. The pointer needs no reference counting.
   let parameterBytes: UnsafeMutablePointer<ParameterBytes>
   package let userCode = UserCode()
   /// The version of the function registry that this connection has applied.
@@ -35,9 +35,10 @@ package final class Connection {
     }
   }
   private var suspendedVersion = 0
-  /// True while a file is attached. SQLite closes a file that it can't attach, so the file's last failure is unknown.
+  /// True while ATTACH runs. SQLite closes a file that it can't attach, so the last error of this file is unknown.
   @exclusivity(unchecked) var isAttaching = false
-  /// The number of open levels: 0 without a transaction, 1 in a transaction, and one more for each savepoint.
+  /// The number of open transaction levels: 0 without a transaction, 1 in a transaction, and one more for each
+  /// savepoint.
   package var transactionLevel = 0
   /// The error that rolled back the whole open transaction; set until the owner ends the transaction.
   var lostTransaction: SqlError? {
@@ -46,7 +47,7 @@ package final class Connection {
   /// True if `lostTransaction` is set. Every statement checks this flag, because copying the error is slower.
   private(set) var hasLostTransaction = false
   /// The error that every call throws after the connection is lost; nil before. A connection is lost if SQLite can't
-  /// end a transaction that the owner has ended.
+  /// roll back its transaction.
   var lost: SqlError?
   package var isLost: Bool { lost != nil }
   /// The initial state of a connection that a pool lends to several callers in turn; nil for any other connection.
@@ -59,7 +60,7 @@ package final class Connection {
   /// An unretained reference to `interruption`, so that every statement can check it without reference counting.
   private(set) var unretainedInterruption: Unmanaged<Interruption>?
   let busyWait = BusyWait()
-  /// A closure that receives SQLite's errors that might mean that the main file is damaged.
+  /// A closure that receives the errors that might mean that the main file is damaged.
   var didFindDamage: ((SqlError) -> Void)?
   @exclusivity(unchecked) package internal(set) var tracer: (any RunTracer)?
   /// The recorder of the running statements; nil unless statements are recorded.
@@ -71,7 +72,6 @@ package final class Connection {
   /// error means a wrong key.
   var (isKeyProven, isProbing) = (false, false)
   package var openCursors = 0
-  /// The number of blobs that are open for writing.
   var writableBlobs = 0
   /// True if triggers of an untrusted schema can write to FTS5's tables.
   var allowsFullTextInTriggers = false
@@ -85,8 +85,8 @@ package final class Connection {
   /// compiled.
   @exclusivity(unchecked) var control: [PreparedStatement?] = []
 
-  /// Opens a file with the VFS `fileSystem`, or with the default VFS. A path with `file:` is a URI only with
-  /// `SQLITE_OPEN_URI`.
+  /// Opens a file with the VFS `fileSystem`, or with the default VFS. A path that begins with `file:` is a URI only
+  /// with `SQLITE_OPEN_URI`.
   package init(
     path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int, cipher: Cipher? = nil,
     isCompact: Bool = false
@@ -110,7 +110,8 @@ package final class Connection {
     parameterBytes = parameters.bytes
     cache = StatementCache(capacity: cacheCapacity)
     sqlite3_extended_result_codes(handle, 1)
-    // SQLite changes the size only before the first use of the blocks. After a failure, the usual size stays.
+    // SQLite changes the size of the lookaside memory only before the first use of this memory. If the call fails, the
+    // default size stays.
     if isCompact { _ = sqlable_db_config_lookaside(handle, 600, 16) }
     if let cipher { try use(cipher) }
     let registered = ValueListModule.register(on: handle)
@@ -142,7 +143,7 @@ package final class Connection {
 
   /// Adds a slot, whose statement remains compiled until `dropStatements()` or until the slot's owner abandons it.
   func keep(_ statement: StatementSlot) {
-    // An owner on another thread releases its reference later, and must not finalize the statement.
+    // Finalizes the statement here, because the owner of an abandoned slot can release the slot on another thread.
     for statement in kept where statement.isAbandoned { statement.statement = nil }
     kept.removeAll { $0.statement == nil && $0.isAbandoned }
     kept.append(statement)
@@ -250,7 +251,6 @@ package final class Connection {
     }
   }
 
-  /// Binds the values since the mark.
   @inline(__always)
   func bind(_ statement: PreparedStatement, since mark: ParameterBuffer.Mark) throws {
     try bind(statement, parameters, since: mark)
@@ -369,7 +369,7 @@ package final class Connection {
   /// The number of rows that the latest INSERT, UPDATE or DELETE changed directly, without triggers and cascades.
   package var changes: Int { Int(Library.changes(handle)) }
 
-  /// The number of rows changed since opening, with triggers and cascades.
+  /// The number of rows changed since the connection was opened, with triggers and cascades.
   package var totalChanges: Int { Int(Library.totalChanges(handle)) }
 
   /// Returns the number of rows changed since an earlier `totalChanges`.
@@ -381,7 +381,6 @@ package final class Connection {
 
   package var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }
 
-  /// True if the file of this connection is no longer at its path.
   package var fileHasMoved: Bool {
     var moved: Int32 = 0
     return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0

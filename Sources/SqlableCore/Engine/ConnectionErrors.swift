@@ -43,13 +43,14 @@ extension Connection {
   /// SQLITE_IOERR_CORRUPTFS: the system refused to read a part of the file.
   fileprivate static let failedRead: Int32 = 8_458
 
-  /// True if the last failure of a database's file or WAL, and of this thread, is that the disk could not be read.
+  /// True if this thread's `errno` is a failed read of the disk, and is also the last error of a database file or WAL.
   ///
-  /// For EIO, SQLite's statements return SQLITE_CORRUPT. A file that can't be read for a while is not damaged.
+  /// If a read fails with EIO, SQLite's statements return SQLITE_CORRUPT. But a file that can't be read for a while is
+  /// not damaged.
   private var hasFailedRead: Bool {
     let code = errno
     guard [EIO, ENXIO, ERANGE].contains(code) else { return false }
-    // No successful read resets the numbers. Damage that is found later must not look like another failed read.
+    // A successful read does not reset `errno`. Damage that is found later must not look like another failed read.
     defer { errno = 0 }
     if isAttaching { return true }
     return databaseNames.contains { name in
@@ -75,7 +76,7 @@ extension Connection {
     return names
   }
 
-  /// True if the bytecode of a statement that failed because of damage uses the main database.
+  /// True if a statement that failed because of damage can have found the damage in the main database.
   private func concernsMain(_ sql: String?) -> Bool {
     guard let sql, didFindDamage != nil else { return true }
     if Substring(sql).utf8.firstKeywords(1) == ["ATTACH"] { return false }
@@ -120,7 +121,8 @@ extension Connection {
     return tooMany
   }
 
-  /// Returns the reason why a statement is invalid although its syntax is correct; nil for other messages.
+  /// Returns the reason why a statement is invalid although its syntax is correct; nil if the message has another
+  /// cause.
   package static func reason(ofInvalid message: String) -> String? {
     if message == "no query solution" {
       return "SQLite can't use the index that INDEXED BY requires for this statement"
@@ -181,8 +183,8 @@ extension Connection {
     return "no such column: " + String(decoding: name.utf8.dropLast(advice.utf8.count), as: UTF8.self)
   }
 
-  /// Returns the message for a write to a read-only database. Nil if no database is read-only, and after
-  /// `PRAGMA query_only = ON`.
+  /// Returns the message for a write to a read-only database. Nil if no database is read-only. Also nil for a writable
+  /// handle after `PRAGMA query_only = ON`.
   private func refusal(ofWrite sql: String?) -> String? {
     let keyword = sql.flatMap { Substring($0).utf8.firstKeywords(1).first }
     // After WITH, the keyword of the change follows the queries.
@@ -200,10 +202,10 @@ extension Connection {
     return "can't \(action): the attached \(attached) read-only; write to the file with a handle of its own"
   }
 
-  /// Rewrites SQLite's message that a part of the schema is unsafe, and adds the settings that allow this part. Nil for
-  /// any other message.
+  /// Returns the message for an unsafe part of the schema, with the settings that allow this part. Nil for any other
+  /// message.
   ///
-  /// If the part is in an index or a generated column, SQLite reports a malformed schema.
+  /// If the part is in an index or a generated column, SQLite reports a malformed schema (SQLITE_CORRUPT).
   private func refusal(_ message: String) -> String? {
     guard let part = SqlError.unsafePart(ofMessage: message) else { return nil }
     return
@@ -230,6 +232,6 @@ extension SqlError {
 }
 
 extension SqlError {
-  /// True if the disk could not be read. Such a file is closed and replaced like a damaged file.
+  /// True if the disk could not be read. The library closes and replaces such a file like a damaged file.
   package var isFailedRead: Bool { code == Int(SQLITE_IOERR) && extendedCode == Int(Connection.failedRead) }
 }

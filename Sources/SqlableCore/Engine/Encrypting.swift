@@ -38,7 +38,7 @@ extension Connection {
 
   /// Attaches a file with its key. The key is nil for a file that is not encrypted.
   package func attach(_ path: String, as name: String, _ key: EncryptionKey?) throws {
-    // Only a failure of this thread from here on means that the disk could not be read.
+    // Resets `errno`, because only a read that fails during ATTACH means that the disk could not be read.
     (errno, isAttaching) = (0, true)
     defer { isAttaching = false }
     guard Cipher.missing == nil else {
@@ -91,9 +91,9 @@ extension Connection {
       try connection.run(.rollback)
       try connection.give(key) { sqlite3_rekey_v2(connection.handle, "main", $0, $1) }
     }
-    // SQLCipher reports no error of a rekey, so the file is read with the new key.
+    // SQLCipher reports no error of a rekey. To detect a failure, read the file with the new key.
     guard let changed = Cipher(key, cipher.settings), let connection = try? keyed(path, changed, until: end) else {
-      // Read the file with the old key. If this fails too, throw the error of this second attempt.
+      // If the file can't be read with the old key either, throw that error.
       _ = try keyed(path, cipher, until: end)
       throw SqlError(
         .io, message: "can't change the key: another connection was writing, or the disk is full")
@@ -103,7 +103,6 @@ extension Connection {
     #endif
   }
 
-  /// Opens a connection, and reads the file with the key.
   private static func keyed(_ path: String, _ cipher: Cipher, until end: ContinuousClock.Instant) throws -> Connection {
     let connection = try Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: nil, cacheCapacity: 0, cipher: cipher)
@@ -113,12 +112,12 @@ extension Connection {
     return connection
   }
 
-  /// Returns the error. For an encrypted file, translates the error into a wrong key or a damaged page.
+  /// Returns the error, or for an encrypted file the error of a wrong key or a damaged page.
   ///
   /// With a wrong key, SQLite reports that the file is not a database. Once a page was decrypted, the key is known to
   /// be right. If another page then can't be decrypted, that page is damaged, or another process has changed the key.
-  /// SQLCipher reports such a page as damage or as a general error. A copy of the file to another connection has no
-  /// other general error.
+  /// SQLCipher reports such a page as damage or as a general error. While a file is copied to another connection, only
+  /// such a page causes a general error.
   func meaning(ofEncrypted error: SqlError, isOfCopy: Bool = false) -> SqlError {
     guard !isProbing, let cipher else { return error }
     let isUnclear = error.code == Int(SQLITE_ERROR) && error.message == "SQL logic error" && (isOfCopy || !readsPages)

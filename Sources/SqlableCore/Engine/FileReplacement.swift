@@ -13,11 +13,11 @@ struct FileReplacement {
   private let methods: sqlite3_io_methods
   private let path: String
   private let label: String?
-  /// The size and the number of the old pages.
+  /// The size of a page in bytes, and the number of pages, before the replacement.
   private let (pageSize, pageCount): (Int, Int)
 
   private static let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
-  /// The size of the journal's header. SQLite reads this size from the header.
+  /// The size of the journal's header in bytes. SQLite reads this size from the header.
   private static let sectorSize = 512
   /// The offset of SQLite's lock bytes. The page with these bytes has no contents, and gets no record in the journal,
   /// because SQLite stops reading a journal at such a record.
@@ -155,7 +155,6 @@ struct FileReplacement {
     }
   }
 
-  /// Throws the error of a file operation.
   private func check(_ code: Int32?, _ action: String) throws {
     guard code != SQLITE_OK else { return }
     let code = code ?? SQLITE_IOERR

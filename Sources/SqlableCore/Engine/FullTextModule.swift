@@ -79,7 +79,6 @@ enum FullTextModule {
   }
 }
 
-/// One of FTS5's built-in tokenizers, on one connection.
 private final class BuiltInTokenizer {
   typealias Create =
     @convention(c) (

@@ -50,13 +50,11 @@ package final class IncrementalBlob {
     sqlite3_blob_close(handle)
   }
 
-  /// Fills the buffer with the bytes at `offset`.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
     let (start, size) = try range(offset, buffer.count)
     try check(sqlite3_blob_read(try open, buffer.baseAddress, size, start))
   }
 
-  /// Overwrites the bytes at `offset`.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
     let (start, size) = try range(offset, bytes.count)
     guard isWritable else { throw SqlError.misuse("the blob is open for reading only; use writeBlob") }

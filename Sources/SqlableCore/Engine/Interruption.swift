@@ -48,11 +48,11 @@ package final class Interruption: @unchecked Sendable {
     longStatement.withLock { $0 = text }
   }
 
-  /// The number of progress callbacks that are still allowed; nil for no limit.
+  /// The number of progress callbacks, one per thousand steps, that are still allowed; nil for no limit.
   @exclusivity(unchecked) fileprivate var budget: Int?
 
-  /// Calls `body` on the connection's thread. Stops the statements of `body` if their total exceeds `thousands`
-  /// thousand steps, or if a statement would wait for a lock. Returns true if a statement was stopped.
+  /// Calls `body` on the connection's thread. Stops the statements of `body` if they take more than `thousands`
+  /// thousand steps in total, or if a statement would wait for a lock. Returns true if a statement was stopped.
   package func withBudget(_ thousands: Int, _ body: () throws -> Void) rethrows -> Bool {
     budget = thousands
     defer { budget = nil }

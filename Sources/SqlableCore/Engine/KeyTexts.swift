@@ -27,7 +27,7 @@ extension Connection {
 }
 
 extension SQLTokenizer {
-  /// Returns the first token of the first statement, after an EXPLAIN.
+  /// Returns the first token of the first statement, without EXPLAIN and EXPLAIN QUERY PLAN.
   fileprivate mutating func nextVerb() -> SQLToken? {
     var token = next()
     while token?.isSymbol(";") == true { token = next() }

@@ -10,7 +10,7 @@ enum LackingFeature {
     let since: Int
     /// The words at which an older parser reports a syntax error, in upper case; empty for any word.
     let stops: [String]
-    /// An upper-case text that the SQL must also contain, because a parser can stop at `stops` for other reasons.
+    /// An upper-case text that the SQL must also contain, because a parser can stop at the same word for other reasons.
     let sign: String
   }
 
@@ -58,7 +58,6 @@ enum LackingFeature {
     }
   }
 
-  /// The message for an SQLite without full-text tables.
   static let noFullText = "full-text tables need an SQLite built with SQLITE_ENABLE_FTS5"
   private static let noJSON = "JSON functions need an SQLite built with JSON support, the default since 3.38"
 
@@ -75,7 +74,7 @@ enum LackingFeature {
       default: return nil
       }
     }
-    // SQLite's message for a write to a table whose index or generated column calls the function.
+    // SQLite's message for a write to a table whose index or generated column calls an unregistered function.
     if message.begins(with: "unknown function: ") { return unregistered("function", message) }
     if message == "RIGHT and FULL OUTER JOINs are not currently supported" {
       return Library.needed(for: "a RIGHT or FULL JOIN", since: 39)
@@ -126,7 +125,7 @@ enum LackingFeature {
 }
 
 extension String {
-  /// True if this SQL, which must be in upper case, contains an ORDER BY after the arguments of a function.
+  /// True if this SQL, which must be in upper case, contains a function call with ORDER BY after the arguments.
   fileprivate var ordersAnAggregate: Bool {
     let text = Array(utf8)
     var open: [Int] = []

@@ -29,7 +29,7 @@ package enum Library {
   static let sharesMemory = versionNumber >= 3_036_000
   /// True if ADD COLUMN checks existing rows against the constraints of the new column.
   package static let checksAddedColumns = versionNumber >= 3_037_000
-  /// True if DELETE of all rows counts the rows of a WITHOUT ROWID table. SQLite 3.40 does, 3.34 does not.
+  /// True if a DELETE of all rows of a WITHOUT ROWID table adds these rows to `changes`: true in 3.40, false in 3.34.
   static let countsClearedRows = versionNumber >= 3_040_000
 
   /// The functions of the pre-update hook; nil if this SQLite was built without the hook.
@@ -64,7 +64,7 @@ package enum Library {
     symbol("sqlite3_changes64").map { unsafeBitCast($0, to: sqlable_count.self) }
     ?? { Int64(UInt32(bitPattern: sqlite3_changes($0))) }
 
-  /// The function that counts the rows changed since opening. Before SQLite 3.37 the count has 32 bits.
+  /// The function that counts the rows changed since the connection was opened: a 32-bit count before SQLite 3.37.
   static let totalChanges: sqlable_count =
     symbol("sqlite3_total_changes64").map { unsafeBitCast($0, to: sqlable_count.self) }
     ?? { Int64(UInt32(bitPattern: sqlite3_total_changes($0))) }
@@ -77,7 +77,7 @@ package enum Library {
   /// The distance in bytes between the values of two neighbouring columns, measured on a sample row. 0 if SQLite does
   /// not store the values in one array, or if memory ran out. With 0, reading is slower.
   ///
-  /// This distance is used only for a row whose first and last values have the matching distance.
+  /// The distance is used only for a row whose first and last values are at the expected distance.
   static let valueStride: Int =
     ask("SELECT 1, 'two', 3.5, NULL, x'05'") { row in
       let addresses = (0..<5).map { Int(bitPattern: sqlite3_column_value(row, $0)) }
@@ -117,7 +117,7 @@ package enum Library {
     }
   }
 
-  /// A test of this SQLite, whose result is stored. The test is retried if memory ran out.
+  /// A test of this SQLite library, with a stored result. The test is retried if memory ran out.
   final class Probe<Answer: Sendable>: Sendable {
     private let known = LockedValue<Answer?>(nil)
     private let ask: @Sendable () -> Answer?

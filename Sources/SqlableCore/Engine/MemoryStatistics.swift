@@ -15,7 +15,7 @@ enum MemoryStatistics {
     areKept.store(true, ordering: .releasing)
   }
 
-  /// Applies the settings of the process's memory. Call before the first use of SQLite; later, they have no effect.
+  /// Applies the settings for SQLite's memory. Call before the first use of SQLite; later calls have no effect.
   static func settle() { settled }
 
   private static let settled: Void = {

@@ -22,7 +22,7 @@ package final class PlanCache {
   }
 }
 
-/// The state of a schema. While a connection's state is equal to an earlier state, its plans are unchanged.
+/// The state of a schema. While the state is unchanged, the plans of the connection's statements are unchanged.
 package struct SchemaState: Equatable {
   /// A number that changes whenever any connection changes the schema.
   let version: Int64

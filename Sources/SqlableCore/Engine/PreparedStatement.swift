@@ -16,14 +16,13 @@ package final class PreparedStatement {
   /// statement.
   @exclusivity(unchecked) var isInUse = true
 
-  /// True while the statement is in the connection's cache.
   @exclusivity(unchecked) var isCached = false
   /// The value of the cache's counter of uses when this statement was last used.
   @exclusivity(unchecked) var latestUse = 0
   /// The statement's slot among the cache's recent statements; nil if the statement has no slot.
   @exclusivity(unchecked) var recentSlot: Int?
 
-  /// True if the statement is a read by key whose limit 1 is bound.
+  /// True if the statement is a read by primary key, and its limit of 1 is bound.
   @exclusivity(unchecked) var holdsLimitOfOne = false
 
   /// The mark of the statement's bound values in the parameter buffer.
@@ -67,7 +66,8 @@ package final class PreparedStatement {
     }
   }
 
-  /// Sets the rows' columns by position, ending with ``RowState/noColumn``. The memory must outlive the run.
+  /// Sets the identities of the result's columns, in order. The list ends with ``RowState/noColumn``, and its memory
+  /// must outlive the run.
   @usableFromInline
   func expectColumns(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
     row.pointee.expect(columns, count: count)
@@ -106,7 +106,7 @@ package final class PreparedStatement {
       try row.pointee.begin()
       return true
     }
-    // Makes the last row stale now, because it is no longer valid although the statement has not been reset.
+    // Makes the last row stale now: the row is no longer valid, although the statement has not been reset.
     row.pointee.nextGeneration()
     if code == SQLITE_DONE { return false }
     throw failure(code)
@@ -151,7 +151,8 @@ package final class PreparedStatement {
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
-  /// Binds a text at a position from 1. `encoding` is as in a database header. The bytes must outlive the run.
+  /// Binds a text at a position counted from 1. `encoding` is 1 for UTF-8, 2 for UTF-16LE and 3 for UTF-16BE, as in a
+  /// database header. The bytes must outlive the run.
   package func bind(text bytes: UnsafePointer<UInt8>, count: Int, encoding: UInt8, at index: Int32) throws {
     let code = bytes.withMemoryRebound(to: CChar.self, capacity: count) {
       sqlite3_bind_text64(handle, index, $0, UInt64(count), nil, encoding)
@@ -161,7 +162,8 @@ package final class PreparedStatement {
 
   package func rewind() { sqlite3_reset(handle) }
 
-  /// Ends the run and releases its locks, even after an error. Bound values stay, but SQLite does not read them.
+  /// Ends the run and releases its locks, even after an error. The values stay bound, but SQLite does not read them
+  /// before the next run.
   package func reset() {
     sqlite3_reset(handle)
     row.pointee.end()

@@ -55,7 +55,7 @@ package final class ResultLayout: @unchecked Sendable {
 }
 
 extension ResultLayout {
-  /// Returns a layout of `count` columns: these columns, then `column` for each remaining column.
+  /// Returns a layout of `count` columns: the columns of this layout, then `column` for each remaining column.
   func extended(to count: Int, by column: ResultColumn) -> ResultLayout {
     guard count > self.count else { return self }
     let described = (0..<self.count).map { ResultColumn(identity: identities[$0], type: types[$0]) }
@@ -67,7 +67,7 @@ extension ResultLayout {
   ///
   /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. A column
   /// whose name the model lacks keeps its position. Throws `.misuse` if a column of the model is at the position of
-  /// another column, unless the result has exactly the model's names in another order.
+  /// another column. Does not throw if the result has exactly the model's names, in another order.
   func ordered(by names: [String]) throws -> ResultLayout {
     var moved: [(from: Int, to: Int)] = []
     for model in models where model.start + model.names.count <= names.count {

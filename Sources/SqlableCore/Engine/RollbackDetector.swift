@@ -17,7 +17,7 @@ final class RollbackDetector {
   private var isRegistered = false
   private var join: PreparedStatement?
 
-  /// The number of rolled-back savepoints. The virtual tables share the counter as long as the connection exists.
+  /// The number of rolled-back savepoints. The virtual tables of the connection share the counter.
   final class Counter {
     @exclusivity(unchecked) fileprivate var rollbacks = 0
 
@@ -28,7 +28,7 @@ final class RollbackDetector {
   var rollbacks: Int { counter.rollbacks }
 
   /// Joins the open transaction. One call per transaction is enough. Returns false if the write lock is not available,
-  /// or if the database is read-only. In that case, the statement can't change the `main` database either.
+  /// or if the database is read-only. In both cases, no statement of the transaction can change the `main` database.
   func joinTransaction() throws -> Bool {
     if !isRegistered {
       let code = sqlite3_create_module_v2(
@@ -123,11 +123,12 @@ final class RollbackDetector {
 }
 
 extension Connection {
-  /// True if a failed statement might keep the changes made before the failure. True if the SQL of the schema contains
-  /// the letters FAIL, because every declaration that keeps changes contains that word. Also true if a database is
-  /// attached, because a change of its schema is not noticed.
+  /// True if a failed statement might keep the changes made before the failure. This is the case if the SQL of the
+  /// schema contains the letters FAIL, because every declaration that keeps changes contains this word. It is also the
+  /// case if a database is attached, because changes of that database's schema are not noticed.
   ///
-  /// Also true for a column `failed_at`. In that case the detector is used unnecessarily, but its result is correct.
+  /// A column `failed_at` also makes the result true. The detector is then used unnecessarily, but its result is
+  /// correct.
   func mayKeepFailedRows() throws -> Bool {
     if try rows("PRAGMA database_list").contains(where: { $0[1] != "main" && $0[1] != "temp" }) { return true }
     let texts = try rows("SELECT sql FROM main.sqlite_master UNION ALL SELECT sql FROM temp.sqlite_master")

@@ -22,7 +22,7 @@ package struct RowState: ~Copyable {
   @usableFromInline package var window = 0..<0
   /// The identities of the columns, by position, terminated by ``noColumn``.
   @usableFromInline package var columns = RowState.noColumns
-  /// A copy of ``noColumns``, which takes no call.
+  /// A copy of ``noColumns``. Reading the copy takes no call, unlike reading the static property.
   private let unknown = RowState.noColumns
   /// SQLite's value at position 0 if the row's values are stored in one array; otherwise nil.
   @usableFromInline package var firstValue: UnsafeRawPointer?
@@ -30,9 +30,8 @@ package struct RowState: ~Copyable {
   private var knownFirst: UnsafeRawPointer?
   private var knownCount = 0
   @usableFromInline package let valueStride = Library.valueStride
-  /// True if a value could not be read, while the statement is traced.
+  /// True if the statement is traced and a value could not be read.
   @usableFromInline var hasFailed = false
-  /// The state of decoding a row by `Codable`.
   @usableFromInline package var decoding = Decoding()
   /// The statement, which is used only for errors and for finding columns by name.
   var statement: Unmanaged<PreparedStatement>?
@@ -55,7 +54,6 @@ package struct RowState: ~Copyable {
   /// The positions to search for a name: the columns of the model, or all columns of a row without a model.
   var named: Range<Int> { columns == RowState.noColumns ? 0..<count : searched }
 
-  /// Records that a column was read.
   @usableFromInline
   mutating func noteRead(_ position: Int) {
     #if DEBUG
@@ -162,7 +160,7 @@ extension RowState {
   @usableFromInline
   mutating func findValues() throws {
     firstValue = nil
-    // The values of a run are at the same address as those of the run before, unless the statement was recompiled.
+    // The values of a run are at the same address as in the previous run, unless the statement was recompiled.
     if let known = knownFirst, knownCount == count,
       UnsafeRawPointer(sqlite3_column_value(handle, Int32(truncatingIfNeeded: count - 1)))
         == known + (count - 1) &* valueStride

@@ -27,7 +27,7 @@ package enum RunMessage {
   package static func ofRemote(_ message: String, code: Int32, extendedCode: Int32, sql: String?) -> String {
     guard known(message, code: code, extendedCode: extendedCode) == nil else { return message }
     for (beginning, words) in shortenings where message.begins(with: beginning) {
-      // In a compile error, SQLite quotes a name of the statement; in a full-text search, a word of the query.
+      // In a compile error, the quoted text is a name of the statement; in a full-text search, a word of the query.
       let isAboutName = beginning.begins(with: "no such ") || beginning.begins(with: "unable to use function ")
       if isAboutName, sql?.uppercased().contains("MATCH") != true { return message }
       let rest = message.dropFirst(beginning.count).filter { $0 != "\"" }
@@ -48,7 +48,7 @@ package enum RunMessage {
       case .notNull: "NOT NULL constraint failed: "
       case .unique, .primaryKey, .rowId: "UNIQUE constraint failed: "
       case .dataType: "cannot store "
-      // A foreign key's message is in `fixed`. A RAISE with an expression can begin with any text.
+      // A foreign key's message is in `fixed`. The message of a RAISE with an expression can begin with any text.
       case .foreignKey, .trigger: nil
       // The message of R*Tree contains the names of a table and two columns.
       case .other: "rtree constraint failed: "

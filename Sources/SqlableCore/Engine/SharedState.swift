@@ -1,8 +1,8 @@
 /// The initial state of a connection that a pool lends to several callers. No caller may change the state.
 struct SharedState {
-  /// True if the connection is one of the pool's readers.
   let isReader: Bool
-  /// True if compiled SQL might have changed settings or attached files. SQLite runs some pragmas while compiling.
+  /// True if compiled SQL might have changed a setting, or attached or detached a file. SQLite runs some pragmas while
+  /// compiling.
   private(set) var hasOtherSettings = false
   /// True if compiled SQL might have created or dropped temporary objects.
   fileprivate var mayHaveOtherObjects = false
@@ -27,7 +27,8 @@ extension Connection {
     shared = SharedState(isReader: isReader, objects: try temporaryObjects())
   }
 
-  /// True if a caller might have changed settings, attached files, or temporary objects, which can hide tables.
+  /// True if a caller might have changed a setting, attached or detached a file, or created or dropped a temporary
+  /// object. Temporary objects can hide tables.
   package var hasOtherState: Bool {
     guard let shared else { return false }
     if shared.hasOtherSettings { return true }

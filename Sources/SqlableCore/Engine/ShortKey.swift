@@ -1,7 +1,7 @@
-/// The key of a statement that depends on one table alone, such as a read by key or an insert of a struct. The cache
-/// finds the statements of such keys without the buffer in which other keys are written.
+/// A cache key for a statement of one table, such as a read by primary key or an insert of a struct. Unlike other cache
+/// keys, a short key is looked up without writing it into a buffer.
 struct ShortKey: Equatable {
-  /// The kind of statement, with everything that is neither a table nor a column.
+  /// A number for the kind of statement, such as an insert with a conflict policy.
   private let operation: UInt64
   private let table: UInt
   /// The columns that a struct sets, one bit for each column; 0 for a statement without a struct.
@@ -22,7 +22,7 @@ struct ShortKey: Equatable {
 
   static var slotBits: UInt64 { 7 }
 
-  /// The slot of the key. Keys of different statements can share a slot.
+  /// The slot of the key in the cache's list of recent statements. Keys of different statements can share a slot.
   @inline(__always)
   var slot: Int {
     let word = operation ^ UInt64(table) ^ (columns &* 0x9E37_79B9_7F4A_7C15)

@@ -87,7 +87,7 @@ package final class SqlBuffer {
 
   @inline(never)
   func append(_ text: UnsafeBufferPointer<UInt8>) {
-    // The flag distinguishes the word from an address. The other bits are the length of the text.
+    // Bit 62 distinguishes the word from an address. The lower bits are the length of the text.
     if state.isKey { append(word: 1 << 62 | UInt64(truncatingIfNeeded: text.count)) }
     if let start = text.baseAddress { append(start, count: text.count) }
   }
@@ -113,7 +113,7 @@ package final class SqlBuffer {
     state.count = needed
   }
 
-  // Not inlined, like `grow`: some 400 callers write constant pieces, and few of them write text often.
+  // Not inlined, like `grow`, because some 400 callers would each contain a copy of this function.
   @inline(never)
   private func append(_ start: UnsafePointer<UInt8>, count added: Int) {
     let needed = state.count + added
@@ -132,7 +132,7 @@ package final class SqlBuffer {
     state.capacity = capacity
   }
 
-  /// A hash of eight bytes at a time. The bytes contain no values, so external input can't force collisions.
+  /// A hash that mixes eight bytes at a time. The bytes contain no values, so external input can't force collisions.
   var hash: UInt64 {
     let (bytes, count) = (bytes, count)
     var hash = 0x9E37_79B9_7F4A_7C15 ^ UInt64(truncatingIfNeeded: count)

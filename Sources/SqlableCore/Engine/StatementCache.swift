@@ -3,9 +3,9 @@ import Glibc
 /// A cache of one connection's compiled statements, keyed by SQL text or a shorter key. The least recently used
 /// statements are evicted first.
 ///
-/// The capacity limits the memory of the statements and their keys. A SELECT by key takes two kilobytes, and a report
-/// with ten joins takes a hundred. A statement in use is marked `isInUse`, and is not evicted. If the same text runs
-/// while the statement is in use, a second copy is compiled and not cached.
+/// The capacity limits the memory of the statements and their keys. A SELECT by primary key takes two kilobytes, and a
+/// report with ten joins takes a hundred. A statement in use is marked `isInUse`, and is not evicted. If the same text
+/// runs while the statement is in use, a second copy is compiled and not cached.
 package final class StatementCache {
   private final class Entry {
     let key: [UInt8]
@@ -79,13 +79,13 @@ package final class StatementCache {
       return nil
     }
     noteUse(of: entry.statement)
-    // The caller can bind another limit.
+    // The caller can bind a limit other than 1.
     entry.statement.holdsLimitOfOne = false
     return entry.statement
   }
 
   /// Returns the statement that the last lookup with this key found, marked as in use. Nil if there is no such
-  /// statement, or if it is in use.
+  /// statement, or if the statement is already in use.
   @inline(__always)
   func takeRecent(_ key: ShortKey) -> PreparedStatement? {
     let recent = state.recent[key.slot]

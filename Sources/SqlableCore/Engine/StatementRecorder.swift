@@ -1,6 +1,5 @@
 /// A record of the statements that ran on a connection.
 package final class StatementRecorder {
-  /// The texts of the statements.
   package private(set) var texts: Set<String> = []
   private(set) var runs = 0
   /// The queries that were rendered, each a `SelectQuery`.

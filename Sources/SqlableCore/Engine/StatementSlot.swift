@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A slot for a statement outside the cache, such as the statement of a ``Prepared``. `statement` is nil after it is
-/// discarded.
+/// A slot for a statement outside the cache, such as the statement of a ``Prepared``. `statement` is nil after the
+/// connection has discarded the statement.
 final class StatementSlot {
   /// Accessed only with the handle's lock held.
   @exclusivity(unchecked) var statement: PreparedStatement?

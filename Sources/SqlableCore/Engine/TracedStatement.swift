@@ -1,7 +1,7 @@
 import CSqlableSQLite
 import Glibc
 
-/// A compiled statement of a traced connection. Values are equal for the same compiled statement.
+/// A compiled statement of a traced connection. Two values are equal if they refer to the same compiled statement.
 package struct TracedStatement: Hashable {
   private let handle: OpaquePointer
 
@@ -52,7 +52,7 @@ extension Connection {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Calls `body`, and returns the statements that ran on this connection during `body`, with the value of `body`.
+  /// Calls `body`. Returns the value of `body`, and the statements that ran on this connection during `body`.
   package func recordingStatements<Value>(_ body: () throws -> Value) rethrows -> (Value, StatementRecorder) {
     let (outer, recorder) = (self.recorder, StatementRecorder())
     self.recorder = recorder

@@ -1,7 +1,7 @@
 // Rollbacks of transactions and savepoints, and the handling of failed rollbacks.
 //
-// ROLLBACK rarely fails. But SQLite recompiles ROLLBACK, which can run out of memory, after a schema change was rolled
-// back or a function was replaced. ROLLBACK TO also allocates memory.
+// ROLLBACK rarely fails. But after a rolled-back schema change or a replaced function, SQLite recompiles ROLLBACK,
+// which can run out of memory. ROLLBACK TO also allocates memory.
 
 extension Connection {
   /// Rolls back the open transaction. If SQLite can't roll back, marks the connection as lost and returns the error.
@@ -20,7 +20,7 @@ extension Connection {
     // outer savepoint would roll back only to this one.
     guard let cause = repeated(.rollbackTo) ?? repeated(.release) else { return nil }
     loseTransaction(because: cause)
-    // Ends the transaction now, so that other connections can write. The owner's rollback later has nothing to do.
+    // Ends the transaction now, so that other connections can write. The owner's later rollback has nothing left to do.
     _ = endTransaction()
     return lostTransaction
   }

@@ -16,8 +16,8 @@ package final class UserCode {
   /// Stores an error, and returns a message that identifies the error.
   func keep(_ error: any Error) -> String {
     count += 1
-    // SQLite finishes the groups of a failed statement to free memory. Errors from these calls are never taken, so the
-    // number of stored errors is limited.
+    // After a failed statement, SQLite calls `finish` of each aggregate to free memory. Errors of these calls are never
+    // taken, so the number of stored errors is limited.
     if thrown.count == 16 { thrown.removeFirst() }
     thrown.append((count, error))
     return UserCode.marker + String(count)

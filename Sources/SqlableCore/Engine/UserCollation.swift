@@ -1,6 +1,5 @@
 import CSqlableSQLite
 
-/// A user-defined collation that SQLite can call.
 struct UserCollation: Sendable {
   let name: String
   /// A function that returns a negative number, zero or a positive number.

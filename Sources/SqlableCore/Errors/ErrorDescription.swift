@@ -19,13 +19,13 @@ extension SqlError: CustomStringConvertible {
     return text
   }
 
-  /// Returns at most 1,000 bytes of a statement around the failure; `sql` has the whole statement.
+  /// Returns the statement, shortened to at most 1,000 bytes around the failure.
   private static func shortened(_ sql: String, around offset: Int?) -> String {
     let (bytes, longest) = (sql.utf8, 1000)
     guard bytes.count > longest else { return sql }
     let center = min(max(offset ?? 0, 0), bytes.count)
     let skipped = center < longest ? 0 : min(center - longest / 2, bytes.count - longest)
-    // A character that the cut would split is omitted.
+    // Omits a character that the cut would split.
     let isContinued = { (byte: UInt8) in byte & 0b1100_0000 == 0b1000_0000 }
     let start = bytes.dropFirst(skipped).drop(while: isContinued).startIndex
     var end = bytes.index(start, offsetBy: longest, limitedBy: bytes.endIndex) ?? bytes.endIndex
@@ -35,16 +35,16 @@ extension SqlError: CustomStringConvertible {
     return "\(before)\(part)\(after) (\(bytes.count) bytes of SQL)"
   }
 
-  /// `at line 1, column 8 `, both counted from 1.
+  /// The place of the failure, such as `at line 1, column 8 `. Lines and columns are counted from 1.
   private var positionInText: String {
     guard let sql, let offset, offset <= sql.utf8.count else { return "" }
-    // Counted in bytes, because Swift treats "\r\n" as one character, which is not equal to "\n".
+    // Splits bytes, because Swift treats "\r\n" as one character, which is not equal to "\n".
     let lines = sql.utf8.prefix(offset).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let column = lines.last.map { String(decoding: $0, as: UTF8.self).count } ?? 0
     return "at line \(lines.count), column \(column + 1) "
   }
 
-  /// The name of the kind, including the associated value only for a constraint.
+  /// The name of the kind. Includes the associated value only for a constraint, a change log and a tenant.
   package var kindName: String {
     switch kind {
     case .constraint(let constraint): "constraint(\(constraint))"

@@ -3,15 +3,15 @@ import CSqlableSQLite
 extension SqlError.Kind {
   /// Creates the kind for a result code of SQLite.
   ///
-  /// SQLITE_ERROR covers missing tables, missing columns and syntax errors. Only the message distinguishes them.
-  /// `.other` covers AUTH, for an action that ``AuthorizerRules`` forbid. `.other` also covers the codes that no call
-  /// of this library can return (EMPTY, NOTICE, WARNING, ROW, DONE), and the codes of a bug in SQLite (INTERNAL,
-  /// NOTFOUND).
+  /// SQLITE_ERROR covers missing tables, missing columns and syntax errors. Only the message distinguishes these
+  /// errors. `.other` covers AUTH, for an action that ``AuthorizerRules`` forbid. `.other` also covers the codes that
+  /// no call of this library can return (EMPTY, NOTICE, WARNING, ROW, DONE), and the codes of a bug in SQLite
+  /// (INTERNAL, NOTFOUND).
   init(code: Int32, extendedCode: Int32, message: String) {
     switch code {
     // PROTOCOL: other connections held the locks of the WAL during all of SQLite's own retries, for about ten seconds.
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy
-    // READONLY_DBMOVED means that the file was deleted or renamed, and not that write permission is missing.
+    // READONLY_DBMOVED: the file was deleted or renamed. No write permission is missing.
     case SQLITE_READONLY: self = extendedCode == SQLITE_READONLY | 4 << 8 ? .io : .readOnly
     case SQLITE_PERM: self = .readOnly
     case SQLITE_FULL: self = .full
@@ -41,7 +41,7 @@ extension SqlError.Kind {
 
   private init(message: String) {
     if let table = message.suffix(after: "no such table: ") {
-      // For the parent table of a foreign key, SQLite's message contains the schema's name.
+      // For the parent table of a foreign key, SQLite's message puts the schema's name before the table's name.
       self = .schema(.missingTable(table.begins(with: "main.") ? table.suffix(after: ".") ?? table : table))
     } else if let column = message.suffix(after: "no such column: ") {
       self = .schema(.missingColumn(column))

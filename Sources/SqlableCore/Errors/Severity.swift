@@ -1,19 +1,19 @@
 extension SqlError {
-  /// The severity of an error for an operator, in ascending order.
+  /// The severity of an error, for an operator. The cases are in ascending order.
   ///
   /// ```swift
   /// pool.onError(atLeast: .error) { event in alert("\(event)") }
   /// ```
   public enum Severity: Int, Sendable, Hashable, Comparable, CaseIterable {
-    /// The statement was interrupted, or its handle is closed.
+    /// The statement was interrupted, or the handle is closed.
     case debug
     /// A constraint rejected a change.
     case info
-    /// A lock or a cluster's leader was not available in time. A retry can succeed.
+    /// A lock or a cluster's leader was not available in time, or a deadline passed. A retry can succeed.
     case warning
     /// An error that a retry can't resolve.
     case error
-    /// The file is damaged, its disk is full, or the handle can't be used any longer.
+    /// The file is damaged or not a database, its disk is full, or the handle can't be used any longer.
     case critical
 
     public static func < (left: Severity, right: Severity) -> Bool { left.rawValue < right.rawValue }

@@ -84,7 +84,7 @@ public struct SqlError: Error, Sendable, Hashable {
   }
   private var box: Box
 
-  // Errors are made in hundreds of places. None of them needs the code of the initializers, or that of the defaults.
+  // Not inlined: errors are created in hundreds of places, and inlining would repeat this code in each of them.
   @inline(never)
   package init(_ kind: Kind, message: String) {
     self.init(kind, message: message, code: 0)
@@ -206,8 +206,7 @@ extension SqlError {
     case interrupted
     /// A deadline passed.
     case timeout
-    /// A cluster had no leader within the call's time limit, or lost its leader too often. No change of the call is
-    /// stored.
+    /// A cluster had no leader within the call's time limit, or lost its leader too often. The call stored no change.
     case unavailable
     /// A cluster did not answer after the commit was sent. The transaction might be stored or not. The library never
     /// retries such a commit automatically; `transaction(id:)` makes a retry safe.
@@ -218,11 +217,11 @@ extension SqlError {
     case decoding(Mismatch)
     /// A Swift value can't be stored in the column.
     case encoding(Mismatch)
-    /// A required row, or the key of a row in a dictionary, does not exist.
+    /// A required row does not exist, or a row for a dictionary has a NULL key.
     case notFound
     /// A result has several rows where one is allowed, or several rows with the same key.
     case notUnique
-    /// The statement is invalid, for the given reason. No change of the statement is stored.
+    /// The statement is invalid, for the given reason, and has stored no change.
     case invalidStatement(String)
     /// SQLite could not parse the statement.
     case syntax
@@ -234,8 +233,8 @@ extension SqlError {
     case misuse(String)
     /// The handle or pool is closed.
     case closed
-    /// SQLite could not roll back the handle's transaction. None of the transaction is stored. Close the handle and
-    /// open a new handle.
+    /// SQLite could not roll back the handle's transaction, and has stored nothing of this transaction. Close the
+    /// handle and open a new handle.
     case handleLost
     /// The change log can't continue from a position, or a consumer lost its lease.
     case changeLog(ChangeLogProblem)
@@ -269,16 +268,17 @@ extension SqlError {
   }
 
   public enum TransactionFate: Sendable, Hashable {
-    /// No transaction was open. Only the failed statement's changes are rolled back. Exception, also for `untouched`:
-    /// if the statement, a table or a trigger contains FAIL, changes to rows before the failed row are kept.
+    /// No transaction was open. The failed statement's changes are rolled back. Exception, also for `untouched`: if the
+    /// statement, a table or a trigger uses the conflict policy FAIL, the changes to rows before the failed row are
+    /// kept.
     case none
     /// The transaction is still open and contains the changes of earlier statements. The failed statement's changes are
     /// rolled back.
     case untouched
     /// The whole transaction is rolled back.
     case rolledBack
-    /// The commit was sent to a cluster, which did not answer, or the disk failed while SQLite synced the commit or
-    /// released the lock (`.io`). Either the whole transaction is stored, or nothing.
+    /// Either the whole transaction is stored, or nothing. A cluster did not answer after the commit was sent, or the
+    /// disk failed while SQLite synced the commit or released the lock (`.io`).
     case unknown
   }
 }
@@ -331,7 +331,8 @@ extension SqlError {
     return error
   }
 
-  /// Returns the error with `.untouched` if a transaction is open, unless the error has a fate or is `.handleLost`.
+  /// Returns the error with `.untouched` if a transaction is open. Keeps the fate of an error that has one, and of
+  /// `.handleLost`.
   func inTransaction(_ isOpen: Bool) -> SqlError {
     guard isOpen, transaction == .none, kind != .handleLost else { return self }
     var error = self

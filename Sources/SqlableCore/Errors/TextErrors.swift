@@ -1,7 +1,8 @@
 // Errors of SQL text with interpolated values.
 
 extension SqlError {
-  /// The maximum length of a list in SQL text: above every limit of SQLite, and an end for infinite sequences.
+  /// The maximum number of values of a list in SQL text. Above every limit of SQLite; ends the loop over an infinite
+  /// sequence.
   static let maximumListInText = 1_000_000
 
   static var longListInText: SqlError {

@@ -1,5 +1,5 @@
-// Lookup of compiled statements. A repeated statement is looked up without rendering its SQL. The key of a statement
-// about one struct contains the columns that the struct sets. The key of any other statement contains the statement
+// Lookup of compiled statements. A repeated statement is looked up without rendering its SQL. The cache key of a
+// statement about one struct contains the columns that the struct sets. Any other cache key contains the statement
 // without its values.
 
 extension Connection {
@@ -89,8 +89,8 @@ extension Connection {
     try bind(statement, since: mark)
   }
 
-  /// Returns the statement that the last lookup with this short key found; nil if there is no such statement or it is
-  /// in use.
+  /// Returns the statement that the last lookup with this short key found. Nil if there is no such statement, or if the
+  /// statement is in use.
   @inline(__always)
   func recent(_ key: ShortKey) throws -> PreparedStatement? {
     try checkInterruption()
@@ -112,7 +112,7 @@ extension Connection {
     let isAssigned = try withoutRules { try isKeyAssigned(omitted) }
     if isAssigned { return }
     guard table.keyIsRowid, !query.isUpsert, query.rest.value.returned == nil else { return }
-    // Read the id back: the model declares a rowid key, but the table has another key with a default.
+    // Read the id back: the model declares a rowid key, but the table's key is not the rowid, and has a default.
     guard Library.hasReturning else {
       throw SqlError.misuse(Library.needed(for: "the id of a row whose key has a default", since: 35))
         .at(table: table.name)
@@ -187,7 +187,7 @@ extension Connection {
 }
 
 extension Connection {
-  /// Returns true if SQLite assigns the omitted part of the key, or if no part is omitted.
+  /// Returns true if SQLite assigns the omitted part of the primary key, or if no part is omitted.
   ///
   /// Throws if the insert would store NULL in the key, because no struct could update or delete that row.
   func isKeyAssigned(_ omitted: OmittedKey?) throws -> Bool {

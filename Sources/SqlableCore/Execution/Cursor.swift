@@ -119,7 +119,7 @@ package final class CursorCore {
     }
   }
 
-  /// Reads the rows of SQL text.
+  /// Creates a cursor over the rows of SQL text.
   convenience init(_ db: SqliteDatabase, _ sql: SQL, _ columns: ExpectedColumns, at site: CallSite) throws {
     try self.init(db, table: nil, at: site) {
       try sql.write(to: $0, $1)
@@ -132,7 +132,7 @@ package final class CursorCore {
     uncheckedColumns = columns
   }
 
-  /// Reads the rows of the library's own SQL.
+  /// Creates a cursor over the rows of the library's own SQL.
   package convenience init(_ db: SqliteDatabase, text: String) throws {
     try self.init(db, table: nil, at: CallSite(file: #fileID, line: #line)) { sql, _ in
       sql.append(text: text)

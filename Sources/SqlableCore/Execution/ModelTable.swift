@@ -16,7 +16,6 @@
 /// The table must have the columns of the model; `createTable(Bicycle.self, named: "archive")` creates such a table.
 /// Never take the table's name from untrusted input.
 public struct ModelTable<Model: Sqlable, Database: Sendable>: Sendable {
-  /// The database that runs the statements.
   let database: Database
   package let name: String
 

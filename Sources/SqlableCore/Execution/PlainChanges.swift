@@ -1,9 +1,9 @@
 import CSqlableSQLite
 
 // Changes of one struct whose SQL depends only on the table, the columns that the struct sets and the conflict policy.
-// Their compiled statements are found without a key, and the table and the connection are not counted.
+// The cache finds their compiled statements by a short key. A run retains neither the table nor the connection.
 
-/// A change of one struct, without other clauses.
+/// A change of one struct, without further clauses.
 struct PlainChange {
   enum Form: UInt8 {
     case insert, save, update, delete
@@ -36,8 +36,8 @@ struct PlainChange {
     return UInt64(SqlBuffer.KeyKind.row.rawValue) << 56 | policy << 2 | UInt64(form.rawValue)
   }
 
-  /// The key of the statement for these values; nil if the table has too many columns, or the values of an update or
-  /// delete lack the key. Rendering the SQL then throws.
+  /// Returns the short key of the statement for these values. Nil if the table has too many columns, or if the values
+  /// of an update or delete lack the primary key. Rendering the SQL throws if the primary key is missing.
   @inline(__always)
   func key(_ row: RowValues) -> ShortKey? {
     guard let shape = row.shape else { return nil }
@@ -72,7 +72,7 @@ extension StatementTree {
   }
 }
 
-/// A change of one struct in progress, with the handle's lock held. Holds no references.
+/// A change of one struct in progress, with the handle's lock held. Retains no objects.
 @usableFromInline
 struct RowRun {
   @usableFromInline let writer: UnsafeMutablePointer<RowWriter>
@@ -86,8 +86,8 @@ extension SqliteDatabase {
   /// Starts a change of one struct, whose values the caller writes before `finish(_:_:)` or `cancel`. Returns nil for a
   /// statement with other clauses.
   ///
-  /// The struct is written before the write starts: the struct's own code can write and observe too, and those writes
-  /// do not belong to this statement.
+  /// The struct writes its values before the write starts. The struct's own code can write and observe too, and those
+  /// writes do not belong to this statement.
   @usableFromInline
   func beginRow(_ tree: StatementTree) throws -> RowRun? {
     guard let change = tree.plainChange else { return nil }
@@ -109,20 +109,19 @@ extension SqliteDatabase {
     }
   }
 
-  /// Ends a change without running it.
   @usableFromInline
   func cancel(_ run: RowRun) { end(run) }
 
   /// Ends a change whose struct could not be written, and returns the error to throw.
   @usableFromInline
   func cancel(_ run: RowRun, because error: any Error) -> any Error {
-    // The writer outlives the error.
+    // The writer is reused, so it must not keep the error.
     run.writer.pointee.failure = nil
     defer { end(run) }
     return located(error, in: run.change.table.takeUnretainedValue())
   }
 
-  /// Runs a change with the values that were written. Returns an insert's row id, or else the number of changes.
+  /// Runs a change with the values that were written. Returns an insert's row id, or else the number of rows changed.
   @usableFromInline
   func finish(_ run: RowRun, _ tree: StatementTree) throws -> Int {
     defer { end(run) }
@@ -206,7 +205,7 @@ extension Connection {
 }
 
 extension PreparedStatement {
-  /// Steps a change. Unlike after `step()`, no row can be read but the returned id.
+  /// Steps a change. Unlike after `step()`, the caller can read only the returned id of the row.
   @inline(__always)
   func stepChange() throws -> Bool {
     let code = sqlite3_step(handle)
@@ -215,7 +214,6 @@ extension PreparedStatement {
     return true
   }
 
-  /// Binds a struct's values in the order of the statement's parameters.
   @inline(__always)
   fileprivate func bind(_ row: RowValues, as change: PlainChange) throws {
     let code =

@@ -37,7 +37,8 @@ extension SqliteDatabase {
           try connection.read(connection.prepared(tree, table: table, row: row), expect, read)
         }
       }
-      // RETURNING changes all rows before it returns the first. A row that can't be decoded must roll back all changes.
+      // RETURNING changes all rows before it returns the first row. A row that can't be decoded must roll back all
+      // changes.
       try writing(on: connection, atomically: false) {
         try connection.read(connection.prepared(tree, table: table), expect, read)
       }
@@ -46,7 +47,6 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// Runs a statement to its end, and finishes the statement.
   fileprivate func read(
     _ statement: PreparedStatement, _ expect: (PreparedStatement) -> Void, _ body: (PreparedStatement) throws -> Void
   ) throws {

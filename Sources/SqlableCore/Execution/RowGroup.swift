@@ -4,16 +4,17 @@
 /// a table that ``Connection/rowsPerInsert(into:)`` accepts. If the statement fails, no row of the group is stored.
 /// The rows are then inserted one by one to find the row that fails.
 struct RowGroup {
-  /// The number of rows that a statement inserts into a table without triggers.
+  /// The number of rows that a statement inserts into a table without change-log triggers.
   fileprivate static let usualSize = 16
-  /// The maximum number of rows that a statement inserts into a logged table. Because of the triggers, SQLite makes an
-  /// intermediate table and a journal for each statement.
+  /// The maximum number of rows that a statement inserts into a logged table. The triggers of the change log make
+  /// SQLite create an intermediate table and a journal for each statement, so more rows per statement pay off.
   fileprivate static let loggedSize = 32
   /// The minimum size of a batch for which examining the table is worthwhile.
   static let minimumBatch = 256
-  /// A group must not need more parameters: SQLite's limit in some builds, and the default before 3.32.
+  /// The maximum number of parameters of a group: the limit of some builds of SQLite, and the default before 3.32.
   fileprivate static let maximumParameters = 999
-  /// From this id on, rows without a key form no groups: SQLite assigns random ids after the highest possible id.
+  /// Once a table has an id at or above this limit, rows without a key form no groups. SQLite assigns random ids after
+  /// the highest possible id.
   private static let highestId: Int64 = 1 << 62
 
   private let query: InsertQuery
@@ -131,7 +132,7 @@ struct RowGroup {
 
 extension SqlError {
   /// True if the values of one row in a statement can have caused the error. An expression of an index or of a CHECK
-  /// constraint, or a function that it calls, can fail with any other kind.
+  /// constraint, or a function that it calls, can fail with any kind that is not listed here.
   fileprivate var blamesRow: Bool {
     switch kind {
     case .interrupted, .timeout, .busy, .closed, .handleLost, .io, .full, .readOnly, .cannotOpen, .corrupt,
@@ -143,13 +144,15 @@ extension SqlError {
 }
 
 extension Connection {
-  /// The table that records the changes of logged tables. The names of its triggers begin with `sqlable_changes_`, the
-  /// name of the logged table and another `_`. They change no logged table.
+  /// The table in which triggers record the changes of logged tables. The name of such a trigger contains the name of
+  /// the logged table, as in `sqlable_changes_bicycle_insert`. These triggers change no logged table.
   package static let changeTable = "sqlable_changes"
 
-  /// Returns the number of rows that one statement can insert with the same result as one statement for each row; nil
-  /// for a table that needs one statement for each row. No trigger of the program fires between the rows, no conflict
-  /// clause skips rows, and no row references a later row.
+  /// Returns the number of rows that one statement can insert with the same result as one statement for each row. Nil
+  /// for a table that needs one statement for each row.
+  ///
+  /// An accepted table has no triggers of the program, because they would fire between the rows. It has no conflict
+  /// clause, which could skip rows, and no foreign key to itself, because a row could reference a later row.
   func rowsPerInsert(into table: TableInfo) throws -> Int? {
     guard table.count * RowGroup.usualSize <= RowGroup.maximumParameters, table.keyIsRowid,
       table.database.map({ $0.isSameName(as: "main") }) != false
@@ -184,7 +187,7 @@ extension Connection {
     return isLogged ? min(RowGroup.loggedSize, RowGroup.maximumParameters / table.count) : RowGroup.usualSize
   }
 
-  /// True if the program has created triggers on the tables of the change log: they can change the logged table.
+  /// True if the program has created triggers on the change log's tables. Such triggers could change the logged table.
   private func hasTriggersOnChanges() throws -> Bool {
     let triggers = ["main", "temp"].map {
       "SELECT 1 FROM \($0).sqlite_master WHERE type = 'trigger' AND tbl_name LIKE 'sqlable\\_change%' ESCAPE '\\'"

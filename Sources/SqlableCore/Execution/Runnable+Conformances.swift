@@ -119,7 +119,6 @@ struct RowCount<Row>: Runnable {
 }
 
 extension Select {
-  /// `SELECT count(*) FROM (SELECT …)`
   var counting: SqlRows<Int> { SQL("SELECT count(*) FROM (\(alone: query))").rows(as: Int.self) }
 }
 

@@ -32,14 +32,14 @@ public protocol Runnable<Output>: Sendable, CustomStringConvertible {
   /// struct. A query with associations returns the request of its root rows. Throws if the statement can't be run.
   func requests() throws -> [SqlRequest]
 
-  /// Runs the statement on a handle when an executor calls it. Programs call `run(_:file:line:)` instead.
+  /// Runs the statement on a handle. Only executors call this method; programs call `run(_:file:line:)` instead.
   func run(_ db: SqliteDatabase) throws -> Output
 
   /// Runs the statement on a remote database: sends the SQL with its values, and creates the result from the answers.
   func run(over transport: some SqlTransport) async throws -> Output
 }
 
-/// A statement that runs another one in its own way, with the SQL and the requests of the other.
+/// A statement that runs another statement in its own way. The SQL and the requests are those of the wrapped statement.
 package protocol WrappingWork: Runnable {
   associatedtype Wrapped: Runnable
   var wrapped: Wrapped { get }

@@ -105,7 +105,6 @@ package struct SelectReading {
     return all
   }
 
-  /// Calls `body` with each remaining row, until `body` returns `.stop`.
   @inlinable
   func forEach<Row>(_ read: (inout ResultRow) throws -> Row, _ body: (Row) throws -> Iteration) throws {
     while let row = try next(read) {
@@ -127,7 +126,7 @@ extension SqliteDatabase {
     return SelectReading(rows: rows, types: types.unsafelyUnwrapped)
   }
 
-  /// Starts a read by an integer key. Takes no references to the table and the connection.
+  /// Starts a read by an integer key. Retains neither the table nor the connection.
   func beginReading(_ read: IntegerKeyRead, isLoop: Bool) throws -> StatementRun {
     try read.table._withUnsafeGuaranteedRef { try $0.checkDeclarations() }
     return try reading(of: read.table.takeUnretainedValue(), isLoop: isLoop) { connection in
@@ -151,8 +150,8 @@ extension Connection {
   /// Returns the compiled statement of a query, with its values bound, and the layout of its rows.
   fileprivate func prepared(_ query: SelectQuery) throws -> (PreparedStatement, ResultLayout) {
     let (statement, hasKey) = try prepared(query, of: .query)
-    // Without a key, don't reuse the layout: queries with the same SQL can read different models. Queries with the same
-    // key read the same models.
+    // Without a cache key, don't reuse the layout: queries with the same SQL can read different models. Queries with
+    // the same cache key read the same models.
     if hasKey, let layout = statement.layout { return (statement, layout) }
     return (statement, ResultLayout(query.clauses.columns))
   }

@@ -39,7 +39,7 @@ public struct SqlRows<Row>: Runnable, WrappingWork {
   /// Identifies the query and the decoding of its rows, among queries with the same type of rows.
   package var key: SqlRowsKey { SqlRowsKey(text: text, usesCodable: usesCodable) }
 
-  /// The text of a query that has a live result. Throws for text that might change the database.
+  /// The text of the query, for a live result. Throws for text that might change the database.
   package var followed: String {
     get throws {
       if let failure = text.failure { throw failure }
@@ -149,7 +149,6 @@ extension SQL {
     }
   }
 
-  /// True if every statement is an ATTACH.
   package var onlyAttaches: Bool { verbs.allSatisfy { $0 == "ATTACH" } }
 }
 

@@ -61,8 +61,8 @@ public struct SqlRequest: Sendable, Hashable, Codable {
   /// The name of a ``Parameter`` that has no value; nil if every parameter has a value.
   package private(set) var parameter: String?
   package var hasRowId = true
-  /// The key columns that the insert does not set. The receiver must throw if the table would store NULL in these
-  /// columns.
+  /// The primary-key columns that the insert does not set. The receiver must throw if the table would store NULL in
+  /// these columns.
   var omittedKey: OmittedKey?
 
   private enum CodingKeys: String, CodingKey { case sql, values, isReadOnly, omittedKey }

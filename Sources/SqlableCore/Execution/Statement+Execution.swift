@@ -62,9 +62,9 @@ public enum Iteration: Sendable {
 }
 
 extension Statement: Runnable {
-  /// Runs the statement when an executor calls it. A read returns an array, or one row or nil. A count returns a
-  /// number, and `exists` a Bool. An insert returns the id of its row, or an array of ids in the order of the rows. An
-  /// update or delete returns the number of rows changed. With `returning`, a change returns its rows.
+  /// Runs the statement on a handle; only executors call this method. A read returns an array, or one row or nil. A
+  /// count returns a number, and `exists` a Bool. An insert returns the id of its row, or an array of ids in the order
+  /// of the rows. An update or delete returns the number of rows changed. With `returning`, a change returns its rows.
   ///
   /// An insert of several rows runs in one transaction, or in a savepoint inside an open transaction. If one row fails,
   /// no row is stored.
@@ -102,7 +102,7 @@ extension Statement: Runnable {
   func number(_ db: SqliteDatabase) throws -> Int {
     guard tree.takesRows else { return try db.runWithoutRow(tree) }
     guard let run = try db.beginRow(tree) else { return try otherNumber(db) }
-    // Written here and not in a closure, which would add two calls to each run.
+    // The struct is written here and not in a closure, which would add two calls to each run.
     let isWritten: Bool
     do { isWritten = try rows.take(0, into: &run.writer.pointee) } catch { throw db.cancel(run, because: error) }
     guard isWritten else {
@@ -163,7 +163,8 @@ extension SqlError {
 
 // MARK: - Steps shared by all models
 
-// The closures below are inlined, because passing a closure on would copy the statement.
+// `reading`, `running` and `writing` are inlined with their closures, because passing a closure on would copy the
+// statement.
 
 extension SqliteDatabase {
   /// Starts a read: compiles and binds the statement. With `isLoop`, the caller may end transactions during the read.
@@ -173,7 +174,7 @@ extension SqliteDatabase {
     return try beginOtherReading(tree, isLoop: isLoop)
   }
 
-  // A function of its own, because a read by key would copy the query too.
+  // A separate function: inlined into `beginReading`, this code would make a read by key copy the query too.
   @inline(never)
   private func beginOtherReading(_ tree: StatementTree, isLoop: Bool) throws -> StatementRun {
     guard case .select(let query) = tree else {
@@ -199,7 +200,7 @@ extension SqliteDatabase {
     return try reading.integer()
   }
 
-  /// Runs a count, or an update or delete by a condition.
+  /// Runs a count, or an update or delete with a condition.
   @usableFromInline
   func runWithoutRow(_ tree: StatementTree) throws -> Int {
     if case .select(let query) = tree { return try integer(of: query) }
@@ -209,15 +210,15 @@ extension SqliteDatabase {
     }
   }
 
-  /// Runs a statement with other clauses about the struct that `take` writes. Returns an insert's row id, or else the
-  /// number of changes.
+  /// Runs a statement about one struct that is not a ``PlainChange``; `take` writes the struct. Returns an insert's row
+  /// id, or else the number of rows changed.
   @usableFromInline
   func runRow(_ tree: StatementTree, take: (inout RowWriter) throws -> Bool) throws -> Int {
     let table = try tree.table
     return try running(of: table) { connection in
       var writer = RowWriter(table: table, buffer: connection.parameters, written: tree.writtenColumns)
       defer { writer.finish(connection.parameters) }
-      // `take` runs before the write starts: the struct's own code can write and observe too, and those writes do not
+      // `take` runs before the write starts. The struct's own code can write and observe too, and those writes do not
       // belong to this statement.
       return try writer.withRow(in: connection.parameters, take) { row in
         // Without RETURNING, an upsert has a second part that reads the id of the updated row.
@@ -228,7 +229,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Inserts the structs that `take` writes until it returns false. Passes each id to `note`. Returns the row count.
+  /// Inserts the structs that `take` writes until it returns false. Passes each id to `note`. Returns the number of
+  /// rows.
   @discardableResult
   @usableFromInline
   func insert(
@@ -335,7 +337,7 @@ extension SqliteDatabase {
 }
 
 extension RowWriter {
-  /// Calls `body` with the values that `take` writes, then discards them. Returns nil if `take` returns false.
+  /// Calls `body` with the values that `take` writes, then discards the values. Returns nil if `take` returns false.
   @inline(__always)
   fileprivate mutating func withRow<Value>(
     in parameters: ParameterBuffer, _ take: (inout RowWriter) throws -> Bool, _ body: (RowValues) throws -> Value

@@ -4,7 +4,6 @@ package protocol StatementTrees: Runnable {
   func statements() throws -> [TreeStatement]
 }
 
-/// One statement of the work.
 package struct TreeStatement {
   package let tree: StatementTree
   /// Returns the SQL with the values of a run on a handle. A ``Parameter`` has no value.

@@ -38,7 +38,7 @@ extension ReadRow {
     guard !table.isReadChecked.hasPassed, state.pointee.columns != RowState.noColumns else {
       return try Model(row: self)
     }
-    // Handwritten SQL can select fewer columns than the model has. The check then continues with a later row.
+    // Handwritten SQL can select fewer columns than the model has. A later row is then checked again.
     let present = Set(state.pointee.window.map { state.pointee.columns[$0] })
     state.pointee.beginTracking()
     let model: Model

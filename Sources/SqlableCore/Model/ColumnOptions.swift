@@ -136,7 +136,7 @@ public struct Default: ColumnOption, AppliedOption {
 
   private let source: Source
 
-  /// A time that SQLite computes when it stores a row.
+  /// A time that SQLite computes while storing a row.
   public enum Time: Sendable, Hashable {
     /// The time of the insert in UTC, to the millisecond. All rows of one statement get the same time.
     case now
@@ -267,7 +267,7 @@ public struct Check: ColumnOption, AppliedOption, TableConstraint, AppliedConstr
   package let expression: DeclaredExpression
   package let clauses: ConstraintClauses
 
-  /// Makes a check of an SQL condition.
+  /// Makes a check from an SQL condition.
   ///
   /// - Parameters:
   ///   - sql: The condition, inserted unchanged. Write the condition in the program; never take it from user input.
@@ -295,8 +295,8 @@ public struct Generated: ColumnOption, AppliedOption, Hashable {
   package let expression: DeclaredExpression
   package let isStored: Bool
 
-  /// Makes the column's value from an SQL expression, inserted unchanged. Write the expression in the program; never
-  /// take it from user input.
+  /// Computes the column with an SQL expression, which is inserted unchanged. Write the expression in the program;
+  /// never take it from user input.
   public init(_ sql: String, stored: Bool = false) { self.init(expression: .sql(sql), isStored: stored) }
 
   init(expression: DeclaredExpression, isStored: Bool) {
@@ -354,9 +354,10 @@ public struct ForeignKey<Target: Sqlable>: ColumnOption, AppliedOption {
   package func apply(to options: inout ColumnOptions) { options.foreignKeys.append(reference) }
 }
 
-/// A reference to another model, read on first use. Otherwise two models that reference each other would deadlock.
+/// A reference to another model. The other model is read on first use: otherwise two models that reference each other
+/// would deadlock.
 package struct ForeignKeyReference: Sendable {
-  /// Returns the other model's declarations, unchecked.
+  /// Returns the referenced model's declarations, unchecked.
   let target: @Sendable () -> TableInfo
   package let table: @Sendable () -> String
   /// The columns that the declaration names; nil if the declaration references the primary key.
@@ -377,7 +378,7 @@ package struct ForeignKeyReference: Sendable {
     clauses = ConstraintClauses(name: name)
   }
 
-  /// The referenced columns; empty if the other model has no key.
+  /// The referenced columns; empty if the referenced model has no key.
   package var columns: [String] {
     if let named = named() { return named }
     let target = target()

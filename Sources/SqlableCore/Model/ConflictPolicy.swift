@@ -28,7 +28,7 @@ package struct ConstraintClauses: Sendable, Hashable {
     self.name = name
   }
 
-  /// Returns a rule with the name and policy: `CONSTRAINT "name" UNIQUE ON CONFLICT REPLACE` for the rule `UNIQUE`.
+  /// Adds the name and the policy to a rule. `UNIQUE` becomes `CONSTRAINT "name" UNIQUE ON CONFLICT REPLACE`.
   package func around(_ rule: String) -> String {
     (name.map { "CONSTRAINT \($0.quotedName) " } ?? "") + rule
       + (onConflict.map { " ON CONFLICT \($0.rawValue.uppercased())" } ?? "")

@@ -128,7 +128,7 @@ extension TableConstraints {
 extension FullTextTable {
   /// Returns the error in the declaration, if any. Every statement of the model throws this error.
   ///
-  /// - Parameter key: The primary key, if it is the rowid.
+  /// - Parameter key: The column of the primary key; nil if the table has no key, or if the key is not the rowid.
   func defect(of model: any Sqlable.Type, key: Column?, hasKey: Bool) -> SqlError? {
     let message = (isExternal ? defect(besideTable: model, key) : defect(asTable: model, key, hasKey)) ?? defectOfIndex
     return message.map { .misuse("the model of table \(model.tableName) \($0)").at(table: model.tableName) }

@@ -1,10 +1,10 @@
 extension TableInfo {
-  /// The places of a primary key's columns.
+  /// The positions of a primary key's columns in the table.
   @usableFromInline
   struct KeyPlaces: Sendable {
     /// The position of the only column; -1 for a key of no or several columns.
     let only: Int
-    /// One bit for each column, if the table has at most 64 columns.
+    /// The positions as bits. Valid only if the table has at most 64 columns.
     let bits: UInt64
     /// True if the key is one column whose type is INTEGER.
     @usableFromInline let isInteger: Bool

@@ -3,7 +3,7 @@
 final class ReusedRowWriter {
   private let writer = UnsafeMutablePointer<RowWriter>.allocate(capacity: 1)
   @exclusivity(unchecked) private var (isInitialized, isInUse) = (false, false)
-  /// The arguments for which the writer was made.
+  /// The arguments of `make` for the present writer.
   @exclusivity(unchecked) private var table: UnsafeMutableRawPointer?
   @exclusivity(unchecked) private var bytes: UnsafeMutablePointer<ParameterBytes>?
   @exclusivity(unchecked) private var keyOnly = false
@@ -19,8 +19,8 @@ final class ReusedRowWriter {
     isInitialized = false
   }
 
-  /// Returns a writer for a struct of the table, which the caller gives back. A second writer is separate, because the
-  /// code of the struct can run other statements.
+  /// Returns a writer for a struct of the table. The caller must give the writer back. If the writer is in use, returns
+  /// a separate writer, because the struct's code can run other statements.
   ///
   /// - Parameter keyOnly: True if the statement uses only the key.
   @inline(__always)
@@ -53,7 +53,8 @@ final class ReusedRowWriter {
 
   @inline(__always)
   func giveBack(_ taken: UnsafeMutablePointer<RowWriter>) {
-    // A copy that the code of the struct has kept shares the memory of the values.
+    // If the struct's code has kept a copy of the writer, the copy shares the memory of the values, so this writer is
+    // not reused.
     guard taken == writer, taken.pointee.isUnique else { return release(taken) }
     isInUse = false
   }

@@ -21,7 +21,7 @@ public struct RowWriter {
   /// One bit for each column that is set. Tables with more than 64 columns do not use the bits.
   @usableFromInline var shape: UInt64 = 0
   package var failure: (any Error)?
-  /// The columns that the statement uses. A value that does not fit another column is not an error.
+  /// The columns that the statement uses. For any other column, a value that does not fit is not an error.
   private let written: WrittenColumns
 
   /// Makes a writer that copies the values' bytes into a buffer. The buffer must outlive the writer.
@@ -118,7 +118,7 @@ public struct RowWriter {
   @inline(__always)
   mutating func assign<Value: SqlValue>(_ column: Column, _ value: Value) {
     let position = next
-    // Predicts that this column follows the last column.
+    // Predicts that `write(to:)` sets the columns in the order of the layout.
     guard cells[position].identity == column.identity else { return assignSearching(column, value) }
     next = position &+ 1
     set(value, at: position)
@@ -154,7 +154,7 @@ public struct RowWriter {
   @inline(never)
   mutating func assignSearching<Value: SqlValue>(_ column: Column, _ value: Value) {
     guard let position = search(for: column) else { return fail(unknown: column) }
-    // Ignore a generated column: SQLite computes it, but a struct can contain its value from an earlier read.
+    // Ignore a generated column. SQLite computes the value, but a struct can contain the value from an earlier read.
     if !isGenerated(position) { set(value, at: position) }
   }
 

@@ -60,7 +60,7 @@ public protocol Sqlable: Sendable, SelectableModel, UniqueList, PrimaryKeysList,
   /// because `write(to:)` takes precedence.
   func valueForColumn(_ column: Column) -> SqlValue?
 
-  /// Writes all columns at once. This is faster than `valueForColumn(_:)`.
+  /// Writes all columns at once, which is faster than `valueForColumn(_:)`.
   ///
   /// ```swift
   /// func write(to row: inout RowWriter) throws {

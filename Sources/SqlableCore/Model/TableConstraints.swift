@@ -252,7 +252,7 @@ public struct Index: Sendable, Hashable {
 
 /// An option that applies to the table, not to one column.
 public enum TableOption: Sendable, Hashable {
-  /// Makes SQLite reject values that it can't convert to the column's type without loss.
+  /// Makes SQLite reject values that can't be converted to the column's type without loss.
   case strict
   /// Stores the rows in the order of the primary key, without a rowid.
   case withoutRowid

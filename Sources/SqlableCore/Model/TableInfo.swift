@@ -18,7 +18,7 @@ package final class TableInfo: Sendable {
   @usableFromInline package nonisolated(unsafe) let cells: UnsafePointer<Cell>
   /// The positions of the primary key's columns, in the key's order; empty if the table has no key.
   package let key: [Int]
-  /// The places of the key's columns in a form that takes no references.
+  /// The positions of the key's columns, in a struct without references, so that reading the struct retains no object.
   @usableFromInline let keyPlaces: KeyPlaces
   /// True if the key is a single integer column that SQLite uses as the rowid.
   package let keyIsRowid: Bool
@@ -36,7 +36,7 @@ package final class TableInfo: Sendable {
   package let fullText: FullTextTable?
   package let quotedName: [UInt8]
   let selectAll: [UInt8]
-  /// The table with its hidden rowid, in an object that ``declared`` returned; otherwise nil.
+  /// The table including its hidden rowid, if ``declared`` returned this object; otherwise nil.
   private let whole: TableInfo?
   /// True if a check found no contradiction in the model's declarations.
   private let isSound = Atomic<Bool>(false)
@@ -49,7 +49,7 @@ package final class TableInfo: Sendable {
   /// The properties of a column that writing needs, without references, so that writing retains no object.
   @usableFromInline
   package struct Cell {
-    /// The column's identity; ``RowState/noColumn`` for a generated column, because it is never written.
+    /// The column's identity; ``RowState/noColumn`` for a generated column, because such a column is never written.
     @usableFromInline let identity: UnsafeRawPointer
     @usableFromInline package let type: ColumnType
     /// The storage classes that the column accepts without a further check; see ``ColumnType/accepted``.
@@ -172,7 +172,7 @@ package final class TableInfo: Sendable {
 
   private static let unnamed = LockedValue(Layouts())
 
-  /// Returns the columns of a named query. All queries with the same types share one object.
+  /// Returns a table with columns of these types, for a named query. All queries with the same types share one object.
   package static func columns(of types: [ColumnType]) -> TableInfo {
     unnamed.withLock { unnamed in
       if let known = unnamed.tables[types] { return known }
@@ -184,7 +184,7 @@ package final class TableInfo: Sendable {
     }
   }
 
-  /// Returns the columns of a named query in a decoded statement. Throws `.misuse` after too many different lists of
+  /// Returns the table of ``columns(of:)`` for a decoded statement. Throws `.misuse` after too many different lists of
   /// types, because the objects are never freed.
   package static func decodedColumns(of types: [ColumnType]) throws -> TableInfo {
     let isNew = unnamed.withLock {
@@ -213,7 +213,7 @@ package final class TableInfo: Sendable {
     whole = nil
   }
 
-  /// Creates the information on a table as CREATE TABLE declares it, without the hidden rowid.
+  /// Creates the table of ``declared``: without the hidden rowid.
   private init(declarationOf whole: TableInfo) {
     (model, modelType, self.whole) = (whole.model, whole.modelType, whole)
     (name, database, modelName) = (whole.name, whole.database, whole.modelName)
@@ -242,8 +242,9 @@ package final class TableInfo: Sendable {
 
   /// The contradiction in the model's declarations, if any. Every statement of the model throws this error.
   ///
-  /// The check runs on access until it passes, not in the initializer. A foreign key reads the other model's
-  /// declarations, and that model can have a foreign key to this model. Two threads can run the check at the same time.
+  /// The check runs on access, until it passes. The initializer can't run the check: a foreign key reads the other
+  /// model's declarations, and that model can have a foreign key to this model. Two threads can run the check at the
+  /// same time.
   package var defect: SqlError? {
     if isSound.load(ordering: .relaxed) { return nil }
     let defect = whole?.defect ?? findDefect()
@@ -324,7 +325,7 @@ package final class TableInfo: Sendable {
     recent(ObjectIdentifier(model)) ?? searched(model)
   }
 
-  /// Returns the same without counting a reference: the object is never freed.
+  /// Returns the result of ``unchecked(_:)`` without counting a reference: the object is never freed.
   @inlinable
   static func reference<Model: Sqlable>(_ model: Model.Type) -> Unmanaged<TableInfo> {
     recentReference(ObjectIdentifier(model)) ?? .passUnretained(searched(model))
@@ -357,7 +358,7 @@ package final class TableInfo: Sendable {
     recent + Int((UInt(bitPattern: id) >> 4) % UInt(recentCount))
   }
 
-  /// Returns a model's information, from this model's declarations only, not from referenced models.
+  /// Returns the information on a model without reading the models that its foreign keys reference.
   static func declared(_ model: (some Sqlable).Type) -> TableInfo {
     let id = ObjectIdentifier(model)
     if let info = known.withLock({ $0[id] }) { return info }

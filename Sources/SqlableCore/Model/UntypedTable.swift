@@ -35,7 +35,8 @@ package struct UntypedTable: Sendable {
   private struct Known {
     var tables: [UntypedTable: TableInfo] = [:]
     var columns = 0
-    /// A number for each pair of a table and column name. A column's declaration uses the number as its source line.
+    /// A number for each pair of a table's name and a column's name. A column's declaration uses the number as its
+    /// source line.
     var lines: [[[UInt8]]: UInt] = [:]
   }
 

@@ -18,7 +18,6 @@ extension HandleObservation {
 }
 
 extension Connection {
-  /// Reads the columns of a row's key.
   fileprivate func key(_ names: [String], ofRow id: Int64, in table: String) throws -> [DatabaseValue] {
     let rowid = String.rowidName(avoiding: try rows("PRAGMA main.table_xinfo(\(table.quotedName))").map { $0[1] })
     guard let rowid else { return [] }

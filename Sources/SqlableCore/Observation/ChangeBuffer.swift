@@ -7,12 +7,11 @@ final class ChangeBuffer: ChangeSink {
     /// The name that the table's observers use.
     let name: String
     let key: KeyShape
-    /// The table's name in the database.
     let nameInDatabase: String
     let keepsRows: Bool
     let keepsValues: Bool
-    /// The columns that live results read. `wantsImages` is true if live results request the changed rows. Nil if no
-    /// live result reads the table.
+    /// The columns that live results read, and whether live results request the changed rows. Nil if no live result
+    /// reads the table.
     fileprivate let read: (columns: [RowShape.Column], wantsImages: Bool)?
     fileprivate let columnNames: [String]
     fileprivate let isWhole: Bool
@@ -73,7 +72,7 @@ final class ChangeBuffer: ChangeSink {
     return all
   }
 
-  /// A snapshot of the changes to tables that live results read. The snapshot contains only the number of rows. If the
+  /// A snapshot of the changes to tables that live results read. Contains only the number of changed rows: if the
   /// snapshot retained the rows, adding a row would copy all rows.
   struct Summarized {
     fileprivate let tables: [Table]
@@ -86,8 +85,8 @@ final class ChangeBuffer: ChangeSink {
     return Summarized(tables: state.tables, latest: latest, earlier: state.earlier)
   }
 
-  /// Removes the changes since a snapshot. If the tables were looked up again after the snapshot, the rows before the
-  /// snapshot become unknown.
+  /// Removes the changes since a snapshot. If the tables were looked up again after the snapshot, the rows that changed
+  /// before the snapshot become unknown.
   func goBack(to summarized: Summarized) {
     let (indices, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
     state.earlier = summarized.earlier
@@ -188,7 +187,8 @@ final class ChangeBuffer: ChangeSink {
       case .delete: key = previousKey
       }
     }
-    // A single integer key is the id, even if the rowid differs. WITHOUT ROWID tables report a meaningless rowid.
+    // A single integer key is the id, even if the rowid differs. For a WITHOUT ROWID table, SQLite reports a
+    // meaningless rowid.
     let hasRowid = !table.key.isWithoutRowid
     let id = integer(key) ?? (hasRowid ? Int(change == .delete ? row.oldId : row.newId) : nil)
     let previousId = integer(previousKey) ?? (hasRowid ? Int(change == .insert ? row.newId : row.oldId) : nil)
@@ -201,7 +201,7 @@ final class ChangeBuffer: ChangeSink {
 
   // MARK: For live results and observers of rows
 
-  /// Records an incremental write of a column as an update of its row. Consecutive writes of one row are one update.
+  /// Records an incremental write of a column as an update of the row. Consecutive writes of one row are one update.
   func didWrite(_ column: String, of table: Table, id: Int64, key: [DatabaseValue]) {
     guard let index = tables.firstIndex(where: { $0 === table }) else { return }
     if let read = table.read {

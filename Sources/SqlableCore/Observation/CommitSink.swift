@@ -2,9 +2,10 @@
 ///
 /// A sink must be fast, and must not call user code.
 package protocol CommitSink: AnyObject, Sendable {
-  /// The changes to record for this sink.
+  /// The tables whose changes are recorded for this sink.
   var interest: ObservedTables { get }
-  /// Announces a commit of a connection; `commitEnds()` follows. Without `didCommit` in between, nothing was committed.
+  /// Announces a commit of a connection; `commitEnds()` follows. Without `didCommit` between the two calls, nothing was
+  /// committed.
   ///
   /// - Parameter schemaVersion: The schema version of the open transaction. Nil if another connection might have
   ///   committed between the last check for such commits and the beginning of the transaction.
@@ -13,16 +14,15 @@ package protocol CommitSink: AnyObject, Sendable {
   func didCommit(_ commit: CommittedChanges)
   /// Announces a check for commits of other connections.
   func willDetectOtherCommits()
-  /// Reports that another connection has committed, or might have committed. `connection` can read the commit; it is
+  /// Reports that another connection has committed, or might have committed. `connection` can read the commit, and is
   /// nil after an error.
   func didCommitElsewhere(on connection: Connection?)
-  /// Reports that the file was closed for a while. Another file can now have the same path.
+  /// Reports that the file was closed for a while. Its path can now lead to another file.
   func fileWasClosed()
   /// Reports that the handle of the sink's registry was closed.
   func didClose()
 }
 
-/// The changes of a committed transaction.
 package struct CommittedChanges: Sendable {
   /// The changed rows of tables whose rows are observed, in the order of change.
   package var rows: [RowChange] = []
@@ -32,11 +32,11 @@ package struct CommittedChanges: Sendable {
   package var isUnknown = false
   /// True if `commitBegins` did not announce the commit.
   package var isUnannounced = false
-  /// The folded names of the tables whose changes are complete, for commits of other connections; all other tables
+  /// For a commit of another connection: the folded names of the tables whose changes are complete. Every other table
   /// might have changed, too. Nil for a commit of the pool.
   package var loggedTables: Set<[UInt8]>?
-  /// The value of ``ObserverRegistry/changes`` when the transaction read the interests. Some changes might be
-  /// unrecorded for a subscriber that was added later.
+  /// The value of ``ObserverRegistry/changes`` when the transaction read which tables to record. For a subscriber that
+  /// was added later, some changes might be missing.
   package var recordedSince = Int.max
 
   package init(
@@ -47,14 +47,14 @@ package struct CommittedChanges: Sendable {
     (self.isUnannounced, self.loggedTables) = (isUnannounced, loggedTables)
   }
 
-  /// True if there might be more changes for a subscriber that was added when ``ObserverRegistry/changes`` was
-  /// `joined`.
+  /// True if there might be more changes for a subscriber that was added when ``ObserverRegistry/changes`` had the
+  /// value `joined`.
   package func isUnknown(toOneSince joined: Int) -> Bool { isUnknown || joined > recordedSince }
 }
 
 /// A summary of a transaction's changes to a table, of bounded size.
 package struct TableChanges: Sendable {
-  /// The maximum number of stored rows: the default number of writes that share a commit.
+  /// The maximum number of stored rows. Equals the default number of writes that share a commit.
   static let maximumImages = 256
   /// The maximum size of the texts and blobs in the stored rows, before and after the changes.
   static let maximumBytes = 1 << 20
@@ -63,13 +63,13 @@ package struct TableChanges: Sendable {
   package var isMembershipChanged = false
   /// The folded names of the columns that updates changed.
   package var columns: Set<[UInt8]> = []
-  /// The changed rows; nil if there are too many, if values are unknown, or if no live result requests the rows.
+  /// The changed rows; nil if too many rows changed, if values are unknown, or if no live result requests the rows.
   package private(set) var images: [RowImages]? = []
   package private(set) var bytes = 0
 
   package init() {}
 
-  /// Adds a changed row. Discards all rows if there are too many, or if `row` returns nil for unknown values.
+  /// Adds a changed row. Discards all rows if the rows exceed a maximum, or if `row` returns nil for unknown values.
   package mutating func add(_ row: () -> RowImages?) {
     guard let count = images?.count else { return }
     guard count < TableChanges.maximumImages, let row = row() else { return forgetImages() }
@@ -121,7 +121,7 @@ package struct ObservedTables: Sendable, Equatable {
   var named: Set<String> = []
   /// The folded names of the tables whose changed rows are requested with their values.
   package var valued: Set<[UInt8]> = []
-  /// The interests in the tables that live results read, keyed by the table's folded name.
+  /// The columns that live results read, keyed by the table's folded name.
   package var read: [[UInt8]: TableInterest] = [:]
   /// True if all commits are requested, including commits that change none of these tables.
   package var commits = false

@@ -9,9 +9,9 @@ package final class HandleObservation {
   let buffer = ChangeBuffer()
   let hook: ChangeHook
   unowned let connection: Connection
-  /// A lock for commit and delivery among related handles, so that commits reach a common ancestor in order.
+  /// Related handles share this lock for commit and delivery, so that commits reach a common ancestor in order.
   private let order: CommitOrder
-  /// The value of ``ObserverRegistry/changes`` when `interest` was last read.
+  /// The value of ``ObserverRegistry/changes`` when `interest` was last updated.
   @exclusivity(unchecked) private var seenChanges = -1
   private var interest = ObservedTables()
   /// The schema version in which the keys were looked up; nil if they must be looked up again.
@@ -20,11 +20,11 @@ package final class HandleObservation {
   private var mayBeOutdated = false
   /// True if the keys were looked up inside the open transaction, whose schema changes might be rolled back.
   private var isLookupUncommitted = false
-  /// The value of ``ObserverRegistry/changes`` when the transaction began. Observers that were added later missed the
-  /// transaction's earlier writes.
+  /// The value of ``ObserverRegistry/changes`` when the transaction began. An observer that was added later missed
+  /// earlier writes of the transaction.
   private var changesAtBegin = -1
-  /// The schema version when the transaction began, to report schema changes to sinks; nil if this version was not
-  /// read.
+  /// The schema version when the transaction began; nil if unread. A commit with another version is an unknown change
+  /// for the sinks.
   private var schemaAtBegin: Int64?
   /// True if no other connection can have committed between the last check for such commits and the open transaction.
   private var isCheckCurrent = false
@@ -37,9 +37,9 @@ package final class HandleObservation {
   private let isDelivering = Atomic(false)
   private let makeTracer: (Connection, _ didMeasure: @escaping () -> Void) -> (any RunTracer)?
   private let tracer = LockedValue<(any RunTracer)?>(nil)
-  /// True if the tracer has stored runs.
+  /// True if the tracer has runs to deliver.
   private let hasTraced = Atomic(false)
-  /// True if the schema can make a failed statement keep its changes.
+  /// True if the schema can make a failed statement keep some of its changes, for example by ON CONFLICT FAIL.
   private var mayKeepFailedRows = false
   private var isFailureKnown = false
   private let witness: RollbackDetector
@@ -63,14 +63,14 @@ package final class HandleObservation {
     hook = ChangeHook(handle: connection.handle, sink: buffer, usesPreupdate: usesPreupdate)
   }
 
-  /// True if changes are recorded. Then each write needs a transaction.
+  /// True if changes are recorded. In this case, each write needs a transaction.
   var isActive: Bool { hook.isInstalled }
 
   /// True if `refresh()` would change nothing, and no changes are recorded.
   @inline(__always)
   var isIdle: Bool { !hook.isInstalled && ObserverRegistry.changes == seenChanges }
 
-  /// Updates the interest if observers have changed. Call before every write.
+  /// Updates `interest` if observers have changed. Call before every write.
   func refresh() {
     let changes = ObserverRegistry.changes
     if changes == seenChanges { return }
@@ -103,7 +103,7 @@ package final class HandleObservation {
   /// Looks up the key positions of the observed tables, unless the schema is unchanged since the last lookup.
   ///
   /// Call at the start of every transaction, and before each write inside a transaction. Inside a transaction, looks
-  /// the positions up again only after a possible schema change or a change of the observed tables.
+  /// the positions up again only after a possible schema change, or if the set of observed tables has changed.
   func refreshKeys(isBeginning: Bool) throws {
     if isBeginning {
       isWatching = false
@@ -133,8 +133,8 @@ package final class HandleObservation {
   }
 
   package func detectOtherCommits() throws {
-    // Notify before the check: a commit during the check requires another check. The first check proves nothing,
-    // because there is no earlier version to compare with.
+    // Notify before the check, because a commit during the check requires another check. The first check only reads the
+    // version with which later checks compare, so no notification precedes it.
     if dataVersion != nil { for sink in sinks { sink.willDetectOtherCommits() } }
     let current: Int64
     do { current = try connection.dataVersion() } catch {
@@ -158,7 +158,7 @@ package final class HandleObservation {
   /// the schema of `temp` or attached a database.
   func otherSchemasDidChange() { (mayBeOutdated, isFailureKnown) = (true, false) }
 
-  /// Makes the next transaction look up the keys. Call after registering a collation that the keys might use.
+  /// Makes the next transaction look up the keys again. Call after registering a collation that the keys might use.
   func collationsDidChange() { schemaVersion = nil }
 
   // MARK: The open transaction
@@ -168,8 +168,8 @@ package final class HandleObservation {
   func forget(after mark: Int) { buffer.forget(after: mark) }
 
   /// Removes the recorded deletions of a dropped table's rows. Call after DROP TABLE: if foreign keys refer to the
-  /// table, SQLite first deletes its rows, and calls the hook for each row. Changes that ON DELETE makes to other
-  /// tables remain recorded.
+  /// table, SQLite first deletes the table's rows, and calls the hook for each row. Changes that ON DELETE makes to
+  /// other tables remain recorded.
   func forgetRowsOfDroppedTables(after mark: Int) throws {
     guard buffer.count > mark else { return }
     // Compares bytes, because `==` treats the two encodings of an é as equal, but SQLite has two different tables.
@@ -185,8 +185,7 @@ package final class HandleObservation {
   /// Prepares for a statement inside a transaction. Returns the rollback count from which `keeps` detects whether a
   /// failed statement was rolled back. Nil if a failed statement is always rolled back.
   ///
-  /// - Parameter mayKeep: True if the statement's text, such as `OR FAIL`, can make a failed statement keep its
-  ///   changes.
+  /// - Parameter mayKeep: True if the statement's text, such as `OR FAIL`, can make a failed statement keep changes.
   func watch(mayKeep: Bool) throws -> Int? {
     guard mayKeep || mayKeepFailedRows, isActive else { return nil }
     if !isWatching {
@@ -202,10 +201,11 @@ package final class HandleObservation {
     return witness.rollbacks == watched
   }
 
-  /// A snapshot of the changes to tables that live results read, for `undo`. Nil if no live result reads a table.
+  /// A snapshot for `undo` of the changes to tables that live results read. Nil if no live result reads a table.
   var summarized: ChangeBuffer.Summarized? { interest.read.isEmpty ? nil : buffer.summarized }
 
-  /// Removes the changes of a rolled-back savepoint or transaction, at whose start `mark` and `summarized` were read.
+  /// Removes the changes since the start of a savepoint or transaction that was rolled back. `mark` and `summarized`
+  /// were read at this start.
   func undo(after mark: Int, to summarized: ChangeBuffer.Summarized?) {
     forget(after: mark)
     if let summarized { buffer.goBack(to: summarized) }
@@ -215,13 +215,13 @@ package final class HandleObservation {
 
   /// Calls `commit`, and if `commit` succeeds, passes the recorded changes to the observers.
   func commit(_ commit: () throws -> Void) throws {
-    // An interest in all commits includes commits that change only the schema.
+    // A sink that requests all commits also receives commits that change only the schema.
     let isWanted = interest.commits && connection.isWriting
     guard isWanted || !ancestors.isEmpty && !buffer.isEmpty else {
       let isWriting = connection.isWriting
       try commit()
       handOver()
-      // A transaction that only read changes no result.
+      // A transaction that only read can't have changed a live result.
       return isWriting ? notifyLatecomers(isUnannounced: true) : ()
     }
     let schemaVersion = isWanted && schemaAtBegin != nil ? try? connection.schemaVersion() : nil
@@ -278,7 +278,7 @@ package final class HandleObservation {
 
   // MARK: Delivery
 
-  /// True if commits wait for `deliverPending()`. Reliable only for commits of the calling thread.
+  /// True if commits or traced runs wait for delivery. Reliable only for those of the calling thread.
   var hasPending: Bool { pendingCount.load(ordering: .acquiring) > 0 || hasTraced.load(ordering: .relaxed) }
 
   /// Calls the handle's own observers, commit by commit. Call without the handle's lock.
@@ -311,7 +311,7 @@ package final class HandleObservation {
     tracer.withLock { $0 = new }
   }
 
-  /// Delivers to the traces the runs that have ended since the last delivery. Call without the handle's lock.
+  /// Passes each ended run to the traces, once. Call without the handle's lock.
   func deliverTraced() {
     guard hasTraced.exchange(false, ordering: .acquiringAndReleasing) else { return }
     tracer.withLock { $0 }?.deliver()

@@ -30,7 +30,7 @@ package struct KeyComparison: Sendable {
     }
   }
 
-  /// Returns the value and all values to which SQLite can convert it before a comparison with a column.
+  /// Returns the value and all values to which SQLite can convert the value before a comparison with a column.
   package static func forms(of value: DatabaseValue) -> [DatabaseValue] {
     switch value {
     case .text(let text): [value] + (number(text).map { [$0] } ?? [])

@@ -23,7 +23,6 @@ package struct KeyShape {
   package var isWithoutRowid = false
   /// The names that identify a row, as SQL: the names of the key's columns, or a name of the rowid.
   package var names: [String] = []
-  /// The positions of all columns of the table.
   package var row = RowShape()
 }
 
@@ -67,7 +66,8 @@ extension KeyShape.Affinity {
     }
   }
 
-  /// Returns the stored value for a value that the pre-update hook reported; nil if the stored value is unknown.
+  /// Converts a value that the pre-update hook reported into the value that the table stores; nil if the stored value
+  /// is unknown.
   func value(_ given: DatabaseValue) -> DatabaseValue? {
     switch (self, given) {
     case (.real, .integer(let integer)):
@@ -75,7 +75,7 @@ extension KeyShape.Affinity {
       return .real(Double(integer))
     case (.integer, .real(let real)) where real.magnitude < 0x1p63:
       // In a table without rowid, or with virtual generated columns, SQLite applies the wrong column's affinity to old
-      // values. This can convert integers to reals. From 2^53 on, this conversion loses digits.
+      // values. The wrong affinity can convert integers to reals. From 2^53 on, this conversion loses digits.
       guard let integer = Int64(exactly: real) else { return given }
       return real.magnitude < 0x1p53 ? .integer(integer) : nil
     default: return given
@@ -86,8 +86,8 @@ extension KeyShape.Affinity {
 extension Connection {
   /// Returns the positions of a table's primary key.
   ///
-  /// The positions come from the key's index, not from the table's declaration. Every key except the rowid has an
-  /// index. Because of an old quirk, `INTEGER PRIMARY KEY DESC` is not the rowid.
+  /// The positions come from the key's index, not from the table's declaration: every key except the rowid has an
+  /// index. Because of an old quirk, `INTEGER PRIMARY KEY DESC` is not the rowid, and has an index.
   package func keyShape(ofTable name: String) throws -> KeyShape {
     var shape = KeyShape()
     let index = try rows("PRAGMA main.index_list(\(name.quotedName))").first { $0[3] == "pk" }?[1]
@@ -112,8 +112,8 @@ extension Connection {
       // 2 is a VIRTUAL generated column.
       let (number, isStored) = (shape.row.columns.count, row[6] != "2")
       let stored = storedCount
-      // The pre-update hook may skip VIRTUAL columns. This changes the numbers of all columns after the first VIRTUAL
-      // column.
+      // The pre-update hook may skip VIRTUAL columns. All columns after the first VIRTUAL column then have other
+      // numbers.
       var passes = PreupdateNumbering.Passes()
       if stored != number { passes = isWithoutRowid ? PreupdateNumbering.withoutRowid : PreupdateNumbering.withRowid }
       shape.row.columns.append(

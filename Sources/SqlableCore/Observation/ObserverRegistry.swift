@@ -14,7 +14,7 @@ package final class ObserverRegistry: Sendable {
     package let key: DatabaseValue?
     let body: @Sendable (RowChange) throws -> Void
 
-    /// An observer that wants no row, in the place of a removed observer.
+    /// Returns an entry that replaces a removed observer. The entry wants no row.
     fileprivate static func removed(_ token: ObserverToken) -> Observer {
       Observer(token: token, table: "", change: nil, key: nil) { _ in }
     }
@@ -23,7 +23,7 @@ package final class ObserverRegistry: Sendable {
 
     package func wants(_ row: RowChange) -> Bool { row.table.isSameName(as: table) && wantsRow(row) }
 
-    /// True if the observer wants this row of its table.
+    /// Like `wants(_:)`, but the row must belong to the observer's table.
     @inline(__always)
     fileprivate func wantsRow(_ row: RowChange) -> Bool {
       guard change == nil || change == row.change else { return false }
@@ -77,7 +77,7 @@ package final class ObserverRegistry: Sendable {
     }
   }
 
-  /// All handles share one sequence, so a token that is passed to the wrong handle removes no observer.
+  /// All handles share one sequence of tokens, so a token that is passed to the wrong handle removes no observer.
   private static let tokenCount = Atomic(0)
 
   static func newToken() -> ObserverToken {
@@ -150,8 +150,8 @@ package final class ObserverRegistry: Sendable {
     }
   }
 
-  /// The closure that reports each error of `didFail` to the receivers of errors. Set the closure before other threads
-  /// use the registry.
+  /// Reports an error of an observer to the receivers of errors. `fail` calls this closure before `didFail`. Set the
+  /// closure before other threads use the registry.
   let willFail = LockedValue<(@Sendable (any Error) -> Void)?>(nil)
 
   @inline(never)
@@ -195,7 +195,7 @@ package final class ObserverRegistry: Sendable {
     set { change { $0.sink = newValue } }
   }
 
-  /// Makes all handles read the sink's interest again. Call after the interest has changed.
+  /// Makes all handles read `interest` of the sink again. Call after `interest` has changed.
   package func sinkDidChange() { change { _ in } }
 
   // MARK: Delivery
@@ -224,7 +224,7 @@ package final class ObserverRegistry: Sendable {
 
     /// Calls the observers row by row, in the order of change. Errors that observers throw go to `didFail`.
     package func deliver() {
-      // Uses indices, because copying a row or an observer out of its array would retain all its members.
+      // Uses indices, because copying a row or an observer out of its array would retain all members of the copy.
       var observersOfTable: [Int] = []
       for row in rows.indices {
         // Consecutive changes usually affect the same table.
@@ -244,8 +244,7 @@ package final class ObserverRegistry: Sendable {
       }
     }
 
-    /// True if an observer is still registered. The observer before can remove or replace this observer during
-    /// delivery.
+    /// True if an observer is still registered. During delivery, an observer can remove or replace a later observer.
     private func isStillRegistered(_ token: ObserverToken) -> Bool {
       registry.version == version || registry.isRegistered(token)
     }

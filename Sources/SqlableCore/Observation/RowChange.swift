@@ -69,7 +69,7 @@ public struct RowChange: Sendable, Hashable {
     if case .custom = keys?.comparison?.collation { true } else { false }
   }
 
-  /// True if the row has or had this id or key. Compares by SQLite's rules for comparing a value with the key's column.
+  /// True if the row has or had this id or key. Compares like SQLite, by the rules of the key's column.
   func concernsRow(_ given: DatabaseValue) -> Bool {
     if case .integer(let id) = given, hasId, id == Int64(self.id) || id == Int64(previousId) { return true }
     guard let keys else {

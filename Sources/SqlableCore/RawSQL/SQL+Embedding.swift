@@ -54,7 +54,8 @@ extension SQL.StringInterpolation {
     appendInterpolation(term.expression)
   }
 
-  /// Binds a value as a column stores it. A date column, for example, can have another storage format than the default.
+  /// Binds a value in the storage format of a column. A date column, for example, can have another format than the
+  /// default.
   ///
   /// ```swift
   /// try db.query("SELECT count(*) FROM visit WHERE at > \(day, as: Visit.at)", as: Int.self)

@@ -141,7 +141,7 @@ extension SqliteDatabase {
     return results
   }
 
-  /// Runs a query. Calls `note` with the column names, and then `body` with each row.
+  /// Runs a query. Calls `note` once with the column names, and then `body` with each row.
   @usableFromInline
   func eachRow(
     of sql: SQL, _ columns: ExpectedColumns, names note: (([String]) -> Void)? = nil, _ body: (ReadRow) throws -> Void
@@ -159,7 +159,8 @@ extension SqliteDatabase {
         guard statement.controlKeyword == nil else {
           throw misuse("a query can't begin or end a transaction; use execute(_:)")
         }
-        // Checked before the first step if no schema change can change the statement's columns.
+        // No schema change can change the columns of these statements, so their number is checked before the first
+        // step.
         if statement.columnCount == 0 || (!statement.isReadOnly && statement.firstKeyword == "PRAGMA") {
           try columns.check(statement.columnCount)
         }
@@ -168,14 +169,16 @@ extension SqliteDatabase {
       func readRows() throws {
         do {
           var isAtRow = try statement.step()
-          // Checked after the first step, which detects other processes' schema changes. An error rolls the step back.
+          // The first step detects other processes' schema changes, so the columns are checked after this step. An
+          // error rolls the step back.
           try statement.expect(columns, isAtRow: isAtRow)
           note?(statement.readColumnNames())
           while isAtRow {
             try body(ReadRow(statement))
             isAtRow = try statement.step()
           }
-          // SQLite treats the EXPLAIN of a write as a write until a reset, and a savepoint can't end during a write.
+          // SQLite treats the EXPLAIN of a write as a write until the statement is reset, and a savepoint can't end
+          // during a write.
           if !statement.isReadOnly { statement.rewind() }
         } catch {
           // Reset first, because a savepoint can't end while the statement writes.
@@ -206,9 +209,9 @@ extension SqliteDatabase {
     _ statement: PreparedStatement, on connection: Connection, atomically isAtomic: Bool = true,
     steps: () throws -> Void
   ) throws {
-    // A schema change can move the key columns that observation has looked up. The lookup is repeated before the next
-    // write. An immediate lookup would read first, and a deferred transaction that reads first can fail to get the
-    // write lock.
+    // A schema change can move the key columns that observation has looked up, so observation looks them up again
+    // before the next write. An immediate lookup would be a read, and a deferred transaction that reads first can fail
+    // to get the write lock.
     defer { noteSchemaChange(statement) }
     if statement.standsAlone {
       if statement.changesFile { try checkMayWrite() }
@@ -265,7 +268,8 @@ extension SqliteDatabase {
 }
 
 extension PreparedStatement {
-  /// Throws unless every parameter is a plain `?` with a value. Another parameter would get a wrong value or NULL.
+  /// Throws unless every parameter is a plain `?` with a value. A parameter such as `?2` or `:name` would get a wrong
+  /// value or NULL.
   func checkParameters(count: Int) throws {
     guard parameterCount == count, !namesParameters else { throw SqlError.parameterInText }
   }
@@ -276,14 +280,15 @@ extension PreparedStatement {
     return ["CREATE", "DROP", "ALTER", "ATTACH", "DETACH"].contains(keyword)
   }
 
-  /// True if the statement must run without a transaction, or does not need one. VACUUM, ATTACH and DETACH fail inside
-  /// a transaction. Reads and pragmas notify no observer.
+  /// True if the statement must run without a transaction, or does not need a transaction. VACUUM, ATTACH and DETACH
+  /// fail inside a transaction. Reads and pragmas notify no observer.
   fileprivate var standsAlone: Bool {
     isReadOnly || ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(firstKeyword)
   }
 
-  /// True for a statement without a transaction that writes to the database file: VACUUM, `PRAGMA user_version = 1`.
-  /// False for VACUUM INTO, and for pragmas that return rows, such as `journal_mode` and `wal_checkpoint`.
+  /// True if the statement runs without a transaction and writes to the database file, such as VACUUM and
+  /// `PRAGMA user_version = 1`. False for VACUUM INTO, and for pragmas that return rows, such as `journal_mode` and
+  /// `wal_checkpoint`.
   fileprivate var changesFile: Bool {
     guard !isReadOnly, columnCount == 0, let keyword = firstKeyword else { return false }
     return keyword == "PRAGMA"
@@ -299,7 +304,7 @@ extension PreparedStatement {
     return keyword
   }
 
-  /// Sets the columns of the rows, after the first step. Throws if the result's columns differ.
+  /// Sets the expected columns of the rows. Call after the first step. Throws if the result has other columns.
   func expect(_ columns: ExpectedColumns, isAtRow: Bool) throws {
     try checkColumns(columns.check)
     switch columns {
@@ -307,8 +312,8 @@ extension PreparedStatement {
     case .named(let table):
       let columnIndices = readColumnNames().map { name in table.columns.firstIndex { $0.name.isSameName(as: name) } }
       var seen: Set<Int> = []
-      // One of the two columns might belong to another table. A struct with values of both tables would be saved as a
-      // row that never existed.
+      // Of two columns with the same name, one might belong to another table. A struct with values of two tables would
+      // be saved as a row that never existed.
       if let duplicate = columnIndices.lazy.compactMap(\.self).first(where: { !seen.insert($0).inserted }) {
         throw SqlError.severalColumns(named: table.columns[duplicate].name)
       }
@@ -344,7 +349,7 @@ extension SQL {
   /// Writes the text and its values. Throws the error of an interpolation that failed.
   func write(to sql: SqlBuffer, _ parameters: ParameterBuffer) throws {
     if let failure { throw failure }
-    // The statement cache would treat a text that starts with a NUL byte as a key.
+    // The statement cache would treat a text that starts with a NUL byte as a cache key.
     guard text.utf8.first != 0 else { throw SqlError.nulInText }
     sql.append(text: text)
     for argument in arguments { try parameters.append(argument) }

@@ -20,7 +20,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     arguments.compactMap { if case .value(let value) = $0 { value } else { nil } }
   }
   var arguments: [Argument]
-  /// The byte offset of each `?` in the text. The offset determines the statement to which a value belongs.
+  /// The byte offset of each `?` in the text. Determines the statement to which the value of the `?` belongs.
   var offsets: [Int] = []
   /// The error of the first interpolation that failed. Running the SQL throws this error.
   var failure: SqlError?
@@ -85,7 +85,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     }
 
     /// Binds a value.
-    // Disfavored because an array conforms too, and should become a list.
+    // Disfavored, because an array is also an `SqlValue`, and should become a list.
     @_disfavoredOverload
     public mutating func appendInterpolation(_ value: any SqlValue) {
       guard !(value is any JSONList) else { return fail(.listInText) }
@@ -117,7 +117,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// try db.execute("DELETE FROM bicycle WHERE id IN (\(ids))")     // … WHERE id IN (?, ?, ?)
     /// ```
     public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element: SqlValue {
-      // A sequence that conforms to `SqlValue` is one value, unless the type is a plain list.
+      // A sequence that conforms to `SqlValue` is one value, unless the sequence is an array or a set.
       if let value = values as? any SqlValue, !(value is any JSONList) { return bind { try value.databaseValue } }
       bindList(values) { try $0.databaseValue }
     }
@@ -156,7 +156,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     mutating func embed(_ write: (SqlBuffer, ParameterBuffer) throws -> Void) {
       beginInterpolation()
       let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
-      // Keeps the buffer alive, because its memory is used only by address.
+      // Without this call, the compiler could release the buffer before its memory is read.
       withExtendedLifetime(parameters) {
         let mark = parameters.mark
         do { try write(sql, parameters) } catch {
@@ -210,7 +210,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       text += new
     }
 
-    /// Adds a space after a quoted name, because two quotes side by side would be one quote in a name.
+    /// Adds a space after a quoted name. SQLite would read two quotes side by side as an escaped quote inside a name.
     private mutating func separateQuotes() {
       if text.utf8.last == UInt8(ascii: "\"") { text += " " }
     }
@@ -228,7 +228,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
         bind { try storage(value) }
         count += 1
       }
-      // A space keeps the texts before and after an empty list apart.
+      // A space keeps the text before an empty list apart from the text after it.
       if count == 0, text.utf8.last != UInt8(ascii: "(") { text += " " }
     }
 

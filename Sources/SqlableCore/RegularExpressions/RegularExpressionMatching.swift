@@ -5,8 +5,8 @@ extension RegularExpression {
   }
 }
 
-/// A search in one text. Each reached program position is listed once, so a character takes at most one operation per
-/// step of the program.
+/// A search in one text. Each position of the program is added at most once per character, so a character takes at most
+/// one operation per step of the program.
 private struct RegularExpressionRun {
   private let expression: RegularExpression
   private var current: [Int] = []
@@ -39,7 +39,7 @@ private struct RegularExpressionRun {
     }
   }
 
-  /// Adds a position, and all positions reachable without a character. Returns true if the match is complete.
+  /// Adds a position, and all positions reachable without reading a character. Returns true if the match is complete.
   private mutating func add(_ position: Int, _ previous: Unicode.Scalar?, _ next: Unicode.Scalar?) -> Bool {
     pending.append(position)
     while let position = pending.popLast() {

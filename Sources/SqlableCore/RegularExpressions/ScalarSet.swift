@@ -11,13 +11,13 @@ package struct ScalarSet: Sendable {
     }
   }
 
-  /// Call `mergeRanges` after the last change.
+  /// The characters of the set. Call `mergeRanges` after the last change.
   var ranges: [ClosedRange<Unicode.Scalar>] = []
   var classes: [(class: Class, isNegated: Bool)] = []
   var isNegated = false
 
-  /// Returns true if the set matches a character, ignoring case. `scalars` are the cases of the character. A negated
-  /// set matches if it lists none of the cases.
+  /// Returns true if the set matches a character, ignoring case. `scalars` are the character's lower and upper case. A
+  /// negated set matches if it lists none of them.
   func contains(_ scalars: [Unicode.Scalar]) -> Bool { scalars.contains(where: has) != isNegated }
 
   func contains(_ scalar: Unicode.Scalar) -> Bool { has(scalar) != isNegated }

@@ -115,7 +115,8 @@ extension WindowFrame {
 }
 
 extension WindowFrame.Bound {
-  /// The rank of the bound's kind: the start can't have a higher rank than the end. Equal ranks can be in any order.
+  /// The rank of the bound's kind: the start can't have a higher rank than the end. Bounds of equal rank can have any
+  /// order.
   fileprivate var rank: Int {
     switch self {
     case .unboundedPreceding: 0

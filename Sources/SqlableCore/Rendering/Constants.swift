@@ -1,7 +1,7 @@
 // Constant arguments, which configure a function and are not data.
 //
-// SQLite matches a query's expressions with those of an index by their text, and a parameter matches nothing. An index
-// on `json_extract("doc", '$.kind')` is used only for a statement that contains the path as a literal.
+// SQLite matches the expressions of a query with the expressions of an index by text, and a parameter matches nothing.
+// An index on `json_extract("doc", '$.kind')` is used only for a statement that contains the path as a literal.
 
 enum Constant {
   case text(String)

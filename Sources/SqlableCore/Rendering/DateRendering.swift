@@ -144,7 +144,7 @@ extension SqlExpression.SyntaxTerm {
 }
 
 extension DateUnit {
-  /// The same amount in a unit of SQLite's date modifiers: 7 `days` for a week, 1 `months` for a month.
+  /// The unit in terms of SQLite's date modifiers: 7 `days` for a week, 1 `months` for a month.
   fileprivate var modifier: (count: Int, name: String) { self == .week ? (7, "days") : (1, rawValue + "s") }
 
   fileprivate var startsWithinDay: Bool { self == .second || self == .minute || self == .hour }

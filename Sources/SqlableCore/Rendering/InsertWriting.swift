@@ -1,7 +1,7 @@
 extension StatementWriter {
   func writeInsert(_ query: InsertQuery, _ row: RowValues) throws {
     let chosen = try query.rest.value.columns.map { try chosenColumns($0) }
-    // A chosen column without a value gets its default.
+    // A chosen column without a value gets the column's default.
     let positions = (chosen ?? Array(row.indices)).filter { row[$0].isSet }
     let replaces = query.form == .save && table.fullText?.isExternal == false
     writeInto(query, conflict: replaces ? .replace : query.conflict)
@@ -80,7 +80,7 @@ extension StatementWriter {
     }
     for (given, position) in zip(given, positions) {
       let column = table.columns[position]
-      // In a decimal column, a number without a type is treated as an integer and rejected, because its scale is
+      // For a decimal column, a value of unknown type is treated as an integer and rejected, because its scale is
       // unknown.
       guard let type = given.type ?? column.type.scale.map({ _ in .integer }) else { continue }
       guard !column.type.takesValues(of: type) else { continue }
@@ -162,7 +162,7 @@ extension StatementWriter {
   /// Writes the condition of a partial unique index, with literals in place of values: SQLite finds the index by the
   /// text of its condition.
   private func write(conditionOfIndex condition: SqlExpression, _ target: [Int]) throws {
-    // SQLite would ignore the condition.
+    // For a key that is the rowid, SQLite would ignore the condition.
     guard !table.keyIsRowid || target != table.key else {
       throw SqlError.invalidStatement(
         "the first where: of onConflict names a partial index, but the primary key of table \(table.name) has none; "

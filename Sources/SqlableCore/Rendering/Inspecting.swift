@@ -13,8 +13,8 @@ extension Statement {
   /// Returns the SQL and values that are passed to SQLite for the row at `index`. Throws the errors that a run throws
   /// before SQLite is called.
   ///
-  /// - Parameter isRemote: True if the statement runs on another machine. A list is then bound as JSON or with one `?`
-  ///   per value, and columns are qualified by their tables.
+  /// - Parameter isRemote: True if the statement runs on another machine. In this case, a list is bound as JSON or with
+  ///   one `?` per value, and columns are qualified by their tables.
   package func withValues(row index: Int = 0, isRemote: Bool = false) throws -> StatementWithValues {
     let table = try tree.table
     let buffer = SqlBuffer()
@@ -24,7 +24,7 @@ extension Statement {
     if tree.takesRows, try !rows.take(index, into: &writer) {
       return StatementWithValues(sql: "-- there are no rows to insert", parameters: ParameterBuffer())
     }
-    // The writer and the parameters own memory that is accessed only through pointers.
+    // Without this call, the compiler could release the writer and the parameters before their memory is read.
     return try withExtendedLifetime((writer, parameters)) {
       let statement = StatementWriter(table: table, sql: buffer, parameters: parameters)
       try statement.write(tree, row: writer.values)
@@ -67,7 +67,7 @@ package struct StatementWithValues {
 
   @inline(never)
   var bindings: [DatabaseValue] {
-    // The buffer owns memory that is accessed only through pointers.
+    // Without this call, the compiler could release the buffer before its memory is read.
     withExtendedLifetime(parameters) { parameters.parameters.compactMap { DatabaseValue($0) } }
   }
 }

@@ -17,7 +17,8 @@ extension SqlBuffer {
     if isKey { append(key: column) } else { append(column.quotedName) }
   }
 
-  /// Writes a column's key. The statement's tables are part of the key, and determine the column's table.
+  /// Writes a column into the cache key. The key also contains the statement's tables, which determine the column's
+  /// table.
   func append(key column: ColumnReference) {
     guard case .declared(let definition) = column else { return refuseKey() }
     append(key: definition)
@@ -33,10 +34,10 @@ extension SqlBuffer {
 // MARK: - Short keys
 
 extension SqlBuffer {
-  /// Writes the key of a query of one table that compares columns with values, as most queries do. Returns false, and
-  /// leaves the buffers as they were, for any other query.
+  /// Writes the cache key of a query of one table that compares columns with values, as most queries do. Returns false,
+  /// and leaves the buffers as they were, for any other query.
   ///
-  /// A key of any other kind differs from this key: the first eight bytes of this key contain the bit ``shortKey``.
+  /// The first eight bytes of this key contain the bit ``shortKey``, so that no other kind of key equals this key.
   func append(keyOfPlain query: SelectQuery, _ parameters: ParameterBuffer) -> Bool {
     guard query.isPlain else { return false }
     let (limit, start, values) = (query.limit, count, parameters.count)
@@ -68,7 +69,8 @@ extension SqlBuffer {
     return terms.count <= SqlExpression.maximumChain && terms.everyTerm { append(keyOfComparison: $0, parameters) }
   }
 
-  /// Writes the key of a comparison of a column with a value. Returns false, and writes nothing, for any other term.
+  /// Writes the cache key of a comparison of a column with a value. Returns false, and writes nothing, for any other
+  /// term.
   @inline(__always)
   func append(keyOfComparison term: SqlExpression, _ parameters: ParameterBuffer) -> Bool {
     guard case .binary(let binary) = term.node, let column = binary.comparedColumn, column.isKept,
@@ -80,6 +82,6 @@ extension SqlBuffer {
     return true
   }
 
-  /// The bit that distinguishes the 64-bit numbers in short keys from addresses and from the lengths of texts.
+  /// The bit that distinguishes the 64-bit numbers in these keys from addresses and from the lengths of texts.
   private static let shortKey: UInt64 = 1 << 63
 }

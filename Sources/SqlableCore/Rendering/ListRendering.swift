@@ -5,7 +5,7 @@ extension Renderer {
     if let terms = term.rowTerms { write(rows: values, width: terms.count) } else { write(list: values) }
   }
 
-  /// Writes a list of row values. `VALUES` as the operand of IN is a compound SELECT, for which SQLite uses no index.
+  /// Writes a list of row values. Avoids `IN (VALUES …)`, a compound SELECT for which SQLite uses no index.
   private func write(rows values: [DatabaseValue], width: Int) {
     let columns = ValueListModule.columns.prefix(width)
     if parameters.lists == .pointers, width <= columns.count {
@@ -70,13 +70,13 @@ extension Renderer {
   }
 }
 
-/// Returns a JSON array; nil if a value might have no exact JSON form in SQLite: a BLOB, a REAL, or text with a NUL
+/// Returns a JSON array; nil if SQLite might not read a value from JSON exactly: a BLOB, a REAL, or text with a NUL
 /// byte.
 private func jsonArray(of values: [DatabaseValue]) -> String? {
   elements(of: values).flatMap { try? JSON.array($0).text }
 }
 
-/// Returns row values as a JSON array of arrays; nil if a value might have no exact JSON form in SQLite.
+/// Returns row values as a JSON array of arrays; nil if SQLite might not read a value from JSON exactly.
 private func jsonRows(of values: [DatabaseValue], width: Int) -> String? {
   guard let elements = elements(of: values) else { return nil }
   let rows = stride(from: 0, to: elements.count, by: width).map { JSON.array(Array(elements[$0..<($0 + width)])) }

@@ -53,8 +53,8 @@ extension SelectWriter {
     visible.filter { !sources.contains(where: $0.isNamedLike) } + sources
   }
 
-  /// Returns the names of the queries that this query and the enclosing queries define. Only the writing of a cache key
-  /// calls this method. If this query defines a name of an enclosing query again, the statement has no cache key. Both
+  /// Returns the names of the queries that this query and the enclosing queries define. Called only while a cache key
+  /// is written. If this query defines a name of an enclosing query again, the statement gets no cache key: the two
   /// definitions must be equal, including their values, but a cache key contains no values.
   func definedNames(_ query: SelectQuery.Clauses) -> [String] {
     let names = query.definedSources.compactMap(\.definedName)

@@ -1,5 +1,6 @@
 extension Renderer {
-  /// Writes an ORDER BY, if there are terms. `position` returns the position, from 1, of a term's result column.
+  /// Writes an ORDER BY, if there are terms. `position` returns the position, from 1, of the result column that stands
+  /// for a term; nil if the term itself is written.
   func write(_ order: [OrderTerm], stack: Int, position: (SqlExpression) throws -> Int? = { _ in nil }) throws {
     if order.isEmpty { return }
     var renderer = self

@@ -37,7 +37,8 @@ package struct Renderer {
     self.baseStack = baseStack
   }
 
-  /// Returns a renderer for a subquery of SQL text. Without a qualifier, SQLite prefers the subquery's own columns.
+  /// Returns a renderer for terms inside a subquery that SQL text contains. The renderer qualifies every column,
+  /// because SQLite would otherwise prefer the subquery's own columns.
   func insideSubquery() throws -> Renderer {
     var renderer = Renderer(
       table: table, try Scope([], outer: scope, named: scope.named), defined: defined, sql: sql, parameters: parameters,
@@ -191,7 +192,7 @@ package struct Renderer {
     try write(right, opposite: left, operation, within: strength, stack: stack + 2)
   }
 
-  /// Writes an operand. A parameter that is compared with a column is bound as the column stores values.
+  /// Writes an operand. The value of a parameter that is compared with a column is converted to the column's type.
   private func write(
     _ term: SqlExpression, opposite other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
     within strength: Precedence, stack: Int
@@ -215,7 +216,8 @@ package struct Renderer {
     if let defect { try refuse(defect) }
   }
 
-  /// Returns the column whose values the term returns, even in a decoded statement; nil for other terms.
+  /// Returns the column that determines how the term's values are stored, also for a term of a decoded statement; nil
+  /// if no column does.
   func column(of term: SqlExpression) throws -> ColumnDefinition? {
     guard case .column(let reference) = term.columnTerm.node, reference.definition == nil else {
       return term.columnDefinition

@@ -52,8 +52,8 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Creates the scope of a join condition: the first tables of a query. The scope `whole` has already checked that
-  /// their names differ.
+  /// Creates the scope of a join condition: the first tables of a query. The scope `whole` has already checked that the
+  /// tables' names differ.
   init(first sources: ArraySlice<SelectQuery.Source>, of whole: Scope) {
     self.sources = Array(sources)
     (outer, named, isInText) = (whole.outer, whole.named, whole.isInText)
@@ -226,13 +226,13 @@ package final class Scope: Sendable {
     }
     switch term.node {
     case .column(let reference):
-      // A table without an alias takes precedence over a table with an alias, in any enclosing query.
+      // Even in an outer query, a table without an alias takes precedence over a table with an alias.
       let isOuter =
         isOutside { $0.alias == nil && $0.table.position(of: reference) != nil }
         ?? isOutside { $0.table.position(of: reference) != nil }
       return isOuter == true ? reference : nil
     case .qualified(let alias, let reference):
-      // SQLite resolves the rows of a trigger everywhere.
+      // In a trigger, SQLite resolves `old` and `new` in subqueries of any depth.
       if TriggerRow(rawValue: alias) != nil { return nil }
       return isOutside({ $0.alias.isExactly(alias) }) == true ? reference : nil
     default:
@@ -241,7 +241,7 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Throws if the column exists in a table of an enclosing query whose alias the nearer table hides.
+  /// Throws if an outer table with the same alias has the column, because the nearer table hides that table.
   private func checkHidesNone(of reference: ColumnReference, _ alias: String, in inner: Scope) throws {
     var scope = inner.outer
     while let current = scope {
@@ -252,7 +252,7 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Throws if a query between this query and the table's query has a table of the same name.
+  /// Throws if this query, or a query between this query and the table's query, has a table of the same name.
   private func checkNotHidden(_ source: SelectQuery.Source, in outer: Scope) throws {
     var scope: Scope? = self
     while let current = scope, current !== outer {

@@ -5,7 +5,7 @@ struct SelectWriter {
   let sql: SqlBuffer
   let parameters: ParameterBuffer
   var outer: Scope?
-  /// The names of the queries that enclosing queries define.
+  /// The names of the named queries that the enclosing queries define.
   var defined: [String] = []
   var baseStack = 0
   /// True if the query is part of a term. A query in a statement's own clauses is not part of a term.
@@ -54,7 +54,8 @@ struct SelectWriter {
     if form == .exists || (form == .count && limit != nil) { sql.append(")") }
   }
 
-  /// Writes the count of a query's rows. The query is a subquery, unless its rows are exactly the rows of its tables.
+  /// Writes a SELECT that counts a query's rows. The query becomes a subquery, unless the query returns exactly the
+  /// rows of its tables.
   func write(countOf query: SelectQuery) throws {
     var clauses = query.clauses
     if let defect = clauses.defect { throw defect }
@@ -208,9 +209,9 @@ struct SelectWriter {
     return Renderer(scope, sql: sql, parameters: parameters, baseStack: baseStack + (isNested ? 21 : 0))
   }
 
-  /// Returns the number of symbols on the parser's stack before a clause's terms: the clause's `symbols`, those of
-  /// WITH, and the previous parts. Results and filters of nested queries need this exact number, because associations
-  /// nest queries deeply. Other clauses assume 21 symbols, more than any clause has.
+  /// Returns the number of symbols on the parser's stack before a clause's terms: the clause's `symbols`, the symbols
+  /// of WITH, and the symbols of previous parts. Results and filters of nested queries need this exact number, because
+  /// associations nest queries deeply. Other clauses assume 21 symbols, more than any clause has.
   private func stack(symbols: Int, of query: SelectQuery.Clauses, isPart: Bool) -> Int {
     isNested ? baseStack + symbols + (query.definesQueries ? 3 : 0) + (isPart ? 2 : 0) : baseStack
   }
@@ -247,7 +248,7 @@ struct SelectWriter {
       let joined =
         sql.isKey || isLast || query.sources[index].condition == nil
         ? renderer : renderer.joining(query.sources[...index])
-      // The source is borrowed: copying it would take most of the time.
+      // Passed as borrowed: a copy of the source would take most of the time.
       try write(query.sources[index], renderer, joined, hidden: names)
     }
     if let filter = query.filter {

@@ -31,11 +31,10 @@ extension String {
   /// The name as SQLite compares names: the letters A to Z in lower case, and all other bytes unchanged.
   package var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
 
-  /// True if both strings have the same bytes. For `==`, the two encodings of an é are equal. For SQLite, they are
-  /// different names.
+  /// True if both strings have the same bytes. Unlike SQLite, `==` treats the two encodings of an é as the same name.
   @inline(never)
   package func isExactly(_ other: String) -> Bool {
-    // Equal storage, as of copied names, has equal bytes.
+    // Strings with identical storage, such as copies, have equal bytes.
     if MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size,
       unsafeBitCast(self, to: (UInt64, UInt64).self) == unsafeBitCast(other, to: (UInt64, UInt64).self)
     {

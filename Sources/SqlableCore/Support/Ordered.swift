@@ -1,6 +1,6 @@
 extension Sequence {
-  /// Returns the elements in order, like `sorted(by:)`. The standard library's method is compiled for each type of
-  /// elements, to five kilobytes each time. This method sorts positions.
+  /// Returns the elements in order, like `sorted(by:)`. The standard library's method adds five kilobytes of code for
+  /// each element type. This method sorts positions, with one function for all element types.
   package func ordered(by precedes: (Element, Element) -> Bool) -> [Element] {
     let elements = Array(self)
     return sortedPositions(elements.count) { precedes(elements[$0], elements[$1]) }.map { elements[$0] }

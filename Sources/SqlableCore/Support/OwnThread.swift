@@ -47,7 +47,8 @@ package func onOwnThread<Value: Sendable>(
   }
 }
 
-/// A thread that runs closures one after another. The thread ends after two idle seconds or with this object.
+/// A thread that runs closures one after another. The thread ends after two idle seconds, or when this object is
+/// released.
 package final class WorkerThread: Sendable {
 
   package init() {}

@@ -21,8 +21,8 @@ package final class PartialFile: @unchecked Sendable {
     case file(PartialFile)
     /// Another owner is alive.
     case inUse
-    /// Another program's file has the temporary name, or the name of the temporary file's journal. The value is the
-    /// path of the other program's file.
+    /// Another program's file has the temporary name, or that name with one of the `suffixes`. The value is the path of
+    /// the other program's file.
     case taken(String)
   }
 
@@ -58,7 +58,7 @@ package final class PartialFile: @unchecked Sendable {
         guard code == EWOULDBLOCK || code == EINTR else { throw SqlError.system("lock", path, code) }
         return .inUse
       }
-      // The previous owner might have renamed or removed the file after this method opened it.
+      // The previous owner might have renamed or removed the file after this method opened the file.
       var info = stat()
       guard fstat(descriptor, &info) == 0, FileIdentity.linkInfo(path).map({ FileIdentity($0) }) == FileIdentity(info)
       else {
@@ -70,8 +70,8 @@ package final class PartialFile: @unchecked Sendable {
         try remove(path)
         continue
       }
-      // This journal is not a leftover of an earlier owner, because an owner removes its journal before the temporary
-      // file.
+      // A file with such a suffix is not a leftover of an earlier owner, because an owner removes these files before
+      // the temporary file.
       if let other = suffixes.lazy.map({ path + $0 }).first(where: { FileIdentity.linkInfo($0) != nil }) {
         unlink(path)
         close(descriptor)

@@ -73,7 +73,7 @@ package struct SQLTokenList {
     }
   }
 
-  /// Returns the tokens for comparison: with one space in between, in lower case, names without quotes.
+  /// Returns the tokens for a comparison: separated by spaces, words and names in lower case, names without quotes.
   package func compared(_ range: Range<Int>) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(range.count * 6)

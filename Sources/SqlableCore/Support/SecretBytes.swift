@@ -3,7 +3,7 @@ import Glibc
 /// Secret bytes, which are overwritten on deallocation.
 ///
 /// The bytes are stored in separate memory pages. If the system allows, these pages are not written to swap space or
-/// core dumps. The limit of locked memory (`ulimit -l`) can prevent the protection from swapping.
+/// core dumps. If the limit of locked memory (`ulimit -l`) is too low, the pages can be swapped.
 ///
 /// `@unchecked Sendable` is sound: the memory is written only in `init` and `deinit`.
 package final class SecretBytes: @unchecked Sendable {

@@ -4,8 +4,8 @@ import Glibc
 /// A limited number of threads that run closures in the order of their arrival. A thread ends after two idle seconds.
 ///
 /// A closure that waits for something other than a processor, such as another process's lock, waits inside
-/// `whileBlocked`. Meanwhile another thread stands in. There are at most twice as many threads as the limit, and one
-/// more for each closure that waits inside `whileBlockedByCaller`.
+/// `whileBlocked`. Another thread then runs closures in place of the waiting thread. There are at most twice as many
+/// threads as the limit, and one more for each closure that waits inside `whileBlockedByCaller`.
 package final class SharedThreads: Sendable {
   private struct State {
     var blocks: [@Sendable () -> Void] = []
@@ -44,7 +44,7 @@ package final class SharedThreads: Sendable {
   }
 
   private static let patience = DispatchTimeInterval.seconds(2)
-  /// The set that each thread belongs to.
+  /// The `SharedThreads` object of each thread.
   private static let sets = LockedValue<[pthread_t: SharedThreads]>([:])
 
   private let limit: Int
@@ -83,7 +83,7 @@ package final class SharedThreads: Sendable {
 
   private func next() -> Next {
     let (next, wakes) = state.withLock { state -> (Next, Bool) in
-      // A thread that has returned from `whileBlocked` no longer needs its stand-in.
+      // A thread that has returned from `whileBlocked` no longer needs a replacement.
       if state.running > limit {
         state.running -= 1
         // The signal that woke this thread might have been for a closure that still waits.
@@ -106,7 +106,7 @@ package final class SharedThreads: Sendable {
         // If every idle thread was signalled, one of the signals is for this thread.
         guard state.idle > state.woken else { return nil }
         state.idle -= 1
-        // A closure waits without a signal if the signalled thread was ended as a stand-in.
+        // A closure waits without a signal if the signalled thread has ended because there were too many threads.
         if state.head < state.blocks.count { return true }
         state.running -= 1
         return false
@@ -123,8 +123,8 @@ package final class SharedThreads: Sendable {
 
   // MARK: Waiting
 
-  /// Calls `body`, which waits for another process or connection. Meanwhile another thread of the set stands in for
-  /// this thread. On a thread that belongs to no set, only calls `body`.
+  /// Calls `body`, which waits for another process or connection. Meanwhile another thread can run closures in place of
+  /// this thread. On a thread without a `SharedThreads` object, only calls `body`.
   package static func whileBlocked<Value>(_ body: () throws -> Value) rethrows -> Value {
     guard let threads = sets.withLock({ $0[pthread_self()] }) else { return try body() }
     threads.block { $0.blocked += 1 }

@@ -1,7 +1,7 @@
 /// A list whose copies share their elements. Appending an element does not copy the earlier elements, even if another
 /// copy of the list is alive. Otherwise `query = query.unionAll(next)` in a loop would take quadratic time.
 package struct AppendedList<Element: Sendable>: RandomAccessCollection, Sendable, ExpressibleByArrayLiteral {
-  /// nil for an empty list.
+  /// Nil for an empty list.
   private(set) var storage: AppendOnlyStorage<Element>?
   package private(set) var endIndex: Int
 
@@ -15,7 +15,7 @@ package struct AppendedList<Element: Sendable>: RandomAccessCollection, Sendable
   package var startIndex: Int { 0 }
 
   package subscript(position: Int) -> Element {
-    // No caller can reach this: only the library indexes lists, and only within their indices.
+    // Never fails: only the library reads elements of lists, always at valid positions.
     guard let storage, position < endIndex else { preconditionFailure("the index is out of range") }
     return storage[position]
   }
@@ -51,7 +51,7 @@ extension AppendedList: Hashable where Element: Hashable {
 ///
 /// `Sendable` is safe:
 /// 1. An element is initialized once and never changes. The thread that increments `used` initializes the element while
-/// it holds the lock.
+/// holding the lock.
 /// 2. A list reads only elements that were initialized before the list was made.
 final class AppendOnlyStorage<Element: Sendable>: @unchecked Sendable {
   private let elements: UnsafeMutablePointer<Element>
@@ -79,8 +79,8 @@ final class AppendOnlyStorage<Element: Sendable>: @unchecked Sendable {
 
   subscript(index: Int) -> Element { elements[index] }
 
-  /// Returns the storage with an element at this index: this storage, or a copy if another list occupies the index or
-  /// the storage is full.
+  /// Stores an element at this index. Returns this storage, or a copy if another list has already used the index, or if
+  /// this storage is full.
   func appending(_ element: Element, at index: Int) -> AppendOnlyStorage {
     if append(element, at: index) { return self }
     let copy = AppendOnlyStorage(self, count: index)

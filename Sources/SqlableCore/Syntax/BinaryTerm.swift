@@ -1,11 +1,11 @@
 extension SqlExpression {
-  /// A class, because reading the fields of an indirect enum case copies all fields. Most filters are a comparison of a
-  /// column with a value, and each run reads the fields.
+  /// A class, because reading a field of an indirect enum case copies all fields. Most filters compare a column with a
+  /// value, and each run reads the fields.
   package final class BinaryTerm: Sendable {
     package let operation: BinaryOperator
     package let left: SqlExpression
     package let right: SqlExpression
-    /// The column of a comparison of a declared column with a value; nil for any other term. `left` retains the column.
+    /// If the term compares a declared column with a value, that column; otherwise nil. `left` retains the column.
     unowned(unsafe) let comparedColumn: ColumnDefinition?
 
     init(_ operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression) {

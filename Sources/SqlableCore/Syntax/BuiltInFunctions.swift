@@ -1,6 +1,6 @@
 extension SqlExpression.Call {
-  /// SQLite's functions; the raw values are their names in documents. To add a function, add a case, a row in `facts`,
-  /// and the typed and untyped methods in a folder `Terms` (of `SqlableQueries` or `SqlableCore/Language`).
+  /// SQLite's functions; the raw values are the functions' names in documents. To add a function, add a case, a row in
+  /// `facts`, and the typed and untyped methods in a folder `Terms` (of `SqlableQueries` or `SqlableCore/Language`).
   package enum BuiltIn: String, Sendable, Hashable, CaseIterable {
     case count, sum, total, avg, min, max
     case groupConcat = "group_concat"
@@ -87,7 +87,7 @@ extension SqlExpression.Call.BuiltIn {
     case .json: .init(.scalar, 1...1, .other, .withAny, .json)
     case .jsonExtract, .jsonType: .init(.scalar, 1...2, .other, .withFirstOrOtherwise, .json, .paths)
     case .jsonArrayLength: .init(.scalar, 1...2, .integer, .withFirstOrOtherwise, .json, .paths)
-    // For NULL, SQLite returns NULL since version 3.45, and 0 before.
+    // For NULL, `json_valid` returns NULL since SQLite 3.45, and 0 before.
     case .jsonValid: .init(.scalar, 1...1, .integer, .perhapsWithFirst, .json)
     case .jsonObject, .jsonArray: .init(.scalar, 0...100, .other, .never, .json)
     case .jsonEach, .jsonTree: .init(.table, 1...2, .other, .never, .json, .paths)
@@ -106,7 +106,7 @@ extension SqlExpression.Call.BuiltIn {
 
   package struct Facts {
     package let kind: Kind
-    /// The number of arguments that a document can pass.
+    /// The number of arguments that a decoded statement can pass.
     package let arguments: ClosedRange<Int>
     let result: Result
     let nulls: Nulls
@@ -120,7 +120,8 @@ extension SqlExpression.Call.BuiltIn {
       /// A number with the scale of the argument, such as a sum.
       case scaled
       case ofArguments
-      /// The first argument in some row, or else the third argument. The second argument is a number of rows.
+      /// The first argument's value in some row, or the third argument as the default. The second argument is a number
+      /// of rows.
       case ofRow
     }
 
@@ -132,7 +133,7 @@ extension SqlExpression.Call.BuiltIn {
       case perhapsWithFirst
     }
 
-    /// The arguments that configure the function, which the SQL contains as literals.
+    /// The arguments that configure the function. The SQL contains these arguments as literals.
     package enum Constants {
       case nothing, format
       case allButFirst
@@ -160,10 +161,10 @@ extension SqlExpression.Call.BuiltIn {
       package static var equalForPeers: Traits { Traits(rawValue: 32) }
       /// The function's run time grows with the product of the lengths of its first two arguments.
       package static var multipliesLengths: Traits { Traits(rawValue: 64) }
-      /// The function can return a different result each time.
+      /// The function can return a different result for each call.
       package static var varies: Traits { Traits(rawValue: 128) }
-      /// A function of one argument that every SQLite version has. A filter with this function can be evaluated from a
-      /// row's values alone.
+      /// A function of one argument that every SQLite version has. The values of one row determine a filter with this
+      /// function.
       static var isElementary: Traits { Traits(rawValue: 256) }
     }
 

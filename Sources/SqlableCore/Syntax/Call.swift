@@ -69,7 +69,7 @@ extension SqlExpression {
       }
     }
 
-    /// True if the call can have an order. SQLite checks whether a registered function is an aggregate.
+    /// True if the call can contain an ORDER BY. A registered function might be an aggregate; SQLite checks this.
     package var takesOrder: Bool {
       switch function {
       case .countRows: false
@@ -89,7 +89,7 @@ extension SqlExpression {
       }
     }
 
-    /// True if the call can have a window. SQLite checks registered functions.
+    /// True if the call can have a window. A registered function might be an aggregate; SQLite checks this.
     package var takesWindow: Bool {
       switch facts?.kind {
       case .aggregate, .window, nil: true
@@ -200,12 +200,12 @@ public struct WindowFrame: Sendable, Hashable {
     WindowFrame(unit: .rows, start: start, end: end, exclusion: exclusion)
   }
 
-  /// A frame whose bounds are distances in the value that orders the rows.
+  /// A frame with bounds measured in the value that orders the rows.
   public static func range(_ start: Bound, _ end: Bound, excluding exclusion: Exclusion = .noOthers) -> WindowFrame {
     WindowFrame(unit: .range, start: start, end: end, exclusion: exclusion)
   }
 
-  /// A frame whose bounds count groups of peers.
+  /// A frame with bounds counted in groups of peers.
   public static func groups(_ start: Bound, _ end: Bound, excluding exclusion: Exclusion = .noOthers) -> WindowFrame {
     WindowFrame(unit: .groups, start: start, end: end, exclusion: exclusion)
   }

@@ -1,7 +1,7 @@
 // AND and OR are flat lists, because the depth of a binary tree would equal the length of the chain.
 
 extension SqlExpression {
-  /// True for `all([])`, which matches every row. A filter omits the condition.
+  /// True for `all([])`, which matches every row. A filter omits such a condition.
   fileprivate var isAlwaysTrue: Bool { if case .value(.integer(1)) = node { true } else { false } }
 
   package func and(_ other: SqlExpression) -> SqlExpression {

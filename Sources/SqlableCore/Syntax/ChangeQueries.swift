@@ -4,7 +4,7 @@ package struct InsertQuery: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     case row
     case rows
-    /// One struct, inserted, or stored in the existing row with the same key.
+    /// One struct that is inserted, or stored in the existing row with the same key.
     case save
     case query
   }
@@ -57,7 +57,7 @@ package struct InsertQuery: Sendable, Hashable {
 package struct UpdateQuery: Sendable, Hashable {
   @usableFromInline
   package struct Clauses: DefaultConstructible {
-    /// The columns of a struct to write; nil for all columns.
+    /// The columns to write from a struct; nil for all columns.
     package var columns: [ColumnReference]?
     package var assignments: [Assignment] = []
     /// Joined tables whose rows provide values, each with its join condition.
@@ -76,7 +76,6 @@ package struct UpdateQuery: Sendable, Hashable {
   @usableFromInline package var selection = RowSelection()
   @usableFromInline package var rest = CopyOnWriteBox<Clauses>()
 
-  /// Creates an update of a struct's row.
   @inlinable
   init(ofRowIn table: Unmanaged<TableInfo>) {
     self.table = table.takeUnretainedValue()
@@ -124,7 +123,6 @@ package struct DeleteQuery: Sendable, Hashable {
   @usableFromInline package var selection = RowSelection()
   @usableFromInline package var rest = CopyOnWriteBox<Clauses>()
 
-  /// Creates a delete of a struct's row.
   @inlinable
   init(ofRowIn table: Unmanaged<TableInfo>) {
     self.table = table.takeUnretainedValue()
@@ -182,7 +180,8 @@ package struct RowSelection: Sendable, Hashable {
     return rest.isDefault
   }
 
-  /// Throws `.misuse` if extent and clauses conflict: selected rows need a filter or limit, all rows must have none.
+  /// Throws `.misuse` if the clauses do not fit the extent: `.selected` needs a filter or limit, and `.all` can't have
+  /// a filter, order or limit.
   func check(_ extent: ChangeExtent, of table: TableInfo, _ change: String, _ all: String) throws {
     switch extent {
     case .row: return
@@ -198,7 +197,7 @@ package struct RowSelection: Sendable, Hashable {
     }
   }
 
-  /// True if the number of rows is limited. The order of the rows then matters.
+  /// True if the selection has a limit or an offset. Only then does the order of the rows matter.
   package var isLimited: Bool { !rest.isDefault && (rest.value.limit != nil || rest.value.offset != nil) }
 }
 

@@ -4,7 +4,8 @@ package enum ColumnReference: Sendable, Hashable {
   /// A column in a decoded statement.
   case decoded(Name)
 
-  /// A name as an object, so that a copy of any reference retains one object: every copy of a term is then less code.
+  /// A name in an object. Both cases of the enum then contain one object reference, so that copying a term needs less
+  /// code.
   package final class Name: Sendable {
     fileprivate let text: String
 

@@ -13,12 +13,12 @@ extension SelectQuery {
     var query = self
     query.clauses.compounds = []
     let message = "combined queries are nested more than \(SqlExpression.maximumDepth) deep"
-    // Modified in place: Swift 6.3.1 reads freed memory if an error is copied from behind the accessor.
+    // Modified in place: Swift 6.3.1 reads freed memory if the error is copied out of `clauses`.
     query.clauses.note(.invalidStatement(message))
     return query
   }
 
-  /// Combines the query with another query. The parts of `other` stay together.
+  /// Combines the query with another query. The parts of `other` are combined first, as in `a UNION (b EXCEPT c)`.
   mutating func combine(_ operation: Compound.Operator, with other: SelectQuery) {
     guard other.clauses.continues(operation) else {
       return clauses.compounds.append(Compound(operation: operation, query: other.asPart))

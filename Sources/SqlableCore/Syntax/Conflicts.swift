@@ -1,5 +1,5 @@
 package struct Upsert: Sendable, Hashable {
-  /// The unique columns whose conflict is handled; nil for the primary key.
+  /// The unique columns whose conflicts the upsert handles; nil for the primary key, empty for all unique columns.
   package var target: [ColumnReference]?
   /// The condition of the partial unique index on the target columns; nil for an index of all rows.
   package var index: SqlExpression?

@@ -2,7 +2,7 @@
 // rejected.
 
 extension SqlExpression {
-  /// A function that returns the declaration of a column in a decoded term, which has only the column's name.
+  /// A function that finds the declaration of a column. A decoded term contains only the column's name.
   typealias ColumnLookup = (ColumnReference, _ alias: String?) -> ColumnDefinition?
 
   /// The operands whose scale the result of the arithmetic keeps.
@@ -71,8 +71,8 @@ extension SqlExpression {
     return other.fits(decimal, comparing: operation.isComparison, lookup) ? nil : mixed(decimal)
   }
 
-  /// True if the term can be combined with the decimal: a term of the same scale, a value in the decimal's unit, or a
-  /// parameter.
+  /// True if the term can be combined with the decimal: a term of the same scale, a value that is already converted to
+  /// the decimal's scale, or a parameter.
   private func fits(_ decimal: SqlExpression, comparing: Bool = false, _ lookup: ColumnLookup) -> Bool {
     switch node {
     case .value(.integer), .value(.null): true
@@ -187,7 +187,8 @@ extension SqlExpression.BinaryOperator {
     }
   }
 
-  /// The direction in which the comparison rounds an operand that the column can't store; nil without a comparison.
+  /// The direction in which the comparison rounds an operand that the column can't store; nil for an operator that is
+  /// not a comparison.
   var side: RoundingSide? {
     switch self {
     case .equal, .notEqual, .isSame, .isNotSame: .equal

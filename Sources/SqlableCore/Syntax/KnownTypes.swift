@@ -26,8 +26,8 @@ extension SqlExpression {
     }
   }
 
-  /// The column that determines the stored form of the term's values; nil if no column does. Values that are compared
-  /// with the term are converted to the column's type.
+  /// The column that determines how the term's values are stored; nil if no column does. Values that are compared with
+  /// the term are converted to the column's type.
   package var columnDefinition: ColumnDefinition? {
     switch columnTerm.node {
     case .column(let reference), .qualified(_, let reference): reference.definition
@@ -42,7 +42,7 @@ extension SqlExpression {
     return columnDefinition?.type.dateFormat
   }
 
-  /// True if the term is NULL or a REAL, like a date without a column.
+  /// True if the term is a bound NULL or REAL, such as a date that is bound without a column.
   var isRealValue: Bool {
     switch node {
     case .value(.real), .value(.null): true
@@ -98,8 +98,8 @@ extension SqlExpression {
     return nil
   }
 
-  /// Returns an error if a number without a column is compared with a date that is not stored in seconds. The number
-  /// would be taken for a date in seconds.
+  /// Returns an error if a REAL is compared with a date that is not stored in seconds. The REAL can be a date: without
+  /// a column, a date is bound in seconds.
   private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
     guard case .value(.real) = value.node, other.dateFormat?.isInSeconds == false else { return nil }
     return mismatch(SqlExpression.mixedForms, of: other)
@@ -146,7 +146,7 @@ extension SqlExpression {
     return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)
   }
 
-  /// True if the term is NULL, or a parameter whose value is converted to the column's type when it is bound.
+  /// True if the term is NULL, or a parameter, whose value is converted to the column's type on binding.
   private var isUnknownUntilBound: Bool {
     switch node {
     case .value(.null), .parameter: true

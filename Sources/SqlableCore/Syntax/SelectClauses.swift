@@ -70,15 +70,15 @@ extension SelectQuery.Clauses {
   /// True if the query has clauses that SQLite allows in a part of a combined query only inside a subquery.
   var isNested: Bool { !compounds.isEmpty || !order.isEmpty || limit != nil || offset != nil }
 
-  /// True if another query that is combined with this query by the operator can take over the parts of this query. All
-  /// parts must be combined by the same operator, UNION or UNION ALL, without order or limit.
+  /// True if another query can be combined with the parts of this query, one by one, instead of with this query as a
+  /// whole. The operator must be UNION or UNION ALL, and must combine all parts. The query must have no order or limit.
   func continues(_ operation: SelectQuery.Compound.Operator) -> Bool {
     guard operation == .union || operation == .unionAll, !compounds.isEmpty, order.isEmpty else { return false }
     return limit == nil && offset == nil && defect == nil && compounds.allSatisfy { $0.operation == operation }
   }
 
   /// The named queries that the clauses use, with repetitions. Combined parts that become subqueries define their own
-  /// named queries.
+  /// named queries, which are not included.
   var definedSources: [SelectQuery.Source] {
     let parts = compounds.map(\.query.clauses).filter { !$0.isNested }
     return (sources + parts.flatMap(\.sources)).filter(\.isDefined)
@@ -103,7 +103,7 @@ extension SelectQuery.Clauses {
         let message = "\(join) may find no row of \(alias ?? table.name); select \(alias ?? table.name) as an optional"
         note(.invalidStatement(message).at(table: table.name))
       }
-      // Keeps the terms that replaced columns when the model was read.
+      // Keeps the terms that replace columns of the model.
       return former.first { if case .model(match, _) = $0 { true } else { false } } ?? .model(match)
     }
   }
@@ -115,7 +115,7 @@ extension SelectQuery.Clauses {
     return sources[(index + 1)...].first(where: \.join.keepsJoined).map { "a \($0.join.rawValue) join" }
   }
 
-  /// True if a join can leave one of its tables without a row.
+  /// True if a join can leave a table without a row.
   package var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsJoined } }
 
   mutating func findResults() {
@@ -157,17 +157,20 @@ extension SelectQuery.Clauses {
 
   mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
 
-  /// True if the result contains exactly the rows of the tables that meet the conditions, without further clauses.
+  /// True if the query returns all rows of its joined tables that meet its filter: without DISTINCT, groups, limit and
+  /// combined queries.
   var hasRowsOfTables: Bool {
     guard !sources.isEmpty, compounds.isEmpty, !isDistinct, groups.isEmpty, having == nil else { return false }
     return limit == nil && offset == nil
       && results.allSatisfy { result in
-        // A term can be an aggregate, which is checked when the term is written.
+        // A term can be an aggregate, which combines many rows into one. A term is also checked only while it is
+        // written.
         if case .model(_, []) = result { true } else { false }
       }
   }
 
-  /// The only value of literal rows, if that value is the existence or number of another query's rows.
+  /// The only value of the literal rows, if this value is the existence or the number of another query's rows;
+  /// otherwise nil.
   var question: SqlExpression.QueryTerm? {
     guard rows.count == 1, rows[0].count == 1, case .query(let term) = rows[0][0].node else { return nil }
     guard filter == nil, groups.isEmpty, having == nil, !isDistinct else { return nil }
@@ -185,8 +188,9 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Returns the position in the result, from 1, by which ORDER BY and GROUP BY must refer to a term. SQLite does not
-  /// recognize a term that binds values, and a combined query can only be ordered by its columns.
+  /// Returns the position, from 1, of the result column by which ORDER BY and GROUP BY must refer to a term; nil if
+  /// they can repeat the term. SQLite does not recognize a repeated term that binds values, and a combined query can
+  /// only be ordered by its columns.
   func position(of term: SqlExpression) -> Int? {
     if sources.isEmpty { return positionInParts(term) }
     switch term.node {
@@ -211,7 +215,8 @@ extension SelectQuery.Clauses {
     return nil
   }
 
-  /// Returns a column's position in the queries combined with literal rows, whose own columns have no names.
+  /// Returns the term's position in the first combined query that contains the term. The columns of literal rows have
+  /// no names.
   private func positionInParts(_ term: SqlExpression) -> Int? {
     for compound in compounds {
       let part = compound.query.clauses

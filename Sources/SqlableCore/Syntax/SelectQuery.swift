@@ -11,7 +11,7 @@ package struct SelectQuery: Sendable, Hashable {
   @usableFromInline package let form: Form
   /// All clauses, if the query has more than the inline clauses; nil otherwise.
   private var box: Box?
-  // A filter and a limit on one table, as in most queries. Stored inline, because a query is copied at each step.
+  // A filter and a limit on one table, as in most queries. Stored inline, because each modifier copies the query.
   unowned(unsafe) private var inlineTable: TableInfo
   private var inlineFilter: InlineFilter
   private var inlineLimit: Int?
@@ -19,8 +19,8 @@ package struct SelectQuery: Sendable, Hashable {
   private enum InlineFilter: Sendable {
     case none
     case condition(SqlExpression)
-    /// The table's key equals this value, as the key's column stores it. The condition is created only when it is
-    /// needed.
+    /// The table's key equals this value, which is already converted for the key's column. The condition is created
+    /// only when needed.
     case key(DatabaseValue)
   }
 
@@ -31,7 +31,7 @@ package struct SelectQuery: Sendable, Hashable {
     inlineFilter = .none
   }
 
-  /// Creates a query for the row whose key equals a value, as the table's only key column stores it.
+  /// Creates a query for the row with a key. The value is already converted for the table's only key column.
   @usableFromInline
   init(of table: TableInfo, storedKey key: DatabaseValue) {
     form = .rows
@@ -40,7 +40,7 @@ package struct SelectQuery: Sendable, Hashable {
     inlineLimit = 1
   }
 
-  /// Creates a query for the row whose key equals an integer, if the table's only key column is an INTEGER.
+  /// Creates a query for the row with an integer key. The table's only key column must be an INTEGER.
   @usableFromInline
   init(of table: Unmanaged<TableInfo>, integerKey: Int64) {
     form = .rows
@@ -237,10 +237,10 @@ extension SelectQuery {
         }
       }
 
-      /// True if the join keeps unmatched rows of the earlier tables, with NULL for its own table.
+      /// True if the join keeps unmatched rows of the earlier tables, with NULL for the joined table.
       var keepsEarlier: Bool { self == .left || self == .full }
 
-      /// True if the join keeps unmatched rows of its own table, with NULL for the earlier tables.
+      /// True if the join keeps unmatched rows of the joined table, with NULL for the earlier tables.
       package var keepsJoined: Bool { self == .right || self == .full }
     }
 
@@ -272,7 +272,7 @@ extension SelectQuery {
     package var kind = Kind.table
     package var join = Join.inner
     package var condition: SqlExpression?
-    /// The name of a query that has another alias here: `"team" AS "other"`.
+    /// The query's name, if the source has another alias: `"team" AS "other"`.
     @ByteComparedName package var queryName: String? = nil
     /// The materialization hint of a named query; nil leaves the choice to SQLite.
     package var materialization: Materialization?
@@ -280,7 +280,8 @@ extension SelectQuery {
     /// True if a full-text search selects the source's rows.
     package var isSearched = false
 
-    /// The depth of the defining query. Stored because a chain of named queries can use each query many times.
+    /// The depth of the defining query. Stored, because computing this depth for a chain of named queries would visit
+    /// the same queries again and again.
     private var definitionSize = SqlExpression.Size()
 
     package init(table: TableInfo) { self.table = table }
@@ -323,7 +324,7 @@ extension SelectQuery {
       definitionSize = query.clauses.size
       definitionSize.depth += 1
       kind = .defined(query)
-      // If the definition is too deep, replace it by an error, because trees are walked by recursion.
+      // A definition that is too deep becomes an error, because trees are walked by recursion.
       guard definitionSize.depth > SqlExpression.maximumDepth else { return }
       let error = SqlError.invalidStatement("named queries are nested more than \(SqlExpression.maximumDepth) deep")
       definitionSize = SqlExpression.Size()

@@ -39,9 +39,7 @@ public struct SqlExpression: Sendable, Hashable {
     }
   }
 
-  /// The tree of an expression. The set of cases is closed.
-  ///
-  /// Columns and values, the most frequent nodes, are stored inline in their parent.
+  /// The tree of an expression. Columns and values, the most frequent nodes, are stored inline in their parent.
   package enum Node: Sendable {
     case column(ColumnReference)
     case value(DatabaseValue)
@@ -56,7 +54,7 @@ public struct SqlExpression: Sendable, Hashable {
     indirect case between(SqlExpression, SqlExpression, SqlExpression)
     /// A value IN a list. For a row value, the list contains the values of all rows, row by row.
     indirect case isIn(SqlExpression, [DatabaseValue])
-    /// An empty escape means no escape. An optional would hide a missing key from a decoder.
+    /// An empty text means no escape character. With an optional, a decoder would accept a missing key.
     indirect case like(SqlExpression, SqlExpression, escape: String)
     indirect case collate(SqlExpression, Collate)
     /// A column of the table with this alias.
@@ -179,8 +177,8 @@ public struct SqlExpression: Sendable, Hashable {
     do { self.init(try value.databaseValue.checked()) } catch { self.init(invalid: error) }
   }
 
-  /// Creates a term for a value as a column stores it. `side` is the direction in which a comparison rounds the value;
-  /// nil for a value that the column must be able to store.
+  /// Creates a term from a value that is converted to a column's type. `side` is the direction in which a comparison
+  /// rounds the value; nil if the column must be able to store the value exactly.
   init(_ value: any SqlValue, for column: Column, comparing: Bool = true, _ side: RoundingSide? = nil) {
     do {
       let type = column.type
@@ -266,7 +264,8 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// True if the SQL can contain a `?`. Two such terms are never equal to SQLite, which does not know the values.
+  /// True if the SQL can contain a `?`. SQLite treats two such terms as different, because SQLite compares terms before
+  /// values are bound.
   var bindsValues: Bool {
     switch self {
     case .value, .parameter, .isIn, .like, .query: true
@@ -275,7 +274,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// The case's values except for `comparedTerms`.
+  /// The case's associated values, without `comparedTerms`.
   private var rest: AnyHashable? {
     switch self {
     case .all, .any, .not, .negative, .isNull, .isNotNull, .between: nil
@@ -342,7 +341,7 @@ extension SqlExpression.Node {
 }
 
 extension SqlExpression {
-  /// Returns the size of the parts into which a chain longer than `maximumChain` is split. SQLite's tree for
+  /// Returns the number of terms in each part into which a chain longer than `maximumChain` is split. SQLite's tree for
   /// `((a AND b) AND c) AND d` is as high as the chain is long. So a part contains `maximumChain` terms, or
   /// `maximumChain` smaller parts.
   static func sizeOfParts(_ count: Int) -> Int {
@@ -361,7 +360,7 @@ extension SqlExpression {
 public struct TypedExpression<Value: SqlValue>: Sendable {
   public let expression: SqlExpression
 
-  /// Makes a term of an expression. The type of the expression is not checked, as by `typed(as:)`.
+  /// Makes a term from an expression. Like `typed(as:)`, does not check the type of the expression.
   public init(expression: SqlExpression) {
     self.expression = expression
   }

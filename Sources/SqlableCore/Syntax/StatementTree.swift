@@ -184,7 +184,7 @@ extension StatementTree {
     }
   }
 
-  /// Limits a read to its first row. A change has no limit: its caller uses the first row that the change returns.
+  /// Limits a read to its first row. A change gets no limit: the caller uses the first row that the change returns.
   @usableFromInline
   mutating func takeFirst() {
     switch consume self {

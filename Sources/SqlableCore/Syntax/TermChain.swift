@@ -6,7 +6,7 @@ package struct TermChain: RandomAccessCollection, Sendable {
   private enum Form: Sendable {
     case few([SqlExpression])
     /// The storage, and the number of its first terms that are in this chain. Longer chains can share the storage.
-    /// Indirect, so that a copy of any form retains one object: every copy of a term is then less code.
+    /// Indirect: both cases then contain one object reference, so that copying a term needs less code.
     indirect case many(AppendOnlyStorage<Slot>, Int)
   }
 
@@ -96,7 +96,8 @@ extension TermChain {
   private struct Slot: Sendable {
     let term: SqlExpression
     let depth: Int16
-    /// The heights of the incomplete parts at each level, starting with single terms; 0 for an empty part.
+    /// For each level, the height of the part that is not complete yet; 0 for an empty part. Level 0 combines terms,
+    /// and level 1 combines parts of level 0.
     private let heights: SIMD4<Int16>
 
     init(_ term: SqlExpression, after last: Slot?, count: Int) {

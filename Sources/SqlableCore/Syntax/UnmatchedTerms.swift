@@ -125,7 +125,7 @@ private struct UnmatchedRow {
     case .call(let call): self.call(call)
     case .special(let special): self.special(special)
     case .query(let query): query.term.map { outcome(of: $0).nulls > 0 } == true ? .mayBeNull : .value(nil)
-    // Assumed not to be NULL. Whether a parameter can be NULL depends on its Swift type, which is unknown here.
+    // Assumed not to be NULL, because the Swift type of a parameter is unknown here.
     case .parameter, .invalid: .value(nil)
     }
   }

@@ -104,7 +104,7 @@ extension ReadCell {
   @usableFromInline
   var isoSeconds: Double? {
     guard let bytes = borrowedTextBytes else { return nil }
-    // A column of each format reads texts in the canonical forms as the same date.
+    // Texts in the canonical formats mean the same date in a column of any format.
     return ISO8601Date.secondsSince1970(ofCanonicalForm: bytes)
       ?? ISO8601Date.secondsSince1970(bytes, assumingUTC: type.dateFormat?.assumesUTC == true)
   }

@@ -60,7 +60,7 @@ extension Decimal: SqlValue {
     self.init(sign: units < 0 ? .minus : .plus, exponent: -scale, significand: Decimal(units.magnitude))
   }
 
-  /// An upper bound for a decimal's digits: at most 166 before the point, or 128 after the point.
+  /// An upper bound for the number of a decimal's digits: at most 166 before the point, or 128 after the point.
   private static let maximumCount = 200
 
   /// Returns the text as `description` formats a decimal: no plus sign, no redundant zeros. Returns nil if the text is
@@ -85,7 +85,7 @@ extension Decimal: SqlValue {
   }
 }
 
-/// A decimal as a number of units: 12.34 is 1234 units of scale 2.
+/// A decimal as a number of units of 10^-scale: 12.34 is 1234 units of scale 2.
 enum DecimalUnits: Equatable {
   case exact(Int64)
   /// The decimal lies between this number of units and the next larger number.
@@ -126,7 +126,8 @@ enum DecimalUnits: Equatable {
     }
   }
 
-  /// The value to compare with numbers of units: an integer, or a REAL that is equal to no stored integer.
+  /// Returns the value to compare with stored numbers of units: an integer, or a REAL that is equal to no stored
+  /// integer.
   func compared(_ side: RoundingSide) -> DatabaseValue {
     switch (self, side) {
     case (.exact(let units), _), (.above(let units), .below): .integer(units)

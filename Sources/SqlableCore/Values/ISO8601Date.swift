@@ -59,7 +59,7 @@ enum ISO8601Date {
     return text.withUTF8 { secondsSince1970(UnsafeRawBufferPointer($0), assumingUTC: assumingUTC) }
   }
 
-  /// Parses the same texts as bytes.
+  /// Parses the same texts, given as UTF-8.
   static func secondsSince1970(_ bytes: UnsafeRawBufferPointer, assumingUTC: Bool) -> Double? {
     var reader = Reader(bytes: bytes[...])
     guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
@@ -149,7 +149,7 @@ enum ISO8601Date {
       return numerator / denominator
     }
 
-    /// The time of day, with or without seconds, and the fraction of its last second.
+    /// Parses the time of day, with or without seconds, and an optional fraction of a second.
     mutating func time() -> (seconds: Int, fraction: Double)? {
       guard let hour = number(2), skip(":"), let minute = number(2), hour < 24, minute < 60 else { return nil }
       let seconds = hour * 3600 + minute * 60

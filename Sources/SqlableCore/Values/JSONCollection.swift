@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// A collection that can contain sets or dictionaries without an order, and is encoded here so that equal values have
-/// equal text.
+/// A collection that can contain unordered sets or dictionaries. The method `json(_:)` encodes equal values as equal
+/// text.
 protocol JSONCollection {
   /// True if an encoder with sorted keys writes equal values as equal text.
   static var hasOrder: Bool { get }
@@ -88,7 +88,8 @@ extension [Data] {
   fileprivate func sorted() -> [Data] { sorted { $0.lexicographicallyPrecedes($1) } }
 }
 
-/// A dictionary from JSON, checked for equal keys such as "1" and "01". A decoder silently keeps one of their values.
+/// A dictionary from JSON, checked for equal keys such as "1" and "01". For equal keys, a decoder silently keeps one
+/// value.
 struct JSONEntries<Key: Hashable & Decodable, Value: Decodable>: Decodable {
   let dictionary: [Key: Value]
 

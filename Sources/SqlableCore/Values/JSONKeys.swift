@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A search for duplicate keys in JSON objects. A decoder silently keeps only one of their values.
+/// A search for duplicate keys in JSON objects. For a duplicate key, a decoder silently keeps one value.
 struct JSONKeys {
   private let text: UnsafeBufferPointer<UInt8>
   private var position = 0
@@ -8,7 +8,7 @@ struct JSONKeys {
   private var objects: [Object?] = []
 
   private struct Object {
-    /// The keys as written, as long as there are few keys. Comparing the keys allocates nothing.
+    /// The ranges of the keys in the text, while the object has few keys. Comparing these ranges allocates nothing.
     var ranges: [Range<Int>] = []
     /// The decoded keys, compared like dictionary keys: both encodings of an é are equal.
     var keys: Set<String> = []
@@ -91,7 +91,6 @@ struct JSONKeys {
   private func meaning(of range: Range<Int>, isPlain: Bool) -> String {
     let bytes = text[range]
     if isPlain || !bytes.contains(UInt8(ascii: "\\")) { return String(decoding: bytes, as: UTF8.self) }
-    // The decoder decodes the escapes.
     let quoted = Data([UInt8(ascii: "\"")]) + bytes + [UInt8(ascii: "\"")]
     return (try? JSONDecoder().decode(String.self, from: quoted)) ?? String(decoding: bytes, as: UTF8.self)
   }

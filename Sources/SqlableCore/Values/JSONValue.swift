@@ -8,7 +8,7 @@ import FoundationEssentials
 ///
 /// Keys are sorted, so equal values have equal text. The exceptions are nested `Set`s, and nested dictionaries whose
 /// keys are not strings, integers or `CodingKeyRepresentable`. Equal values that contain such a collection can have
-/// different texts: a filter does not find them, and `Unique` does not reject them. Store such a collection in a
+/// different texts. A filter then misses rows, and `Unique` does not reject a duplicate. Store such a collection in a
 /// separate column, or as a sorted array.
 ///
 /// Reading throws `.decoding` for text that can't be decoded, and for a duplicate key in an object.
@@ -24,7 +24,8 @@ import FoundationEssentials
 /// ```
 ///
 /// The configuration of a type also applies to optionals, arrays and sets of the type, and to dictionaries with such
-/// values. Inside the JSON, the configuration applies to all values, instead of their own types' configurations.
+/// values. The configuration applies to all values inside the JSON, even to values of a type with another
+/// configuration.
 public protocol SqlJSON: SqlValue, Codable {
   /// Configures the encoder that writes and binds values of the type. By default the encoder is not changed.
   ///

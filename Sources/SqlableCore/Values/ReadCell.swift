@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// One value of a statement's current row.
 ///
-/// A cell is valid only during the call that receives it. After the statement advances, the cell's methods throw
+/// A cell is valid only during the call that receives the cell. After the statement advances, the cell's methods throw
 /// `.misuse`.
 public struct ReadCell {
   @usableFromInline let value: OpaquePointer?

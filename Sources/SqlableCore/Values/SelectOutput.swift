@@ -3,11 +3,11 @@
 /// All ``SqlValue`` types, all ``Sqlable`` models and their optionals conform. An optional model is nil if a left join
 /// finds no match. ``SqlValue`` and ``Sqlable`` implement all requirements.
 public protocol SelectOutput: SendableMetatype {
-  /// Reads a value from the result's columns at the current position of `row`, and advances past them.
+  /// Reads a value from the result's columns at the current position of `row`, and advances past these columns.
   static func next(of row: inout ResultRow) throws -> Self
 
-  /// Returns true if all columns of the output at the current position are NULL, and then advances past these columns.
-  /// The columns are NULL for a NULL value, and for a model without a match in a left join.
+  /// Returns true if all columns of the output at the current position are NULL. In this case, also advances past these
+  /// columns. The columns are NULL for a NULL value, and for a model without a match in a left join.
   static func isAbsent(in row: inout ResultRow) throws -> Bool
 
   /// Adds the output's columns to `description`. Throws if the model's declarations are inconsistent.

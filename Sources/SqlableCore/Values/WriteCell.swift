@@ -10,7 +10,7 @@ public struct WriteCell {
   @usableFromInline var parameter = BoundValue.unset
   /// True if a value was set while another statement's scope was current.
   @usableFromInline var isStale = false
-  /// True if the value was converted to the value that the column stores. In a decimal column, an integer is then the
+  /// True if the value was converted to the value that the column stores. A converted integer of a decimal column is a
   /// number of units: 1234 for 12.34.
   @usableFromInline var isConverted = false
   /// True if the value was read from a row of the column. Such a value can have any storage class.

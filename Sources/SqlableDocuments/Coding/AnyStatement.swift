@@ -1,8 +1,8 @@
 import FoundationEssentials
 import SqlableCore
 
-/// A statement or query of any type. `AnyStatement` decodes documents whose Swift type is unknown: in a tool, a queue
-/// of statements, or an endpoint for all kinds of statements.
+/// A statement or query of any type. `AnyStatement` decodes a document if the Swift type of its statement is unknown:
+/// in a tool, a queue of statements, or an endpoint for all kinds of statements.
 ///
 /// ```swift
 /// let statement = try AnyStatement(json: body, rules: StatementRules(models: [Bicycle.self, Person.self]))

@@ -14,7 +14,7 @@ extension AssociatedQuery: Encodable {
   public func encode(to encoder: any Encoder) throws { try document().encode(to: encoder) }
 
   private func document() throws -> Document {
-    // These checks are the same as for a run of the read.
+    // A run of the read makes the same checks.
     for query in try queries() { _ = try query.withValues() }
     let encoder = DocumentEncoder()
     let read = try encoder.query(root.asSelect().query, outer: nil, including: encoder.associations(levels))
@@ -80,7 +80,7 @@ package struct DecodedIncluding {
 
   package init(read: DecodedStatement, levels: [AssociationLevel]) { (self.read, self.levels) = (read, levels) }
 
-  /// Decodes a document. Throws if its associations do not match `known`, the associations of `table`.
+  /// Decodes a document. Throws if the document's associations do not match `known`, the associations of `table`.
   package init(
     _ document: Document, like known: [AssociationLevel], under table: TableInfo, by decoder: DocumentDecoder
   ) throws {
@@ -201,7 +201,7 @@ extension DocumentDecoder {
     var level = known
     level.query = SelectQuery(source, results: [.model(0)])
     let scope = try level.scope
-    // The aggregate matches the known aggregate, but a policy might not allow its functions.
+    // The aggregate matches the known aggregate, but a policy might not allow the aggregate's functions.
     _ = try part(fields, .aggregate) { try term($0, scope) }
     if let filter = try part(fields, .where, { try term($0, scope) }) { level.query.filter(filter) }
     if let terms = try part(fields, .orderBy, { try order($0, scope) }) { level.query.clauses.order = terms }

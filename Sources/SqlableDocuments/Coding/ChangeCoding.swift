@@ -3,8 +3,8 @@ import SqlableCore
 
 /// A change that returns rows, for encoding and decoding.
 ///
-/// A decoded ``Statement`` with the type of a read never changes anything. So changes that return rows have a separate
-/// type:
+/// A ``Statement`` with the type of a read can't be decoded from a change, so that the decoded statement never changes
+/// anything. So changes that return rows have a separate type:
 ///
 /// ```swift
 /// let change = ReturningStatement(Bicycle.delete(Bicycle.color == "red").returning())

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The names that an untrusted document can use, and its size limits.
+/// The names that an untrusted document can use, and the limits on the document's size.
 ///
 /// A name that is not allowed causes the same error as a name that does not exist.
 package struct DocumentAccess: Sendable {

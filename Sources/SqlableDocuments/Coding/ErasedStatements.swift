@@ -8,9 +8,10 @@ extension AnyStatement {
   /// // {"delete":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}
   /// ```
   ///
-  /// `work` can be a statement, a query, or a change that returns rows or terms. Stored structs become values. Throws
-  /// the errors that a run of the statement would throw before SQLite is called. Throws `.misuse` for work that can't
-  /// be encoded, such as SQL text. A statement with a term of SQL text can run, but its `json()` throws.
+  /// `work` can be a statement, a query, or a change that returns rows or terms. The statement keeps the column values
+  /// of stored structs instead of the structs. Throws the errors that a run of the statement would throw before SQLite
+  /// is called. Throws `.misuse` for work that can't be encoded, such as SQL text. A statement with a term of SQL text
+  /// can run, but its `json()` throws.
   public init(_ work: some Runnable) throws {
     guard let work = work as? any Erasable else {
       throw SqlError.misuse("an AnyStatement needs a statement or a query, not a \(type(of: work))")

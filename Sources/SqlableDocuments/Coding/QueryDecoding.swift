@@ -12,7 +12,7 @@ extension DocumentDecoder {
 
   // MARK: Queries
 
-  /// Decodes a query. Its terms can use the tables of `outer`.
+  /// Decodes a query. The query's terms can also use the tables of `outer`.
   func query(_ document: Document, outer: Scope?, form: SelectQuery.Form = .rows) throws -> SelectQuery {
     let fields = try fields(document, DocumentDecoder.queryKeys, "a query")
     try begin(DocumentDecoder.levelsOfQuery)
@@ -52,8 +52,8 @@ extension DocumentDecoder {
     return query
   }
 
-  /// Decodes a query of one table that has at most a filter and a limit, and is therefore stored and run faster.
-  /// Returns nil for any other query.
+  /// Decodes a query of one table with at most a filter and a limit. Such a query is stored and run faster. Returns nil
+  /// for any other query.
   private func plain(_ fields: Fields, _ outer: Scope?, _ form: SelectQuery.Form) throws -> SelectQuery? {
     guard case .text(let name) = fields[.from],
       fields.members.allSatisfy({ ["from", "where", "limit"].contains($0.key) })
@@ -71,7 +71,7 @@ extension DocumentDecoder {
 
   func rowCount(_ document: Document, _ what: String) throws -> SelectQuery.RowCount {
     guard case .object = document else { return .number(try count(document, what)) }
-    // The decoder might have replaced a parameter by its value.
+    // If the decoder has replaced a parameter by an integer, `RowCount` contains the number instead of a term.
     let count = SelectQuery.RowCount(try term(document, Scope([], outer: nil)))
     if case .value = count.term?.node {
       throw failure("\(what) must be an integer or an expression, not another value")
@@ -111,7 +111,6 @@ extension DocumentDecoder {
     return sources
   }
 
-  // `leave()` is not in a `defer`, so that the path stays complete when an error is thrown.
   func sources(list document: Document, _ outer: Scope?) throws -> [SelectQuery.Source] {
     if case .text(let name) = document { return [SelectQuery.Source(table: try model(name))] }
     return try sources(document, after: nil, outer)

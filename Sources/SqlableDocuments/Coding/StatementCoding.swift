@@ -154,7 +154,7 @@ extension Statement {
 }
 
 extension DecodedStatement {
-  /// True if the query fits its operation. All operations except `read` need a query of one model.
+  /// True if the query fits the document's operation. All operations except `read` need a query of one model.
   var isComplete: Bool {
     guard case .select(let query) = tree, operation != .read else { return true }
     return query.readsOneModel && (operation != .first || query.limit.map { $0 <= 1 } == true)
@@ -190,7 +190,7 @@ extension SelectQuery {
 }
 
 extension Statement: Codable {
-  /// Encodes the statement in the form of ``json()``.
+  /// Encodes the statement as ``json()`` does.
   public func encode(to encoder: any Encoder) throws { try document(returning: false).encode(to: encoder) }
 
   /// Decodes a statement, as ``init(json:rules:)`` does. The rules come from the decoder's `userInfo[.statementRules]`.

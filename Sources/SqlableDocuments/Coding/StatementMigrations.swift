@@ -9,8 +9,8 @@ extension Migration {
   /// Migration("black", try AnyStatement(bicycle.updateAll(bicycle["color"].set(to: "black"))))
   /// ```
   ///
-  /// The checksum is computed from the statements' JSON. Use a `Table`, because the JSON of a statement of a model can
-  /// change with the model. Throws `.invalidStatement` for a statement that can't be encoded.
+  /// The checksum is computed from the statements' JSON. Use statements on a `Table`, because the JSON of a model's
+  /// statement can change with the model. Throws `.invalidStatement` for a statement that can't be encoded.
   public init(_ name: String, _ statements: AnyStatement...) throws {
     let content = try statements.map { String(decoding: try $0.json(), as: UTF8.self) }.joined(separator: "\n")
     self.init(

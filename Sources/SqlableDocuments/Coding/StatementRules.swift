@@ -106,7 +106,7 @@ extension StatementRules {
     return rules
   }
 
-  /// Returns the table's name in the program's spelling. Throws if the table is neither the model's nor allowed.
+  /// Returns the table's name in the program's spelling. Throws if the table is neither the model's table nor allowed.
   func spelling(of name: String, modelTable: String) throws -> String {
     if name.isSameName(as: modelTable) { return modelTable }
     if tables.contains(where: name.isExactly) { return name }

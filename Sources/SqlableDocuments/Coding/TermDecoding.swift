@@ -119,7 +119,8 @@ extension DocumentDecoder {
     otherMembers.first { $0.key == key }?.value
   }
 
-  /// Decodes another member of a term, with the member's key in the path. Returns nil if the member is missing.
+  /// Decodes a further member of a term. The member's key replaces the last key of the path. Returns nil if the member
+  /// is missing.
   func optional<Part>(
     _ key: String, _ otherMembers: [Document.Member], _ read: (Document) throws -> Part
   ) throws -> Part? {
@@ -321,7 +322,7 @@ extension DocumentDecoder {
 }
 
 extension Document {
-  /// The number of levels that a term counts as. Operators count as one level, because operators form long chains and
+  /// The number of stack levels that a term uses. Operators count as one level, because operators form long chains and
   /// need small stack frames.
   fileprivate var levels: Int {
     guard case .object(let members) = self else { return 1 }
@@ -330,7 +331,7 @@ extension Document {
 }
 
 extension String {
-  /// True if the string is the key of a column, an operator or a collation.
+  /// True if a term with this key needs only a small stack frame: a column, an operator or a collation.
   fileprivate var isSmall: Bool {
     switch TermForm.byKey[self] {
     case .column, .not, .negative, .isNull, .isNotNull, .collate: true

@@ -73,7 +73,7 @@ extension ColumnType {
 }
 
 extension JSONStep {
-  /// Parses a path in SQLite's syntax as the library writes it. Returns nil for any other path.
+  /// Parses a JSON path in the spelling that the library writes. Returns nil for any other path.
   static func steps(ofPath path: String) -> [JSONStep]? {
     var rest = path.utf8.dropFirst()[...]
     guard path.utf8.first == UInt8(ascii: "$") else { return nil }

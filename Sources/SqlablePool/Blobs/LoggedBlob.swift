@@ -8,14 +8,14 @@ import SqlableCore
 /// too.
 package struct LoggedBlob {
   /// The time of a change in milliseconds since 1970, as SQL. The time is the same for all rows of a statement.
-  /// Without an argument, SQLite need not parse the text 'now' for each row.
+  /// `julianday()` without an argument saves SQLite from parsing the text 'now' for each row.
   package static let time = "CAST((julianday() - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
 
   /// The id of the table's entry in the log.
   private let entry: String
-  /// The values that the log keeps of the row.
+  /// The columns whose values the log keeps.
   private let images: [String]
-  /// The position of the blob among the values; nil if the log keeps only keys.
+  /// The position of the blob's column in `images`; nil if the log keeps only keys.
   private let position: Int?
   private let size: Int?
   /// The table with the condition that selects the row.
@@ -42,7 +42,7 @@ package struct LoggedBlob {
     else { return nil }
     let names = try connection.rows("PRAGMA main.table_xinfo(\(table.quotedName))").map { $0[1] }
     let images = try? JSONDecoder().decode([String].self, from: Data(row[1].utf8))
-    // A name that is no column's is the rowid's.
+    // A name that is not a column's must be the rowid's.
     guard let images, images.allSatisfy({ image in names.contains(where: image.isSameName) || image == rowid }) else {
       let message =
         "table \(table) has other columns than its change log; run ChangeLog(…).create(db) again before you write "
@@ -57,7 +57,7 @@ package struct LoggedBlob {
   /// Keeps the present blob for the log. Call this method before the blob is written.
   func keepOldValue(in db: SqliteDatabase) throws {
     guard let position, size == nil else { return }
-    // The log's triggers ignore a candidate without a table.
+    // The log's triggers ignore a candidate whose `table` is NULL.
     try db.execute(
       SQL(
         verbatim: "INSERT INTO \(LoggedBlob.candidates) (\"row\", \"v\(position)\") "

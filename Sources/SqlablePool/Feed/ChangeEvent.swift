@@ -2,12 +2,14 @@ import SqlableCore
 
 /// An element of a sequence of changes.
 public enum ChangeEvent<Row: Sendable>: Sendable {
-  /// A row that a transaction of the pool changed, or another process in a table with a change log.
+  /// A row that a transaction of the pool changed. In a table with a change log, also a row that another process
+  /// changed.
   case row(Row)
   /// Rows might have changed without being reported. Code that caches rows of the table must read them again.
   ///
-  /// Possible causes: another process committed a change that no change log has, the schema changed, or a slow loop's
-  /// full buffer was emptied. A loop that starts while another loop uses the same sequence also begins with `.missed`.
+  /// Possible causes: another process committed a change to a table without a change log, the schema changed, or a slow
+  /// loop's full buffer was emptied. A loop that starts while another loop uses the same sequence also begins with
+  /// `.missed`.
   case missed
 }
 

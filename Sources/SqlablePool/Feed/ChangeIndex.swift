@@ -31,7 +31,8 @@ struct ChangeIndex {
         .reduce(into: []) { $0.formUnion($1) }
     }
 
-    /// Returns the loops over one row that the change might affect: all affected loops, and some unaffected loops.
+    /// Returns the loops that observe a single row and that the change might affect: all affected loops, and some
+    /// unaffected loops.
     func candidates(for row: RowChange) -> Set<Int> {
       var candidates = walked
       func add(_ numbers: Set<Int>?) { if let numbers { candidates.formUnion(numbers) } }
@@ -89,7 +90,7 @@ struct ChangeIndex {
 
   // MARK: Matching
 
-  /// The numbers of the loops over a table outside `known`.
+  /// Returns the numbers of the loops over tables that are not in `known`.
   func numbers(outside known: Set<[UInt8]>) -> Set<Int> {
     tables.reduce(into: []) { if !known.contains($1.key) { $0.formUnion($1.value.numbers) } }
   }

@@ -1,6 +1,5 @@
 import SqlableCore
 
-/// The rows that a loop over changes observes.
 package struct ObservedRows: Sendable {
   package let observer: ObserverRegistry.Observer
   let withValues: Bool

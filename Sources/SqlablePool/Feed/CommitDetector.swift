@@ -9,8 +9,8 @@ import SqlableCore
 ///    follow, each further pause is a quarter longer than the last. A slow disk or a suspended process can delay the
 ///    moment at which a commit becomes visible; the detection then adds at most a quarter of this delay.
 /// 2. The polling connection's `data_version` also changes with the pool's own commits. If the pool has committed
-///    between two checks, a change is ambiguous until the writer checks. The writer's `data_version` changes only with
-///    commits of other connections.
+///    between two checks, a change of the version is ambiguous until the writer checks. The writer's `data_version`
+///    changes only with commits of other connections.
 /// 3. An ambiguity lasts until a later check of the writer begins, or until the loops are notified. A newly opened
 ///    writer can't resolve the ambiguity, because earlier commits do not change its `data_version`.
 package struct CommitDetector: Hashable, Sendable {
@@ -22,11 +22,11 @@ package struct CommitDetector: Hashable, Sendable {
 
   /// The shortest pause before a check. All pauses in this type are in microseconds.
   package static let shortestPause = 50
-  /// The pause after an ambiguous check. The detector ignores events during the pause, because each commit of the pool
-  /// would wake the connection.
+  /// The pause after an ambiguous check. The detector ignores events during the pause, because otherwise each commit of
+  /// the pool would trigger a check.
   package static let pauseAfterUncertainty = 2_000
-  /// The longest pause without polls: a minute. A watch reports neither that a directory above the file's was moved,
-  /// nor a mount at the path.
+  /// The longest pause without polls: a minute. A watch does not report a move of a directory above the file's
+  /// directory, or a mount at the path.
   package static let longestPause = 60_000_000
 
   /// The polling interval in microseconds. No pause is longer while the monitor polls.
@@ -64,7 +64,7 @@ package struct CommitDetector: Hashable, Sendable {
     return .otherCommit
   }
 
-  /// True if the last check has seen a version, and no earlier commit is undetected or ambiguous.
+  /// True if the last check read this version, and no earlier commit is undetected or ambiguous.
   package func isCurrent(_ version: Int64) -> Bool {
     self.version == version && checksBeforeUncertainty == nil && !isBlind
   }
@@ -80,8 +80,8 @@ package struct CommitDetector: Hashable, Sendable {
     return isBlind
   }
 
-  /// Records after a check whether the kernel reports all writes. Returns true if the polls begin or end. After their
-  /// end, call ``logWasWritten()`` and check: a commit whose write was reported before might become visible later.
+  /// Records after a check whether the kernel reports all writes. Returns true if the polls begin or end. If they end,
+  /// call ``logWasWritten()`` and check, because a commit can become visible after its write was reported.
   package mutating func setPolling(_ isPolling: Bool) -> Bool {
     defer { self.isPolling = isPolling }
     return self.isPolling != isPolling

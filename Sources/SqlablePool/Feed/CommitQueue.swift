@@ -44,7 +44,7 @@ struct CommitQueue {
 }
 
 extension CommittedChanges {
-  /// The weight of a commit: 1, plus the number of its rows in memory. Rows with images add the number of images or
+  /// The weight of a commit: 1, plus the number of its rows in memory. Each table adds the number of its row images or
   /// their size in kilobytes, whichever is greater.
   fileprivate var weight: Int {
     tables.values.reduce(1 + rows.count) { $0 + max($1.images?.count ?? 0, $1.bytes / 1_000) }

@@ -3,12 +3,13 @@ import SqlableCore
 
 /// A monitor of commits to the pool's file by other processes, and by handles of this process outside the pool.
 ///
-/// `PRAGMA data_version` changes when another connection has committed. The monitor reads the number after the kernel
-/// reports a write to the WAL, and again after growing pauses. `CommitDetector` interprets each check and schedules the
-/// next check. This class runs the checks.
+/// `PRAGMA data_version` returns a number that changes when another connection has committed. The monitor reads the
+/// number after the kernel reports a write to the WAL, and again after growing pauses. `CommitDetector` interprets each
+/// check and schedules the next check. This class runs the checks.
 ///
 /// The monitor also reads the number at every poll if the kernel might not report a write: without a WAL, in a network
-/// file system, and if no watch can be set. Otherwise a monitor without commits has no wake-ups.
+/// file system, and if no watch can be set. Otherwise, the pauses between checks grow to a minute while no process
+/// commits.
 ///
 /// `ExternalCommitMonitor` is safe as `@unchecked Sendable`: mutable state is used only on `queue`.
 package final class ExternalCommitMonitor: @unchecked Sendable {
@@ -71,13 +72,12 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     if !feed.othersCommitted(readBy: usesWAL ? handle : nil) { feed.othersCommitted() }
   }
 
-  /// Remembers the end of the change log before returning.
   func findChangeLog() {
     queue.sync { if !isEnded, usesWAL, let handle { findChangeLog(with: handle) } }
   }
 
-  /// Remembers the end of the change log, unless the log can have commits that no check has seen. Their rows would
-  /// never be delivered.
+  /// Remembers the end of the change log, unless the log can have commits that no check has seen. The rows of such
+  /// commits would never be delivered.
   private func findChangeLog(with handle: SqliteDatabase) {
     feed.findChangeLog(with: handle, ifCurrent: detector.isCurrent)
   }
@@ -105,12 +105,12 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     askIfUncertain()
   }
 
-  /// Asks the writer again about an ambiguous check: its last answer can be from before the check.
+  /// Asks the writer again about an ambiguous check: the writer's last answer can be from before the check.
   private func askIfUncertain() {
     if !isEnded, detector.asksWriter(writerChecks: feed.writerChecks) { ask() }
   }
 
-  /// Starts the polls, or ends them while the watch reports all that they look for.
+  /// Starts the polls, or stops them while the watch reports all writes.
   private func schedulePolls() {
     guard detector.isPolling else { return poll.schedule(deadline: .distantFuture) }
     poll.schedule(deadline: .now() + interval.dispatched, repeating: interval.dispatched, leeway: .milliseconds(10))
@@ -200,7 +200,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   // MARK: Ambiguous checks
 
-  /// Ignores file events for a pause. Then the writer must check, unless a transaction began meanwhile and checked.
+  /// Ignores file events for a pause. Then the writer must check, unless a transaction that began meanwhile has
+  /// checked.
   private func pauseListening() {
     suspended = watch
     suspended?.suspend()
@@ -245,7 +246,6 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 }
 
 extension SqliteDatabase {
-  /// A number that changes when another connection commits.
   fileprivate func dataVersion() throws -> Int64 { try locked { try openConnection().dataVersion() } }
 
   fileprivate func usesWAL() throws -> Bool {

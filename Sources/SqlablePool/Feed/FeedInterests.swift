@@ -2,14 +2,13 @@ import SqlableCore
 
 /// The tables that the subscribers of a feed observe.
 struct FeedInterests {
-  /// The tables to record: the interests of all subscribers, and some interests of removed subscribers.
+  /// The tables to record: those of all subscribers, and some of removed subscribers.
   private(set) var interest = ObservedTables()
-  /// The tables that each subscriber observes.
   private var bySubscriber: [Int: ObservedTables] = [:]
   /// The number of subscribers removed since `interest` was last computed.
   private var removedCount = 0
 
-  /// Adds the interest of a subscriber; returns true if the union of all interests changes.
+  /// Adds the tables that a subscriber observes; returns true if the set of tables to record changes.
   mutating func want(_ interest: ObservedTables, _ number: Int) -> Bool {
     bySubscriber[number] = interest
     let before = self.interest

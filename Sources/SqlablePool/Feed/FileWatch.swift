@@ -5,8 +5,8 @@ import SqlableCore
 
 /// A watch that reports writes to a file by any process, with inotify.
 ///
-/// A watch has its own inotify instance, or shares an instance with other watches: if a parameter says so, or if the
-/// process or the kernel has no instance left.
+/// A watch shares an inotify instance with other watches if the initializer gets a shared instance, or if no instance
+/// is left. Otherwise, the watch has an instance of its own.
 final class FileWatch: Sendable {
   enum Event {
     case written
@@ -44,7 +44,7 @@ final class FileWatch: Sendable {
     let own = shared == nil ? FileWatches(on: queue) : nil
     guard let watches = own ?? shared ?? spare else { return nil }
     let pause = own == nil ? Pause(body) : nil
-    // IN_ATTRIB of a directory would also report changes of its files.
+    // Without IN_ATTRIB for the directory, which would also report changes of its files.
     let others =
       companions.map { FileWatches.File(path: $0, events: FileWatch.replacements) }
       + (directory.map { [FileWatches.File(path: $0, events: UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF))] } ?? [])
@@ -98,7 +98,7 @@ private final class Pause: Sendable {
 
   func suspend() { state.withLock { $0.suspensions += 1 } }
 
-  /// Returns the event that is to be reported now; nil without an event.
+  /// Returns the held-back event, which must be reported now; nil without an event.
   func resume() -> FileWatch.Event? {
     state.withLock { state in
       state.suspensions -= 1

@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// An inotify instance that watches files. Many pools can share one, because the kernel limits the instances of a user,
-/// often to 128, and a process takes at most 16.
+/// An inotify instance that watches files. Many pools can share one instance, because the kernel limits the instances
+/// of a user, often to 128. A process takes at most 16 instances.
 ///
 /// `FileWatches` is safe as `@unchecked Sendable`: only the dispatch source has mutable state, which Dispatch guards.
 final class FileWatches: @unchecked Sendable {
@@ -17,7 +17,7 @@ final class FileWatches: @unchecked Sendable {
   struct Token {
     fileprivate let files: [Int32]
     fileprivate let number: Int
-    /// False if the kernel can't watch one of the other files.
+    /// False if the kernel can't watch one of the files that were passed as `others`.
     let isComplete: Bool
   }
 
@@ -74,7 +74,7 @@ final class FileWatches: @unchecked Sendable {
     // The lock keeps an event from being read before its closure is known.
     guard !isForked else { return nil }
     return state.withLock { state in
-      // Two watches of a file can ask for other events: a second mask is added to the first.
+      // Two watches of one file can request different events: IN_MASK_ADD adds the second mask to the first.
       let numbers = ([file] + others).map {
         inotify_add_watch(descriptor, $0.path, $0.events | UInt32(IN_MASK_ADD))
       }

@@ -1,7 +1,6 @@
 import SqlableCore
 import Synchronization
 
-/// The end of a change log.
 package struct ChangeLogEnd: Sendable, Equatable {
   /// The number of the last change; 0 before the first change.
   package let number: Int64
@@ -16,7 +15,7 @@ package protocol ChangeLogReader: AnyObject {
   /// Returns the end of the log; nil without a log. `schemaVersion` is the schema version of the transaction.
   func end(on connection: Connection, schemaVersion: Int64) throws -> ChangeLogEnd?
   /// Returns the changes after an earlier end of the log, with the tables whose changes are complete. Nil if the log
-  /// does not have all changes, or has very many. Call `end` before, in the same transaction.
+  /// does not have all changes, or has very many. Call `end` first, in the same transaction.
   func changes(
     after start: ChangeLogEnd, upTo end: ChangeLogEnd, for interest: ObservedTables, on connection: Connection
   ) throws -> CommittedChanges?
@@ -24,22 +23,22 @@ package protocol ChangeLogReader: AnyObject {
   func forgetSchema()
 }
 
-/// The type for which a program's modules implement ``ChangeLogReading``.
+/// A type without members. A module that can read change logs extends it with ``ChangeLogReading``.
 package struct ChangeLogReaderHook: Sendable {}
 
-/// The change logs that a program can read. The module SqlableChanges implements the protocol for
-/// ``ChangeLogReaderHook``. Without that module, a pool does none of the work here.
+/// A factory of readers of change logs. The module SqlableChanges implements the protocol for ``ChangeLogReaderHook``.
+/// Without that module, a pool reads no change log.
 package protocol ChangeLogReading: Sendable {
   func makeReader() -> any ChangeLogReader
 }
 
 /// The position up to which a feed has delivered the changes in the change log of its database.
 ///
-/// The pool's own commits are recorded by hooks; the log has the commits of other connections, too. The position
-/// therefore moves to the end of the log at each commit of the pool, and what the log has after the position is from
-/// other connections. The lock is held while the log is read, so that commits are delivered in their order.
+/// Hooks record the pool's own commits, and the log has these commits too. At each commit of the pool, the position
+/// therefore moves to the end of the log. Changes after the position are from other connections. The lock is held while
+/// the log is read, so that commits are delivered in their order.
 ///
-/// The position is lost after a commit of the process that was not announced, after a restore, and after errors. The
+/// The position is lost after a commit of this process without `commitBegins`, after a restore, and after errors. The
 /// next commit of another connection is then delivered as unknown.
 final class FollowedChangeLog: Sendable {
   fileprivate struct Position {
@@ -101,7 +100,7 @@ final class FollowedChangeLog: Sendable {
 
   func commitEnds() {
     state.withLock { state in
-      // The commit has failed, and another schema can get the version that the commit would have had.
+      // After a failed commit, another schema can get the schema version that this commit would have had.
       if state.isCommitting { state.reader.forgetSchema() }
       (state.isCommitting, state.next) = (false, nil)
     }
@@ -109,7 +108,7 @@ final class FollowedChangeLog: Sendable {
 
   // MARK: Commits of other connections
 
-  /// Remembers the end of the log, unless `isStable` is false after the log was read.
+  /// Remembers the end of the log, unless `isStable` returns false after the log was read.
   func find(on connection: Connection, unless isStable: () -> Bool) {
     state.withLock { state in
       guard state.position == nil, let end = try? connection.readingLog({ try state.end(on: $0) }), isStable() else {
@@ -120,13 +119,13 @@ final class FollowedChangeLog: Sendable {
   }
 
   /// Calls `deliver` with the commits of other connections since the position. Calls nothing and returns false if
-  /// `isStable` is false after the log was read.
+  /// `isStable` returns false after the log was read.
   func follow(
     on connection: Connection, for interest: () -> ObservedTables, isStable: () -> Bool = { true },
     deliver: (CommittedChanges) -> Void
   ) -> Bool {
     state.withLock { state in
-      // Read this count before the interest, because the interest can lack the tables of a later subscriber.
+      // Read this count before the observed tables, because these can lack the tables of a later subscriber.
       let changes = ObserverRegistry.changes
       var (position, commit): (Position?, CommittedChanges?)
       do {
@@ -158,7 +157,7 @@ extension FollowedChangeLog.State {
     return try reader.end(on: connection, schemaVersion: version).map { .init(end: $0, schemaVersion: version) }
   }
 
-  /// Returns the end of the log, and the changes since the position; nil if they are unknown.
+  /// Returns the end of the log, and the changes since the position; the changes are nil if they are unknown.
   fileprivate func read(
     on connection: Connection, for interest: ObservedTables
   ) throws -> (FollowedChangeLog.Position?, CommittedChanges?) {

@@ -114,7 +114,7 @@ struct LiveQueryIndex {
 
   // MARK: Matching
 
-  /// The numbers of the live results that read a table outside `known`.
+  /// Returns the numbers of the live results that might read a table that is not in `known`.
   func numbers(outside known: Set<[UInt8]>) -> Set<Int> {
     tables.reduce(into: everywhere) { if !known.contains($1.key) { $0.formUnion($1.value.numbers) } }
   }

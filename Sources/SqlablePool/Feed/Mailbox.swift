@@ -24,7 +24,8 @@ final class Mailbox<Value: Sendable>: Sendable {
   /// Changes the value without waking a task.
   func change(_ change: (inout Value) -> Void) { state.withLock { change(&$0.value) } }
 
-  /// Ends all waits, after the value is taken. Returns the waiting task, which must then be woken.
+  /// Ends the mailbox: later waits return what `take` still finds, and then nil. Returns the waiting task, which must
+  /// then be woken.
   func end() -> Waiter? {
     state.withLock { state in
       state.isEnded = true

@@ -78,8 +78,8 @@ struct PageBoundary: Sendable {
     return [row.old, row.new].allSatisfy { image in image.map(precedes) ?? true }
   }
 
-  /// True if a row with these values is certainly after the page. A row that is equal to the last row of the page is
-  /// not, because SQLite can order equal rows in any way.
+  /// True if a row with these values is certainly after the page. A row that is equal to the last row of the page can
+  /// be before or after it, because SQLite can order equal rows in any way.
   private func precedes(_ row: [DatabaseValue]) -> Bool {
     for (term, value) in zip(order.terms, values) {
       guard row.indices.contains(term.position), let result = term.compare(value, row[term.position]) else {
@@ -108,7 +108,7 @@ extension OrderTerm.Direction {
 }
 
 extension DatabaseValue {
-  /// Compares two values that are not NULL in SQLite's order: numbers, texts, blobs. Nil if the order is unknown.
+  /// Compares two non-NULL values in SQLite's order: numbers, texts, blobs. Nil if the order is unknown.
   fileprivate static func compare(_ left: DatabaseValue, _ right: DatabaseValue, _ collation: PageOrder.Collation)
     -> Int?
   {

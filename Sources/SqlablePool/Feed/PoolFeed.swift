@@ -8,7 +8,7 @@ private struct WeakOwner {
   weak var owner: (any AnyObject & Sendable)?
 }
 
-/// The link between the pool's commits and its loops: notifies loops of commits by the pool and by other processes.
+/// The link between commits and the pool's loops: notifies loops of commits by the pool and by other processes.
 ///
 /// The committing thread appends the recorded changes to the commit queue. A dispatch queue matches the commits with
 /// the subscribers. A subscriber that can't wait matches the commits on its own thread. Commits are matched in commit
@@ -44,9 +44,7 @@ package final class PoolFeed: CommitSink {
   private let numbers = Atomic(0)
   private let registry: ObserverRegistry
   private let weakOwner = LockedValue(WeakOwner())
-  /// The live results that several loops share.
   let sharedResults = LiveQueryRegistry()
-  /// The in-memory tables that evaluate row filters.
   private let filterTables: FilterTables
   private let filters = LockedValue<[RowFilter.Key: RowFilter]>([:])
   private let commitCount = Atomic(0)
@@ -77,7 +75,6 @@ package final class PoolFeed: CommitSink {
 
   func newNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
 
-  /// The number of running loops over changes and over live results.
   var loopCount: Int { loops.load(ordering: .relaxed) }
 
   func loopBegins() { loops.add(1, ordering: .relaxed) }
@@ -102,7 +99,7 @@ package final class PoolFeed: CommitSink {
     watchOthers { wake { result.end(&$0) } }
   }
 
-  /// Records the interest of a live result. Call this method when the columns that the result reads are known.
+  /// Records the columns that a live result reads, as soon as these columns are known.
   func expect(_ read: ReadColumns, _ rule: RowRule, _ number: Int) {
     let interest = ObservedTables(
       read: read.tables.mapValues { ObservedTables.TableInterest(columns: $0, wantsImages: rule.decidesByRow) },
@@ -113,9 +110,9 @@ package final class PoolFeed: CommitSink {
     }
   }
 
-  /// Adds the interest of a subscriber. Later commits are matched with the subscriber.
+  /// Adds a subscriber with the tables that it observes. Later commits are matched with the subscriber.
   private func listen(_ interest: ObservedTables, _ number: Int, _ body: (inout Subscribers) -> Void) {
-    // Commits are announced only to a feed with subscribers.
+    // Without subscribers, the feed gets no `commitBegins`, so the position in the change log is unknown.
     if !self.interest.commits { changeLog?.lose() }
     // Add the subscriber first, so that every later commit is matched, even a commit without recorded changes.
     subscribers.withLock { subscribers in
@@ -176,7 +173,7 @@ package final class PoolFeed: CommitSink {
 
   /// A statement and the schema version that the statement was compiled with.
   struct ReadKey: Hashable {
-    /// Bytes, because `==` of strings equates the two forms of é, but SQLite has two different names.
+    /// Bytes, because `==` of strings equates the two Unicode forms of é, which SQLite treats as different names.
     private let text: [UInt8]
     private let schemaVersion: Int64
 
@@ -249,7 +246,8 @@ package final class PoolFeed: CommitSink {
     try? handle.locked {
       let connection = try handle.openConnection()
       changeLog.find(on: connection) { [self] in
-        // Read the version after the log: a commit that the log already had also has changed the version.
+        // Read the version after the log: every commit that the log had when it was read has already changed the
+        // version.
         guard let version = try? connection.dataVersion(), isCurrent(version) else { return false }
         return commits == ownCommits && commits % 2 == 0
       }
@@ -340,7 +338,8 @@ package final class PoolFeed: CommitSink {
       let count = match(isScheduled: true).commits
       guard count > 0 else { return }
       let pause = min(count * PoolFeed.gathering, PoolFeed.longestGathering)
-      // A sleep would delay the other pools. For a pool with its own thread, a timer would cost more than the sleep.
+      // On a shared thread, a sleep would delay the other pools. For a pool with its own thread, a timer would cost
+      // more than the sleep.
       if sharesThread {
         return queue.asyncAfter(deadline: .now() + .microseconds(pause)) { [self] in matchWhatComes() }
       }
@@ -348,7 +347,6 @@ package final class PoolFeed: CommitSink {
     }
   }
 
-  /// True if all commits up to a position are matched.
   func isMatched(upTo position: Int) -> Bool { matchedPosition.load(ordering: .acquiring) >= position }
 
   /// Matches all commits acknowledged so far with the subscribers before returning.

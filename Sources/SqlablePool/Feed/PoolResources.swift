@@ -5,7 +5,6 @@ import SqlableCore
 ///
 /// A single pool has its own threads, which wake faster and never wait for another pool.
 package final class PoolResources: Sendable {
-  /// The threads that run the calls of all pools.
   package let threads: SharedThreads
   /// The queue that matches the commits of each pool with its loops.
   let feedQueue = DispatchQueue(label: "sqlable.pools.feed")

@@ -13,9 +13,9 @@ package final class RowFilter: Sendable {
     /// filter or the order; see `dependsOnOneRow`.
     init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
       let table = query.table
-      // The copy of the table is not STRICT, and ANY has another meaning in STRICT tables. If the order uses values of
-      // several rows, changes to other rows can affect the order. A column name that the table does not have refers to
-      // the rowid, which differs in the copy.
+      // The filter is evaluated on a copy of the table. The copy is not STRICT, and ANY has another meaning in STRICT
+      // tables. If the order uses values of several rows, changes to other rows can affect the order. A column name
+      // that the table does not have refers to the rowid, which differs in the copy.
       let names = Set(columns.map(\.name.foldedName))
       guard let filter = query.filter, filter.dependsOnOneRow,
         query.clauses.order.allSatisfy(\.expression.dependsOnOneRow),
@@ -30,7 +30,7 @@ package final class RowFilter: Sendable {
     }
   }
 
-  /// A number that identifies the filter. The object's address can't, because addresses are reused.
+  /// A number that identifies the filter. An address would not, because addresses are reused.
   private let id = RowFilter.count.add(1, ordering: .relaxed).newValue
   private static let count = Atomic(0)
   private let key: Key
@@ -129,7 +129,8 @@ final class FilterTables: Sendable {
 
   private let root: SqliteDatabase
   private let state = LockedValue(State())
-  /// The state for case-sensitive LIKE, with a separate database: setting the PRAGMA recompiles all statements.
+  /// The state for case-sensitive LIKE. This state has its own database, because setting the PRAGMA recompiles all
+  /// statements.
   private let caseSensitive = LockedValue(State())
 
   init(root: SqliteDatabase) { self.root = root }
@@ -192,7 +193,6 @@ extension SqlExpression {
     }
   }
 
-  /// The names of the columns that the expression reads.
   fileprivate var columns: [String] {
     if case .column(let column) = node { return [column.name] }
     return node.terms.flatMap(\.columns)

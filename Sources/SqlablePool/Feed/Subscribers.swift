@@ -27,7 +27,8 @@ struct Matches: Sendable {
 struct Subscribers {
   private var changes = ChangeIndex()
   private var results = LiveQueryIndex()
-  /// New subscribers, with the observer-change count from which their tables are recorded; `.max` until it is known.
+  /// New subscribers, each with the value of `ObserverRegistry.changes` from which its tables are recorded; `.max`
+  /// until this value is known.
   private var recent: [Int: Int] = [:]
 
   /// The number of subscribers that need all commits: new subscribers, and results that read unobservable tables.
@@ -71,9 +72,9 @@ struct Subscribers {
       return
     }
     guard commit.loggedTables == nil else { return matchLogged(commit, entry.position, &matches) }
-    // A subscriber might have joined after the transaction read the interests. The recorded changes then do not show
-    // whether the commit affects the subscriber. Once one transaction has read the interest of a subscriber, all later
-    // transactions have read this interest too.
+    // A subscriber might have joined after the transaction read which tables to record. The recorded changes then do
+    // not show whether the commit affects the subscriber. Once one transaction records the tables of a subscriber, all
+    // later transactions do.
     if !recent.isEmpty { recent = recent.filter { commit.isUnknown(toOneSince: $0.value) } }
     for number in recent.keys {
       changes.miss(number, entry.position, &matches)
@@ -85,9 +86,9 @@ struct Subscribers {
     }
   }
 
-  /// Notifies the subscribers of commits of other connections, whose rows a change log has.
+  /// Notifies the subscribers of commits of other connections, read from a change log.
   private func matchLogged(_ commit: CommittedChanges, _ position: Int, _ matches: inout Matches) {
-    // `recent` stays as it is, because the next transaction might not have read all interests.
+    // `recent` itself does not change, because the next transaction might not yet record the tables of all subscribers.
     let recent = recent.filter { commit.isUnknown(toOneSince: $0.value) }
     let tables = commit.loggedTables ?? []
     for number in changes.numbers(outside: tables).union(recent.keys) { changes.miss(number, position, &matches) }

@@ -34,12 +34,11 @@ final class WakeQueue: Sendable {
     }
     if isFew { for sleeper in sleepers { sleeper.wake() } }
     guard begins else { return }
-    // The priority of the woken tasks. With a higher priority, this task would not queue behind the woken tasks.
+    // Use the priority of the woken tasks. With a higher priority, this task would not queue behind the woken tasks.
     Task.detached(priority: sleepers.map(\.priority).max()) { [self] in
       while let next = take() {
         let begin = ContinuousClock.now
         for sleeper in next { sleeper.wake() }
-        // Lets the woken tasks and other ready tasks run.
         await Task.yield()
         // Pauses for as long as the batch took, so that other tasks can run. `longestPause` is enough: during a batch
         // that took longer, other tasks have already run.

@@ -167,7 +167,7 @@ private final class ChangeLoop<Row: Sendable> {
   }
 }
 
-/// The subscription of a sequence while no loop uses the subscription; empty if subscribing failed.
+/// The subscription of a sequence; nil while a loop uses the subscription, and if subscribing failed.
 private final class IdleSubscription: Sendable {
   private let subscription: LockedValue<ChangeSubscription?>
   private let another: @Sendable () -> ChangeSubscription?

@@ -2,8 +2,8 @@ import SqlableCore
 
 /// A signal of commits that might have changed rows of a table, for one waiting task.
 ///
-/// The signal reads nothing. A commit of the pool sets the signal if it changed the table. Commits of other processes,
-/// restores and schema changes always set the signal.
+/// The signal reads nothing. A commit of the pool sets the signal if the commit changed the table. Commits of other
+/// processes, restores and schema changes always set the signal.
 package final class CommitSignal: FollowedLiveQuery {
   let number: Int
   let priority = Task.currentPriority
@@ -28,7 +28,7 @@ package final class CommitSignal: FollowedLiveQuery {
   /// Waits until the signal is set, and resets the signal. Returns false if the pool was closed or the task is
   /// cancelled.
   ///
-  /// Read the table after this method returns true. Before the first call, read the table after creating the signal.
+  /// Read the table after creating the signal, and each time this method returns true.
   package func wait(isolation actor: isolated (any Actor)?) async -> Bool {
     await isSet.next(isolation: actor) { isSet in
       defer { isSet = false }
@@ -36,7 +36,6 @@ package final class CommitSignal: FollowedLiveQuery {
     } ?? false
   }
 
-  /// Sets the signal, and wakes the waiting task.
   package func wake() { isSet.post { $0 = true }?.wake() }
 
   func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches) {

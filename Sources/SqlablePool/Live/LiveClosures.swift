@@ -18,9 +18,9 @@ extension LocalDatabase {
   /// evaluates the statement's filter for changed rows, as for a live result of the statement.
   ///
   /// The pool does not record reads with a handle other than the closure's, or reads of values outside of the database.
-  /// After a change of such a value, the closure runs at the next commit that concerns its recorded reads. Loops over
-  /// one sequence share their runs. Sequences of separate calls don't. The sequence throws the errors of the closure,
-  /// `.readOnly` for a write, and `CancellationError`.
+  /// A change of such a value does not run the closure; the next commit that changes recorded columns does. All loops
+  /// over one sequence share the runs of its closure; sequences of two calls of `updates` share none. The sequence
+  /// throws the errors of the closure, `.readOnly` for a write, and `CancellationError`.
   public func updates<Value: Sendable>(
     file: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) -> LiveQuery<Value> {

@@ -1,4 +1,4 @@
-// Live results of collected rows, counts of queries, decoded rows, and rows with their associated rows.
+// Live results of collected rows, scalar queries and decoded rows.
 
 import SqlableCodable
 import SqlableCore

@@ -74,7 +74,7 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     let value: Value
     let contents: LiveQueryContents?
     let pageEnd: PageBoundary?
-    /// True if the columns or the rule became known after the rows were read. Commits after the read might be
+    /// True if the columns or the rule became known after the rows were read. Commits since the read might be
     /// unnoticed.
     var isExpectedLate = false
   }
@@ -117,7 +117,7 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     work = .closure(closure, contents: { contents?($0) })
   }
 
-  /// True if the read is a single query, which may run on the calling thread.
+  /// True for a query, which may run on the calling thread; false for a closure.
   var isShort: Bool { if case .query = work { true } else { false } }
 
   /// Reads the result. Calls `expect` with the columns that the result reads, if these columns are unknown or have

@@ -155,8 +155,8 @@ struct LiveQueryState<Value: Sendable> {
     return .wait(isNeeded: undecidedRows.contains { $0.position > loop.position })
   }
 
-  /// Returns the loop. If the latest fetch returned the edition that the loop already has, the returned loop has the
-  /// number and the position of this fetch.
+  /// Returns the loop, brought up to date: if the latest fetch returned the edition that the loop already has, the loop
+  /// gets the number and the position of this fetch.
   private func current(_ loop: Loop) -> Loop {
     guard let latest, loop.edition == latest.edition else { return loop }
     var loop = loop
@@ -187,7 +187,6 @@ struct LiveQueryState<Value: Sendable> {
   /// Drops a pending fetch that no loop waits for.
   mutating func dropUnneededFetch() { if waiting.isEmpty { needsFetch = false } }
 
-  /// The highest priority of the waiting loops.
   var priority: TaskPriority { waiting.values.map(\.waiter.priority).max() ?? .medium }
 
   mutating func requestTask() -> Bool {
@@ -240,7 +239,8 @@ struct LiveQueryState<Value: Sendable> {
     if !waiting.isEmpty, position > fetchPosition { needsFetch = true }
   }
 
-  /// Invalidates a fetch whose columns became known after the rows were read, if there were commits in between.
+  /// Invalidates a fetch whose columns became known only after its rows were read, if there were commits since the
+  /// fetch began.
   mutating func didExpectLate(_ fetch: Fetch, until position: Int) {
     if position > fetch.position { invalidate(position) }
   }
@@ -329,7 +329,7 @@ struct LiveQueryState<Value: Sendable> {
     return removeWaiters(failed)
   }
 
-  /// Resets a fetch that was interrupted because no loop waited for its result.
+  /// Discards the running fetch, because no loop waits for its result, or because the fetch must be repeated.
   mutating func takeBack() {
     fetchPosition = -1
     if !waiting.isEmpty { needsFetch = true }

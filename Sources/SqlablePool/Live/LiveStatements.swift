@@ -17,7 +17,7 @@ extension Statement where Output == [Model] {
   /// - The commit changes more than 256 rows of the table, or rows with more than 1 MiB of texts and blobs.
   /// - The commit changes more than 32 rows for which SQLite must evaluate the filter.
   ///
-  /// Schema changes trigger a new read, and so do commits of other processes whose rows no change log has.
+  /// Schema changes trigger a new read. So do commits of other processes to tables without a change log.
   ///
   /// If the statement is ordered by columns and has a limit, the pool also ignores a commit that changes only rows
   /// after a full page.

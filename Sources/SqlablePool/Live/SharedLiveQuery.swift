@@ -213,7 +213,8 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
     }
   }
 
-  /// Records the columns that the query reads. Call before reading rows, so that later commits are recorded.
+  /// Records the columns that the query reads. If possible, call this method before reading rows, so that later commits
+  /// are recorded.
   private func expect(_ read: ReadColumns, _ rule: RowRule) {
     withState { state in (state.read, state.rule) = (read, rule) }
     pool.feed.expect(read, rule, number)

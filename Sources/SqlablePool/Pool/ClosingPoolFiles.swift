@@ -10,7 +10,7 @@ package struct FileUser: Sendable {
   package let release: @Sendable () -> Void
   /// Resumes the user's work. The pool calls `resume` when the file can be used again.
   package let resume: @Sendable () -> Void
-  /// Ends the user. The pool calls `end` when its calls have ended, while its database is still open.
+  /// Ends the user. The pool calls `end` when the pool's calls have ended, while the database is still open.
   package let end: @Sendable () -> Void
   /// Returns the user's problem for `health()`; nil without a problem.
   package let problem: @Sendable (SqlitePool.HealthLimits) -> SqlitePool.Health.Problem?
@@ -41,9 +41,9 @@ extension SqlitePool {
   /// opening a pool. Live results are read again, and loops over changes receive `.missed`. An archive of the pool
   /// continues with a new copy of the database, and keeps all earlier commits.
   ///
-  /// Throws `.busy`, with the call site, if a call runs until the end of `duration` or the deadline of
-  /// ``withDeadline(_:_:)``. Also throws `.busy` if another process, or an unrelated pool or handle of this process,
-  /// keeps the file open until then. Throws `.misuse` inside a closure of the pool, and `.closed` for a closed pool.
+  /// Throws `.busy`, with the call site of a running call, if this call still runs after `duration` or at the deadline
+  /// of ``withDeadline(_:_:)``. Also throws `.busy` if another process, or an unrelated pool or handle of this process,
+  /// keeps the file open for that time. Throws `.misuse` inside a closure of the pool, and `.closed` for a closed pool.
   /// Blocks the thread. In `async` code, use the overload with `await`.
   @discardableResult
   public func withClosed<Value>(
@@ -136,10 +136,10 @@ extension SqlitePool {
     for (handle, call) in started { handOn(handle, to: call) }
   }
 
-  /// The users of the file other than calls, in the order of their registration.
+  /// The users of the file that are not calls, in the order of their registration.
   package var allFileUsers: [FileUser] { fileUsers.withLock { $0.users.ordered { $0.key < $1.key }.map(\.value) } }
 
-  /// Adds a file user; returns a token. A user releases the file before a close, and ends before the pool ends.
+  /// Adds a file user; returns a token for `removeFileUser`.
   package func add(_ user: FileUser) -> Int {
     fileUsers.withLock { users in
       users.count += 1

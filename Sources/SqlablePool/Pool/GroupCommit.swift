@@ -14,7 +14,6 @@ package struct GroupCommit {
     case runMember(PoolCall)
     /// Take the writer from the call. From then on, the call can't be stopped.
     case release(PoolCall, Outcome)
-    /// Look for a waiting call.
     case findMember
     case commit
     case rollBack
@@ -31,7 +30,7 @@ package struct GroupCommit {
   private var members = 0
   /// The error of the commit; nil before the commit has failed.
   private var failure: (any Error)?
-  /// The number of calls that need not run again, or have run again.
+  /// The index in `outcomes` of the call that runs again; nil before a call runs again.
   private var done: Int?
 
   package init(_ first: PoolCall, maximum: Int) {
@@ -76,7 +75,6 @@ package struct GroupCommit {
   /// Records the call that can share the commit; nil if there is none.
   package mutating func didFind(_ call: PoolCall?) { step = call.map { .runMember($0) } ?? .commit }
 
-  /// Records the result of the commit.
   package mutating func didCommit(_ result: Outcome) {
     switch result {
     case .success: step = .end

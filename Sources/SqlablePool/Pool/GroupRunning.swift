@@ -9,8 +9,8 @@ extension SqlitePool {
   ///
   /// A failing write is rolled back alone. A full disk, an interrupted statement or a deferred foreign key can roll
   /// back the whole transaction. Each call of the group then runs again in its own transaction, except calls that
-  /// failed and were stopped. If the handle is lost or has changed settings, or the outcome of the commit is unknown,
-  /// no call runs again.
+  /// failed because they were stopped. If the handle is lost or has changed settings, or the outcome of the commit is
+  /// unknown, no call runs again.
   func runGroup(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
     var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
     do {
@@ -93,7 +93,8 @@ extension SqlitePool {
     defer {
       // An open transaction would absorb every later write.
       db.rollBackShared()
-      // A subscriber that joined during a statement might have missed changes, because none were recorded for it.
+      // A subscriber that joined during a statement might have missed changes, because the statement records only
+      // changes for which there was a subscriber when the statement began.
       if call.kind != .detection {
         let isUnannounced = ObserverRegistry.changes != changes
         feed.didCommit(CommittedChanges(recordedSince: changes, isUnannounced: isUnannounced))

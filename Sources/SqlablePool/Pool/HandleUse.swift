@@ -1,6 +1,5 @@
 import SqlableCore
 
-/// The time during which a call holds a handle.
 struct HandleUse {
   let callSite: CallSite
   let begin: ContinuousClock.Instant
@@ -14,8 +13,8 @@ struct HandleUse {
   }
 }
 
-/// The latest uses of a pool's handles during which other calls waited. If a call waits for too long, its error names
-/// these uses.
+/// The latest uses of a pool's handles during which other calls waited. The error of a call that waited for too long
+/// names these uses.
 struct LatestUses {
   private static let maximum = 16
   private var uses: [HandleUse] = []
@@ -42,7 +41,7 @@ extension SqlitePool.State {
     if call.kind.isRead { readUses.append(use) } else { writeUses.append(use) }
   }
 
-  /// Returns the uses of the handles that a call waited for, longest first.
+  /// Returns the uses of handles for which a call waited, the longest use first.
   func uses(during call: PoolCall, until now: ContinuousClock.Instant) -> [HandleUse] {
     let handles = call.kind.isRead ? readers : [writer]
     let running = handles.compactMap(\.call).compactMap { call in

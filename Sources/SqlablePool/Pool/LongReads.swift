@@ -13,7 +13,7 @@ final class LongReads: @unchecked Sendable {
     timer = DispatchSource.makeTimerSource(queue: LongReads.queue)
     timer.setEventHandler(handler: check)
     // One timer for all reads, because a timer per read would slow each read. A report is late by at most the interval
-    // and the leeway: half the limit, and at most 0.6 seconds.
+    // plus the leeway: 0.3 times the limit, and at most 0.6 seconds.
     interval = min(duration / 4, .milliseconds(500))
     pause()
     timer.resume()
@@ -68,7 +68,6 @@ extension SqlitePool {
     }
   }
 
-  /// Ends the reads that have run for longer than `maximumRead`.
   func endOldReads() {
     guard let limit = configuration.maximumRead else { return }
     let now = ContinuousClock.now

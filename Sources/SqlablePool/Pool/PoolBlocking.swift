@@ -12,10 +12,10 @@ extension SqlitePool {
   /// `block` waits for the running calls. Later calls wait until the end of the block; this wait counts toward their
   /// `waitTimeout` and deadlines. Statements on the block run on the pool's writer, so loops and live results notice
   /// their changes. The holder of the block must use the block: a call on the pool itself would wait for the end of the
-  /// block. Other processes, and other pools on the file, are not blocked. An archive continues after the block.
+  /// block. Other processes, and other pools on the file, are not blocked. An archive pauses during the block.
   ///
-  /// Throws `.busy`, with the call site, if a call runs until the end of `duration` or the deadline of
-  /// ``withDeadline(_:_:)``. Throws `.misuse` inside a closure that the pool runs, and `.closed` for a closed pool.
+  /// Throws `.busy`, with the call site of a running call, if this call still runs after `duration` or at the deadline
+  /// of ``withDeadline(_:_:)``. Throws `.misuse` inside a closure that the pool runs, and `.closed` for a closed pool.
   /// Blocks the thread. In `async` code, use the overload with `await`.
   public func block(
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line
@@ -64,7 +64,7 @@ extension SqlitePool {
 }
 
 extension PooledHandle {
-  /// Lends the handle to a block, while the pool gives the handle to no call.
+  /// Lends the handle to a block. During the block, the pool gives the handle to no call.
   fileprivate func block(
     by root: SqliteDatabase, _ feed: PoolFeed, _ end: @escaping @Sendable () -> Void
   ) throws -> DatabaseBlock {

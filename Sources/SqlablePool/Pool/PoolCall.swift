@@ -55,7 +55,8 @@ package final class PoolCall: @unchecked Sendable {
   /// The closure that receives the outcome; nil if a thread waits for the outcome.
   package let resume: (@Sendable (Result<Void, any Error>) -> Void)?
 
-  // The pool's lock guards these properties. Swift would check each access, because other modules could read them.
+  // The pool's lock guards these properties. Without `@exclusivity(unchecked)`, Swift would check each access at run
+  // time, because other modules can read them.
   @exclusivity(unchecked) package internal(set) var state = State.created
   @exclusivity(unchecked) package internal(set) var stopped: Reason?
   var gotHandle: ContinuousClock.Instant?
@@ -78,7 +79,7 @@ package final class PoolCall: @unchecked Sendable {
     caller = TraceCount.isPositive ? TraceCaller(at: callSite) : nil
     self.work = work
     self.resume = resume
-    // `min` without an array, because every call would have to allocate the array.
+    // Compare without an array, because every call would have to allocate the array.
     let outer = Deadline.current
     let deadline = configuration.deadline.map { min(begin.advanced(by: $0), outer ?? begin.advanced(by: $0)) } ?? outer
     let waitEnd = configuration.waitTimeout.map { begin.advanced(by: $0) } ?? deadline
@@ -96,7 +97,7 @@ package final class PoolCall: @unchecked Sendable {
   /// Releases the closure. Call this method before the caller resumes.
   func forgetWork() { work = nil }
 
-  /// True if the call's own thread is woken to run the call with a handle. Otherwise, the handle's thread runs it.
+  /// True if the waiting thread of the caller is woken to run the call. Otherwise, the handle's thread runs the call.
   package func callerRuns(on handle: PooledHandle) -> Bool { alarm != nil && !handle.isWriter }
 
   /// Resumes the caller, or wakes the caller's thread.
@@ -172,7 +173,6 @@ package struct PoolQueue {
     count += 1
   }
 
-  /// Removes and returns the first waiting call.
   mutating func popFirst() -> PoolCall? {
     while head < calls.count {
       let call = calls[head]

@@ -21,7 +21,7 @@ extension SqlitePool {
   package func close(within duration: Duration, leavesLog: Bool) throws {
     try checkFork()
     try refuseInClosure("close the pool")
-    // The work can't end while its closure waits for this call.
+    // The backup can't end while its closure waits for this call.
     guard withState({ !$0.works.values.contains { $0.thread == pthread_self() } }) else {
       throw misuse("can't close the pool inside a closure of its backup")
     }
@@ -46,12 +46,12 @@ extension SqlitePool {
   }
 
   /// Counts work that uses the file with connections of its own, such as a backup. ``close(within:)`` waits for the
-  /// work as for a call, and then calls `stop`. Returns a token for `endWork`.
+  /// work as for a call, and calls `stop` if the work has not ended in time. Returns a token for `endWork`.
   package func beginWork(_ stop: @escaping @Sendable () -> Void) throws -> Int {
     try withState { try $0.beginWork(stop, configuration.handles.label) }
   }
 
-  /// Runs a work's closures, which can't close the pool.
+  /// Runs a closure of the work with this token. The closure can't close the pool.
   package func runWork<Value>(_ token: Int, _ body: () throws -> Value) rethrows -> Value {
     withState { $0.works[token]?.thread = pthread_self() }
     defer { withState { $0.works[token]?.thread = nil } }
@@ -77,7 +77,7 @@ extension SqlitePool {
     let isInTurn = (try? gate.take(interruption)) != nil
     defer { gate.giveBack() }
     // When the last connection closes, SQLite checkpoints only if no other process has the file open. If this pool does
-    // not get its turn, another pool keeps writing and checkpoints while it writes.
+    // not get its turn, another pool is writing, and its commits checkpoint the WAL.
     if isInTurn, memory == nil, !leavesLog {
       try? root.execute("PRAGMA optimize")
       _ = try? root.checkpoint(.truncate, waitingAtMost: .seconds(configuration.handles.busyTimeout))
@@ -87,8 +87,8 @@ extension SqlitePool {
     events.send(.closed)
   }
 
-  /// True until the pool is closed. Also true for a pool that opens its file at the next call: then ``isConnected`` is
-  /// false.
+  /// True until the first call of `close`. Also true for a pool that opens its file at the next call: then
+  /// ``isConnected`` is false.
   public var isOpen: Bool { withState { $0.phase == .open } }
 
   /// True while the pool has a connection to its file. Never waits for a call.

@@ -31,14 +31,15 @@ public struct PoolConfiguration: Sendable, Hashable {
   /// the commit. Default: 10 milliseconds.
   public var maximumGroupTime: Duration
 
-  /// The polling interval for other processes' commits, where the kernel might not report a write, such as in a network
-  /// file system. Elsewhere, an idle pool does not poll. Polling starts with the first sequence of changes or live
-  /// result. Default: 500 milliseconds; nil neither polls nor watches the WAL.
+  /// The interval at which the pool polls for commits of other processes, in file systems where the kernel might not
+  /// report a write, such as network file systems. In other file systems, an idle pool checks about once a minute.
+  /// Polling starts with the first sequence of changes or live result. Default: 500 milliseconds; nil neither polls nor
+  /// watches the WAL.
   public var pollInterval: Duration?
 
   /// The duration after which a read is reported to `didFail`, once per read. Until the read ends, SQLite can't reset
-  /// the WAL, and the WAL grows. While it has a call, the pool looks for long reads twice a second, and more often for
-  /// a limit below two seconds. A report is therefore up to about a second late, and a read that ends before its report
+  /// the WAL, and the WAL grows. While a call runs, the pool looks for long reads twice a second, and more often for a
+  /// limit below two seconds. A report is therefore up to about a second late, and a read that ends before its report
   /// is not reported. Default: 60 seconds; nil reports no read.
   public var longRead: Duration?
 

@@ -2,11 +2,11 @@ import SqlableCore
 import SqlableTracing
 import Synchronization
 
-/// An event in a pool other than a statement or a transaction.
+/// A pool event that is not a statement or a transaction.
 package enum PoolEvent: Sendable {
   /// A call has returned its handle.
   case ended(waited: Duration, used: Duration)
-  /// A call's wait for a handle has exceeded the time limit.
+  /// A call's wait for a handle or a thread has timed out, with this error.
   case timedOut(SqlError)
   /// A read has run for longer than `longRead`.
   case longRead(SqlitePool.Statistics.ActiveCall, walSize: Int)

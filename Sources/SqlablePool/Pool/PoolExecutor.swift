@@ -34,7 +34,6 @@ extension SqlitePool: AsyncSqlExecutor {
 }
 
 extension SqlitePool {
-  /// Returns the kind of call for a statement.
   @inlinable
   func kind(of work: some Runnable) throws -> PoolCall.Kind {
     work.isReadOnly ? .read : work.runsOutsideTransaction ? try standalone(work.sql) : .write

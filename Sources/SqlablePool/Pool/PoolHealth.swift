@@ -26,9 +26,9 @@ extension SqlitePool {
       case archiveFails(SqlError)
       /// The pool's archive has been missing commits for this long.
       case archiveIsBehind(Duration)
-      /// A consumer of the change log has not acknowledged a change of this age, or has not acknowledged the rows with
-      /// which it started this long ago (`isNew`). It is behind by `lag` changes, and tries again after `error`; nil if
-      /// no attempt has failed.
+      /// A consumer of the change log is behind by `lag` changes, and its oldest unacknowledged change has the age
+      /// `delay`. If `isNew`, the consumer started `delay` ago and has not acknowledged its first snapshot of the rows.
+      /// `error` is the error of a change that the consumer retries; nil if no attempt has failed.
       case consumerIsBehind(String, lag: Int, delay: Duration, isNew: Bool, error: String?)
       /// A consumer of the change log has this many changes in quarantine.
       case changesInQuarantine(String, count: Int)
@@ -64,8 +64,8 @@ extension SqlitePool {
     public var write: Duration
     /// The maximum time during which an archive can miss commits, in addition to its interval. Default: 10 minutes.
     public var archiveLag: Duration
-    /// The maximum age of a change that a consumer of the change log has not acknowledged, and the maximum time for the
-    /// rows with which a new consumer starts. Default: 10 minutes.
+    /// The maximum age of a change that a consumer of the change log has not acknowledged. Also the maximum time in
+    /// which a new consumer acknowledges its first snapshot of the rows. Default: 10 minutes.
     public var consumerDelay: Duration
     /// The maximum number of changes that a consumer has in quarantine. Default: 0.
     public var quarantinedChanges: Int
@@ -115,7 +115,7 @@ extension SqlitePool {
   }
 
   private func health(_ limits: HealthLimits, error: any Error) -> Health {
-    // Calls might have taken the last readers after the check above.
+    // Calls might have taken the last readers after the caller's check.
     let isBusy = (error as? SqlError)?.kind == .timeout && areReadersBusy
     return health(limits, answer: nil, error: isBusy ? nil : error, areReadersBusy: isBusy)
   }
@@ -142,7 +142,8 @@ extension SqlitePool {
 }
 
 extension SqlitePool {
-  /// Returns the problems that a check finds without a test read and without the file system.
+  /// Returns the problems that a check finds without a test read: a large WAL, long calls, damage, and problems of file
+  /// users.
   package func problems(_ limits: HealthLimits, _ statistics: Statistics) -> [Health.Problem] {
     var problems: [Health.Problem] = []
     if statistics.walSize > limits.walSize { problems.append(.largeWal(bytes: statistics.walSize)) }
@@ -157,7 +158,6 @@ extension SqlitePool {
   }
 }
 
-/// Information about the free space of file systems.
 package enum FileSpace {
   /// Returns the bytes that this process can still write to a file's file system; nil if unknown.
   package static func free(at path: String) -> Int? {

@@ -1,12 +1,11 @@
 import SqlableCore
 
-/// A part of a pool's health check and metrics that a module above the pool adds, such as the lag of consumers.
+/// Health checks and metrics that a module above the pool adds to the pool, such as the lag of consumers.
 package struct PoolMonitor: Sendable {
-  /// A number for the metrics.
   package struct Gauge: Sendable {
     package let name: String
     package let value: Double
-    /// The metric's dimension in addition to the pool, such as the name of a consumer.
+    /// The second dimension of the metric beside the pool, such as the name of a consumer.
     package let dimension: (name: String, value: String)
 
     package init(name: String, value: Double, dimension: (name: String, value: String)) {
@@ -27,7 +26,6 @@ package struct PoolMonitor: Sendable {
 }
 
 extension SqlitePool {
-  /// Adds a monitor, unless the pool has a monitor with this name.
   package func add(_ monitor: PoolMonitor, named name: String) {
     monitors.withLock { monitors in
       if monitors[name] == nil { monitors[name] = monitor }

@@ -8,13 +8,13 @@ extension SqlitePool {
   /// let pool = try await SqlitePool(filepath: path, schema: schema, migrations: migrations)
   /// ```
   ///
-  /// With migrations, the call applies ``Migrations`` and calls ``Schema/verify(_:file:line:)-(AsyncSqlExecutor,_,_)``.
-  /// Several processes can start at once: one of them runs each migration, and the others wait. Without migrations, the
-  /// call is ``Schema/create(_:file:line:)-(SqlitePool,_,_)``, which creates the tables, and adds missing columns and
-  /// indexes.
+  /// With migrations, the initializer applies the ``Migrations`` and calls
+  /// ``Schema/verify(_:file:line:)-(AsyncSqlExecutor,_,_)``. Several processes can start at once: one of them runs each
+  /// migration, and the others wait. Without migrations, the initializer calls
+  /// ``Schema/create(_:file:line:)-(SqlitePool,_,_)``, which creates the tables, and adds missing columns and indexes.
   ///
-  /// Throws the errors of these calls, such as `.schema(.mismatch)` with every difference between models and tables.
-  /// After an error the pool is closed. Completed migrations stay.
+  /// Throws the errors of these functions, such as `.schema(.mismatch)` with every difference between models and
+  /// tables. After an error, the pool is closed. Completed migrations stay.
   public convenience init(
     filepath: String, configuration: PoolConfiguration = .init(), schema: Schema, migrations: Migrations? = nil
   ) async throws {

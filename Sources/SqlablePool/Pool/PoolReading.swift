@@ -50,13 +50,12 @@ extension SqlitePool {
     try Task.checkCancellation()
     var value: Value?
     let isDone = try performQuickly(callSite) { db in value = try run(db) }
-    // A task that only reads would otherwise never suspend, and would block other tasks from its thread.
+    // Yield at times: otherwise, a task that only reads would never suspend, and other tasks could not use its thread.
     if quickReads.add(1, ordering: .relaxed).newValue % 32 == 0 { await Task.yield() }
     if isDone, let value { return value }
     return try await perform(kind, at: callSite, run)
   }
 
-  /// Runs `body` with a handle on a thread of the pool; returns the value of `body`.
   package func perform<Value: Sendable>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {

@@ -32,7 +32,7 @@ extension SelectStatement where Row: Sendable {
 public struct PoolRows<Row: Sendable>: AsyncSequence, Sendable {
   fileprivate let pool: SqlitePool
   fileprivate let callSite: CallSite
-  /// Calls a closure with each row. Runs on a reader, outside a transaction.
+  /// Runs the query, and calls a closure with each row. Runs on a reader, outside a transaction.
   fileprivate let read: @Sendable (SqliteDatabase, (Row) throws -> Void) throws -> Void
 
   package init(
@@ -149,7 +149,8 @@ private final class RowBuffer<Row: Sendable>: Sendable {
     }
   }
 
-  /// Resumes the waiting loop if there are rows or an outcome. Rows come before the error of a later row.
+  /// Resumes the waiting loop if there are rows or an outcome. Rows that were read before an error are delivered before
+  /// the error.
   private func deliver() {
     typealias Waiter = CheckedContinuation<[Row], any Error>
     let delivery = state.withLock { state -> (waiter: Waiter, result: Result<[Row], any Error>, wasFull: Bool)? in

@@ -35,7 +35,7 @@ extension SqlitePool {
   /// Waits until the call gets a handle, or until another thread has run the work.
   private func wait(_ call: PoolCall) throws {
     guard let alarm = call.alarm else { return }
-    // The pool on which this call waits can need a thread of the same set.
+    // This thread can itself be a shared thread, and the call that holds the handle can need another shared thread.
     try SharedThreads.whileBlockedByCaller {
       let isInTime = call.waitEnd.map { end in
         alarm.wait(timeout: .now() + ContinuousClock.now.duration(to: end).dispatched)
@@ -93,12 +93,13 @@ extension SqlitePool {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         let call = PoolCall(kind, configuration, callSite, resume: { continuation.resume(with: $0) }, work)
         holder.withLock { $0 = call }
-        // The task was cancelled before the cancellation handler could stop the call.
+        // If the task was cancelled before `holder` had the call, the cancellation handler could not stop the call.
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         do {
           switch try withState({ try $0.enter(call, configuration, by: nil) }) {
           case .nested(let handle):
-            // The calling thread holds a handle but can't be inside its closure, where `await` is impossible.
+            // The calling thread is inside a closure of the pool. The closure can't `await`, but it can start a task on
+            // its own thread, for example with `Task.immediate`.
             call.resume?(Result { try runInside(call, handle) })
           case .granted(let handle):
             handOn(handle, to: call)
@@ -119,7 +120,7 @@ extension SqlitePool {
   /// read takes too long.
   ///
   /// The normal path must wake two threads, which takes several times as long as most reads. The quick read is
-  /// abandoned after about ten thousand SQLite steps, a fraction of a millisecond, or when SQLite would wait for a
+  /// abandoned after about ten thousand SQLite steps (a fraction of a millisecond), or when SQLite would wait for a
   /// lock.
   func performQuickly(_ callSite: CallSite, _ work: @escaping (SqliteDatabase) throws -> Void) throws -> Bool {
     try checkFork()
@@ -170,7 +171,7 @@ extension SqlitePool {
       let outcome: Result<Void, any Error>
       (outcome, next) = handle.isWriter ? runGroup(call, handle) : read(call, handle)
       call.end(outcome)
-      // Calls of other pools wait for the thread, too.
+      // Put the next call behind the calls of other pools that wait for the thread.
       if handle.thread.isShared, let next { return handOn(handle, to: next) }
     }
   }
@@ -199,8 +200,8 @@ extension SqlitePool {
 
   // MARK: Other processes
 
-  /// Makes the writer check for other connections' commits when the writer is free. Calls `answered` after the check,
-  /// or immediately if the pool accepts no call.
+  /// Makes the writer check for commits of other connections as soon as the writer is free. Calls `answered` after the
+  /// check, or immediately if the pool accepts no call.
   func haveWriterCheck(_ answered: @escaping @Sendable () -> Void) {
     guard !isForLiveResults else {
       try? root.detectOtherCommits()

@@ -30,20 +30,19 @@ extension SqlitePool {
     var (readUses, writeUses) = (LatestUses(), LatestUses())
     /// The number of calls that have not ended.
     package internal(set) var calls = 0
-    /// Running work that uses the file with connections of its own, such as backups. Each work also counts as a call.
+    /// Running work that uses the file with connections of its own, such as a backup, by token. Each entry also counts
+    /// as a call.
     var works: [Int: Work] = [:]
     private var lastWork = 0
     /// Signalled when the last call has ended.
     var closers: [DispatchSemaphore] = []
-    /// Signalled when no call holds a reader, while new reads are held back.
+    /// Non-nil while new reads are held back; signalled when no call holds a reader.
     var readersEnd: DispatchSemaphore?
-    /// The time of the next check for timeouts.
     private var nextCheck: ContinuousClock.Instant?
     /// The call that closes the files or blocks the database. Until this call or its block ends, other calls get no
     /// handles.
     package var closeBarrier: FileCloseBarrier?
 
-    /// The checks for long calls, and whether they run.
     var longCalls: LongReads?
     var isChecked = false
 
@@ -53,9 +52,9 @@ extension SqlitePool {
     }
   }
 
-  /// The end of a call's wait.
+  /// The result of ending a call's wait.
   package struct Refusal {
-    /// The handle of a call that waited for a thread.
+    /// The handle that the call already had while it waited for a thread; nil if the call waited for a handle.
     package let handle: PooledHandle?
     /// The call that gets this handle.
     package let next: PoolCall?
@@ -78,7 +77,7 @@ extension SqlitePool.State {
     }
   }
 
-  /// The handle of this pool that the current thread holds. A call on this thread is made inside another call.
+  /// The handle of this pool that the current thread holds; nil outside of the pool's closures.
   package var ownHandle: PooledHandle? { handle(of: pthread_self()) }
 
   private func handle(of thread: pthread_t) -> PooledHandle? {
@@ -148,7 +147,7 @@ extension SqlitePool.State {
     return reader
   }
 
-  /// Takes the handles that no call holds; `giveBack` returns the handles.
+  /// Takes the handles that no call holds. `giveBack` gives each handle back to the pool.
   package mutating func takeIdle(_ label: String?) throws -> [PooledHandle] {
     try checkIsOpen(label)
     try checkIsNotBlockedHere(label)
@@ -185,14 +184,14 @@ extension SqlitePool.State {
     counts.began(call)
   }
 
-  /// Starts a call for which the current thread was asked; returns false if the call was stopped before.
+  /// Starts a call on the thread that was asked to run the call; returns false if the call was stopped before.
   package mutating func begin(_ call: PoolCall, by thread: pthread_t = pthread_self()) -> Bool {
     guard case .granted(let handle) = call.state else { return false }
     start(call, handle, at: .now, by: thread)
     return true
   }
 
-  /// Notes that the call's thread has woken up, and runs the call.
+  /// Records the thread of the handle's call, after this thread has woken up.
   package mutating func begin(_ handle: PooledHandle, by thread: pthread_t) { handle.owner = thread }
 
   package mutating func take(_ handle: PooledHandle, from call: PoolCall) {
@@ -218,7 +217,7 @@ extension SqlitePool.State {
     return next
   }
 
-  /// Ends the use of a handle of `takeIdle`; returns the next call for the handle.
+  /// Ends the use of a handle that `takeIdle` returned; returns the next call for the handle.
   package mutating func giveBack(_ handle: PooledHandle) -> PoolCall? {
     ended()
     return next(for: handle)
@@ -260,8 +259,8 @@ extension SqlitePool.State {
 
   var isReading: Bool { readers.contains { $0.call != nil } }
 
-  /// Gives no reader to later calls until `admitReads`. Returns true if calls still read, and `end` is then signalled
-  /// after the last; nil if another caller already holds reads back.
+  /// Gives no reader to later calls until `admitReads`. Returns true if calls still read; `end` is then signalled when
+  /// the last of these calls ends. Returns nil if another caller already holds reads back.
   package mutating func holdReadsBack(_ end: DispatchSemaphore) -> Bool? {
     guard readersEnd == nil else { return nil }
     readersEnd = end

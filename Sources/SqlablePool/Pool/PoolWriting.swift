@@ -60,8 +60,8 @@ extension SqlitePool {
     try await perform(.write, at: .init(file: file, line: line), body)
   }
 
-  /// Calls `body` with the writer outside of a transaction, for separate transactions, and for pragmas and attached
-  /// files that several statements need.
+  /// Calls `body` with the writer outside of a transaction: for several transactions, or for pragmas and attached files
+  /// that several statements need.
   ///
   /// ```swift
   /// try pool.withWriter { db in

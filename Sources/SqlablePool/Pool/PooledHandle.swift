@@ -5,7 +5,7 @@ import SqlableCore
 ///
 /// `PooledHandle` is safe as `@unchecked Sendable`:
 /// 1. The pool's lock guards `owner`, `call` and `cacheUse`.
-/// 2. Only the thread that holds the handle uses `database` and `checked`, or any thread while the handle is idle.
+/// 2. While a thread holds the handle, only this thread uses `database` and `checked`.
 package final class PooledHandle: @unchecked Sendable {
   package let isWriter: Bool
   /// The thread that runs asynchronous calls.
@@ -16,7 +16,6 @@ package final class PooledHandle: @unchecked Sendable {
   private var checked = ContinuousClock.now
 
   // Guarded by the pool's lock:
-  /// The thread that holds the handle.
   @exclusivity(unchecked) package internal(set) var owner: pthread_t?
   @exclusivity(unchecked) package internal(set) var call: PoolCall?
   /// The use of the handle's statement cache up to the last call.

@@ -5,9 +5,9 @@ import Synchronization
 
 /// A directory on tmpfs that contains the database file of one pool. The directory is removed together with its owner.
 ///
-/// A lock on the directory shows that its owner is alive, because the kernel releases the lock with the last process
-/// that holds it. When a process creates its first such directory, the process removes the directories left by killed
-/// processes.
+/// A lock on the directory shows that its owner is alive, because the kernel releases the lock when the last process
+/// with the directory's descriptor ends. When a process creates its first such directory, the process removes the
+/// directories left by killed processes.
 package final class SharedMemoryDirectory: Sendable {
   private static let parent = "/dev/shm"
   private static let prefix = "sqlable-"

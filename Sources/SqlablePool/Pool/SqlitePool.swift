@@ -16,9 +16,10 @@ import Synchronization
 /// ```
 ///
 /// Each call has two forms: `async` calls run on threads of the pool, and synchronous calls block their thread. If a
-/// reader is free, an `async` read of one statement first runs on the calling thread, for a fraction of a millisecond.
-/// Calls get handles in the order in which the calls arrive. Closures are synchronous, so no transaction spans an
-/// `await`. Don't use a closure's handle after the closure returns.
+/// reader is free, an `async` read of one statement starts on the calling thread. A read that is not done after a
+/// fraction of a millisecond starts again on a thread of the pool. Calls get handles in the order in which the calls
+/// arrive. Closures are synchronous, so no transaction spans an `await`. Don't use a closure's handle after the closure
+/// returns.
 ///
 /// A call throws `CancellationError` if its task is cancelled, and `.timeout` if the call misses its deadline; see
 /// ``withDeadline(_:_:)``. The pool then interrupts the call's statement and rolls back only the call's own
@@ -33,21 +34,19 @@ public final class SqlitePool: Sendable {
   /// The parent of all handles, which keeps the database open and stores the shared observers and functions.
   package let root: SqliteDatabase
   let feed: PoolFeed
-  /// True if the pool only reads the live results of a handle.
+  /// True if the pool only reads live results of the handle `root`, which another owner uses and closes.
   let isForLiveResults: Bool
   /// The lock that lets pools on the same file, mostly in other processes, take turns at writing.
   let gate: FairWriterLock
   package let memory: SharedMemoryDirectory?
   private let guarded: LockedValue<State>
-  /// The receivers of pool events other than statements.
   package let events = PoolEvents()
   /// The totals of statements, by statement shape; nil unless the configuration requests totals.
   let totals: StatementTotals?
-  /// The limiter that resets the WAL when the WAL grows too large.
   let walSizeLimiter = WALSizeLimiter()
-  /// The users of the file other than calls. These users release the file before a close, and end before the pool.
+  /// The users of the file that are not calls, such as archives. Each user releases the file before the pool closes the
+  /// file, and ends before the pool.
   let fileUsers = LockedValue<(count: Int, users: [Int: FileUser])>((0, [:]))
-  /// The monitors of the health check and of metrics, by name.
   let monitors = LockedValue<[String: PoolMonitor]>([:])
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)
@@ -95,7 +94,7 @@ public final class SqlitePool: Sendable {
     self.init(root, configuration, memory: memory, sharing: resources)
   }
 
-  /// Creates a pool whose handles are children of `root`. With `isForLiveResults`, another owner writes and closes.
+  /// Creates a pool whose handles are children of `root`.
   init(
     _ root: SqliteDatabase, _ configuration: PoolConfiguration, memory: SharedMemoryDirectory? = nil,
     sharing resources: PoolResources? = nil, isForLiveResults: Bool = false
@@ -105,7 +104,7 @@ public final class SqlitePool: Sendable {
     self.memory = memory
     self.root = root
     feed = PoolFeed(root: root, sharing: resources) { [root] feed in
-      // A forked process needs no monitor, because loops fail when they read.
+      // A forked process needs no monitor, because its loops fail at their first read.
       root.isForked
         ? nil
         : configuration.pollInterval.map { interval in
@@ -157,7 +156,6 @@ public final class SqlitePool: Sendable {
 }
 
 extension SqlitePool {
-  /// Throws `.misuse` inside a closure that the pool runs.
   package func refuseInClosure(_ action: String) throws {
     guard withState({ $0.ownHandle }) == nil else {
       throw misuse("can't \(action) inside a closure that the pool runs")

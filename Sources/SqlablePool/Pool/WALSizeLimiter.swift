@@ -77,8 +77,8 @@ extension SqlitePool {
     return try body(isReading && readersEnd.wait(timeout: .now() + duration.dispatched) == .timedOut)
   }
 
-  /// Runs a checkpoint; returns true if the database file then contains the whole WAL. The method does not wait for a
-  /// long write, because the write might wait for a read that is held back.
+  /// Runs a checkpoint; returns true if the database file then contains the whole WAL. Waits for the writer for at most
+  /// `patience`, because a long write might itself wait for a read that is held back.
   private func checkpointWAL() -> Bool {
     let callSite = CallSite(file: #fileID, line: #line)
     let checkpoint = try? withDeadline(WALSizeLimiter.patience) {

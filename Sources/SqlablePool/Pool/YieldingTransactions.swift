@@ -115,7 +115,7 @@ extension SqliteDatabase {
   /// The pause that lets waiting handles write. A waiting handle notices a commit only at its next attempt.
   fileprivate static let pauseForHandles = Duration.microseconds(Int(BusyWait.longestPause) + 5_000)
 
-  /// Runs steps until a step returns `.stop`, or until `isWanted` returns a pause for another writer. Returns that
+  /// Runs steps until a step returns `.stop`, or until `isWanted` returns a pause for another writer. Returns the
   /// pause; nil after `.stop`.
   fileprivate func runSteps(
     _ step: (SqliteDatabase, Bool) throws -> Iteration, until isWanted: () -> Duration?

@@ -19,16 +19,17 @@ extension AssociatedQuery {
 extension AssociatedQuery: Runnable, WrappingWork {
   /// Reads the rows, each with its associated rows.
   ///
-  /// A row whose key is NULL, or has a NULL, has no associated rows. Throws the errors of reads. Also throws `.misuse`
-  /// if a foreign key references another table or column, has another storage class than the referenced column, or has
-  /// a user-defined collation. If a column is not declared as a foreign key, pass the referenced column as `of`;
-  /// otherwise running the query throws `.misuse`.
+  /// A row has no associated rows if a column that connects it with them is NULL. Throws the errors of reads. Also
+  /// throws `.misuse` for a foreign key that references a table or column other than those of the association, that has
+  /// a storage class other than the referenced column's, or that has a user-defined collation. For a column that is not
+  /// declared as a foreign key, pass the referenced column as `of`; otherwise running the query throws `.misuse`.
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [(Root, repeat each Part)] {
     let levels = db.transactionLevel
     do {
-      // Inside a function, the calling statement already holds a snapshot, and SQLite can't begin a transaction.
+      // Inside an SQL function, the statement that calls the function holds a snapshot, and SQLite can't begin a
+      // transaction.
       if try db.isInFunction { return try rows(db) }
       // Without a transaction, a later statement would read commits that the first statement did not read.
       return try db.transaction(.deferred, rows)
@@ -67,14 +68,14 @@ extension AssociatedQuery: Runnable, WrappingWork {
 
 private struct WaitingLevel {
   let level: any GatheredLevel
-  /// The values that connect the parent rows with this level's rows, parent row after parent row.
+  /// The values that connect the parent rows with this level's rows, in the order of the parent rows.
   let values: [DatabaseValue]
 
   func query() -> LevelQuery? { level.query(for: values) }
 }
 
 extension GatheredLevel {
-  /// The child levels, with the connecting values of this level's rows.
+  /// The child levels, each with the connecting values of this level's rows.
   fileprivate var levels: ArraySlice<WaitingLevel> {
     childLevels.enumerated().map { WaitingLevel(level: $1, values: values(forLevel: $0)) }[...]
   }

@@ -10,8 +10,8 @@ import SqlableCore
 /// // SELECT … FROM "bicycle" WHERE "owner_id" IN (?, ?, ?) ORDER BY "id"
 /// ```
 ///
-/// On a handle or pool, all statements read one snapshot. On a remote database, a later statement can read later
-/// commits. The query is immutable, `Sendable` and `Hashable`.
+/// On a handle or pool, all statements read one snapshot. On a remote database, a later statement can read commits that
+/// an earlier statement did not read. The query is immutable, `Sendable` and `Hashable`.
 public struct AssociatedQuery<Root: Sqlable, each Part: Sendable>: Sendable, Hashable {
   package let root: Statement<Root, [Root]>
   package let parts: (repeat AssociatedPart<each Part>)
@@ -72,8 +72,8 @@ extension Statement where Output == [Model] {
   /// - Parameters:
   ///   - children: The read of the referencing rows, with its filter and order. A limit applies to each parent row.
   ///   - foreignKey: The columns of `Child` that reference this table.
-  ///   - key: The referenced columns of this table, in the same order. Required unless `foreignKey` is declared as
-  ///     ``ForeignKeys``.
+  ///   - key: The referenced columns of this table, in the order of `foreignKey`. Required unless `foreignKey` is
+  ///     declared as ``ForeignKeys``.
   public func including<Child>(
     _ children: Statement<Child, [Child]>, by foreignKey: [any ColumnConvertible],
     of key: [any ColumnConvertible]? = nil
@@ -145,7 +145,7 @@ extension AssociationLevel {
 }
 
 extension AssociatedQuery {
-  /// Creates the row buffers of one run. Throws if the declarations contradict an association.
+  /// Creates the row buffers of one run. Throws if model declarations contradict an association.
   func gathering() throws -> Gathering<Root, repeat each Part> {
     let rows = try GatheredRows<Root>(of: root.tree.table)
     return Gathering(rows: rows, parts: (repeat try rows.gathering(each parts)))

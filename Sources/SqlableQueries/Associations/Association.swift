@@ -100,7 +100,8 @@ extension Association: SqlCondition where Output: SqlBoolean {}
 // MARK: - Modifiers
 
 extension Association {
-  /// Keeps the rows that match a condition on the columns of `Target`. Several filters are combined with AND.
+  /// Keeps the associated rows that match a condition on the columns of `Target`. Several filters are combined with
+  /// AND.
   public consuming func filter(_ condition: some SqlCondition) -> Association {
     part.level.query.filter(condition.expression)
     return self
@@ -114,8 +115,8 @@ extension Association {
   /// Person.read().in(database: "archive").whereAny(Person.bikes.in(database: "archive"))
   /// ```
   ///
-  /// Without this call, included rows come from the database of their parent rows, and a condition reads from the first
-  /// database that contains the table.
+  /// Without this call, included rows come from the database of their parent rows, and a condition such as `whereAny`
+  /// reads from the first database that contains the table.
   public consuming func `in`(database: String) -> Association {
     part.level.read(fromDatabase: database)
     return self
@@ -193,7 +194,8 @@ extension Association where Output == [Target] {
   /// ```
   ///
   /// Without associated rows, SQLite computes the aggregate of no rows: NULL, but 0 for a count or a total. The term
-  /// can use columns of `Target` and of the link table. A function that the program registers must be an aggregate.
+  /// can use columns of `Target` and of the link table. If the term calls a function that the program registers, that
+  /// function must be an aggregate.
   ///
   /// Running the statement throws `.invalidStatement` if the association has an order or a limit, or if the term is not
   /// an aggregate. If the association reads the table of `Origin` itself, an aggregate that is used as a term can't

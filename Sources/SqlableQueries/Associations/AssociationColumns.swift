@@ -59,7 +59,7 @@ extension TableInfo {
       table: name, column: columns.count == 1 ? columns[0] : nil)
   }
 
-  /// The declared references of exactly these columns. The referenced columns are in the order of `columns`.
+  /// Returns the declared references of exactly these columns, with the referenced columns in the order of `columns`.
   private func references(of columns: [String]) -> [(table: () -> String, columns: [String])] {
     var references: [(table: () -> String, columns: [String])] = []
     if columns.count == 1, let column = self.columns.first(where: { $0.name.isExactly(columns[0]) }) {
@@ -77,7 +77,8 @@ extension TableInfo {
 }
 
 extension Column {
-  /// Throws if this column and the referenced `key` have different storage classes: as group keys, '1' and 1 differ.
+  /// Throws if this column and the referenced `key` have different storage classes, because the text '1' and the
+  /// integer 1 would be different group keys.
   func checkRefers(to key: Column, from table: TableInfo) throws {
     let classes = [self, key].map { $0.type.storageClass == .real ? .integer : $0.type.storageClass }
     // A column of type BLOB can store values of any storage class.

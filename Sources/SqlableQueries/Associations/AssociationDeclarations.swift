@@ -29,7 +29,7 @@ extension Sqlable {
   ///
   /// - Parameters:
   ///   - target: The other model.
-  ///   - foreignKey: The column of this model.
+  ///   - foreignKey: The column of this model that references `target`.
   ///   - key: The referenced column of `target`. Required unless `foreignKey` is declared as a ``ForeignKey``.
   public static func toOne<Target: Sqlable>(
     _ target: Target.Type, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
@@ -94,7 +94,7 @@ extension Sqlable {
   ///
   /// - Parameters:
   ///   - target: The other model.
-  ///   - foreignKey: The columns of this model.
+  ///   - foreignKey: The columns of this model that reference `target`.
   ///   - key: The referenced columns of `target`, in the order of `foreignKey`. Required unless `foreignKey` is
   ///     declared as ``ForeignKeys``.
   public static func toOne<Target: Sqlable>(

@@ -31,7 +31,7 @@ package struct AssociationLevel: Sendable, Hashable {
 
 struct LevelQuery {
   let query: SelectQuery
-  /// The result columns with the names of the model. `query` can give the columns other names.
+  /// The result columns, named as in the model. The columns of `query` itself can have other names.
   let columns: [ResultColumn]
 
   init(query: SelectQuery, columns: [ResultColumn]) { (self.query, self.columns) = (query, columns) }
@@ -116,7 +116,7 @@ extension AssociationLevel {
       $0.table.hasSameModel(as: table) || $0.name.isSameName(as: table.name)
     }
     if isRepeated {
-      // Rename the inner rows, so that the table's name refers to the enclosing query.
+      // Put the inner rows in a subquery with an alias, so that the table's name refers to the enclosing query.
       guard !term.hasText else {
         let text = "an aggregate of rows that reference their own table can't contain SQL text"
         throw SqlError.invalidStatement(text).at(table: table.name)
@@ -237,7 +237,7 @@ extension [DatabaseValue] {
 }
 
 extension SqlExpression {
-  /// True if the term calls a function that the program registers. Only SQLite knows if such a function is an
+  /// True if the term calls a function that the program registers. Only SQLite knows whether such a function is an
   /// aggregate.
   fileprivate var callsRegisteredFunction: Bool {
     if case .call(let call) = node, case .named = call.function { return true }

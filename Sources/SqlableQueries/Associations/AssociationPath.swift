@@ -14,7 +14,7 @@ package struct AssociationPath: Sendable, Hashable {
 
   /// A table between the parent rows and the associated rows.
   package struct Link: Sendable, Hashable {
-    /// The table. A table that the path passes again has an alias.
+    /// The table, with an alias if the path passes the table again.
     package fileprivate(set) var source: SelectQuery.Source
     package let step: Step
 
@@ -34,7 +34,8 @@ package struct AssociationPath: Sendable, Hashable {
     return (links[0].source.table, from, to)
   }
 
-  /// True if each row references the next, so that a parent row has at most one associated row.
+  /// True if every step follows a foreign key to the referenced row, so that a parent row has at most one associated
+  /// row.
   package var isToOne: Bool { step.isReferred && links.allSatisfy(\.step.isReferred) }
 
   static func referring(_ foreignKey: [any ColumnConvertible], to key: [any ColumnConvertible]?) -> AssociationPath {
@@ -95,8 +96,8 @@ extension AssociationLevel {
 
   package var sources: [SelectQuery.Source] { query.clauses.sources + path.links.map(\.source) }
 
-  /// Gives an alias to each table of this level that `next` uses again. A term without an alias then means the table of
-  /// `next`.
+  /// Gives an alias to each table of this level that `next` uses again. A column without an alias then belongs to the
+  /// table of `next`.
   private mutating func rename(beside next: AssociationLevel) {
     var takenNames = Set((sources + next.sources).map(\.name.foldedName))
     for level in [self, next] { level.query.visit({ _ in }, { takenNames.insert($0.name.foldedName) }) }
@@ -180,7 +181,7 @@ package struct ResolvedPath {
   /// The columns of the associated rows, or of the first table of the path, that contain the connecting values.
   package let columns: [Column]
   let terms: [SqlExpression]
-  /// The positions of `columns` in the associated rows; nil if another table contains `columns`.
+  /// The positions of `columns` in the associated rows; nil if `columns` belong to another table of the path.
   let positions: [Int]?
   let collations: [Collate]
   /// The tables between the associated rows and the parent rows, beginning at the associated rows, with the conditions
@@ -191,10 +192,10 @@ package struct ResolvedPath {
 
   fileprivate init(_ steps: [ResolvedStep]) throws {
     let first = steps[0]
-    // If the operand of IN is a row value, SQLite 3.40 checks every index column against the first column's type and
-    // collation. After a first column of numbers, SQLite therefore can't use an index that also contains texts; the
-    // same applies to different collations. So columns with the collation BINARY come first, and texts come before
-    // numbers.
+    // If the operand of IN is a row value, SQLite 3.40 checks every index column against the type and collation of the
+    // row value's first column. If the first column contains numbers, SQLite therefore can't use an index that also
+    // contains texts; the same applies to different collations. So columns with the collation BINARY come first, and
+    // texts come before numbers.
     func rank(_ pair: (earlier: Int, next: Int)) -> Int {
       let column = first.next.table.columns[pair.next]
       let isText = column.type.storageClass == .text || column.type.storageClass == .blob
@@ -237,7 +238,6 @@ extension AssociationLevel {
     try ResolvedPath(try resolvedSteps(under: parentTable))
   }
 
-  /// Resolves the steps of the path. Throws if the declarations contradict a step.
   package func resolvedSteps(under parentTable: TableInfo) throws -> [ResolvedStep] {
     let canPassKey = path.linkTable == nil
     var earlier = SelectQuery.Source(table: parentTable)

@@ -20,7 +20,7 @@ struct GatheredPart<Output: Sendable> {
 }
 
 final class GatheredRows<Model: Sqlable>: GatheredLevel {
-  /// A raw buffer, because each call of a generic array would look up the model's type at run time.
+  /// A raw buffer, because every access to a generic array would look up the array's type at run time.
   @exclusivity(unchecked) private var models: UnsafeMutablePointer<Model>
   @exclusivity(unchecked) private var (count, capacity) = (0, 16)
   private(set) var childLevels: [any GatheredLevel] = []
@@ -31,7 +31,7 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   /// The positions, in a row, of the values that connect the row with its parent row.
   private let connecting: [Int]?
   @exclusivity(unchecked) private var groups: GroupedIndexes
-  /// For each child level, the positions of the connecting values in a row. `values` contains the connecting values.
+  /// The positions of the connecting values in a row, for each child level. `values` contains the values themselves.
   private var positions: [[Int]] = []
   @exclusivity(unchecked) private var values: [[DatabaseValue]] = []
 
@@ -216,8 +216,8 @@ private struct GroupedIndexes {
   }
 }
 
-/// A key for grouping rows. Two keys are equal if SQLite considers the values equal. Swift's equality of strings
-/// differs.
+/// A key for grouping rows. Two keys are equal if SQLite considers the values equal. Texts are bytes, because Swift
+/// considers canonically equivalent strings equal and SQLite does not.
 private enum GroupKey: Hashable {
   case null
   case integer(Int64)

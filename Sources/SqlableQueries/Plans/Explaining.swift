@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// An SQL text with its lists and parameters, which a handle explains.
+/// Work that consists of one SQL text.
 private protocol TextWork: Runnable {
   var explained: SQL { get }
 }
@@ -30,7 +30,7 @@ public struct ExplainStatement<Work: Runnable>: Runnable {
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> QueryPlan {
-    // The SQL is the same as in a run: a long list is bound as one value, and a parameter counts as NULL.
+    // Explain the SQL of a local run, which binds a long list as one value. A parameter counts as NULL.
     if let statement = try (work as? any StatementTrees)?.statements().first {
       return try db.plan(of: statement.explained())
     }
@@ -54,15 +54,15 @@ extension ExplainStatement: Encodable where Work: Encodable {}
 extension ExplainStatement: Decodable where Work: Decodable {}
 
 extension Runnable {
-  /// Returns the statement that explains this statement, as a value.
+  /// Returns a statement that returns the query plan of this statement when it is run.
   ///
   /// ```swift
   /// let plan = try await Bicycle.byId(2).explain().run(pool)     // EXPLAIN QUERY PLAN SELECT … WHERE "id" = ?
   /// ```
   public func explain() -> ExplainStatement<Self> { ExplainStatement(work: self) }
 
-  /// Returns the query plan, which describes how SQLite finds the rows. If the work has several statements, returns the
-  /// plan of the first.
+  /// Returns the query plan, which describes how SQLite finds the rows. If this value runs several statements, returns
+  /// the plan of the first statement.
   ///
   /// ```swift
   /// print(try Bicycle.byId(2).explain(db))     // SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)
@@ -77,7 +77,8 @@ extension Runnable {
     try db.run(ExplainStatement(work: self), file: file, line: line)
   }
 
-  /// Returns the query plan of the first statement with its values. The statement is not run.
+  /// Returns the query plan; if this value runs several statements, that of the first statement. The statement is not
+  /// run.
   public func explain(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> QueryPlan {

@@ -13,8 +13,7 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
     public let detail: String
   }
 
-  /// The tables that the statement reads in full because the plan uses no index for them. The values are the tables'
-  /// names or aliases in the statement.
+  /// The names or aliases of the tables that the statement reads in full, because the plan uses no index for them.
   ///
   /// A scan is fine for a small table, and for a statement that needs all rows. Otherwise see `advice(db)`.
   public var scans: [String] {
@@ -81,7 +80,7 @@ extension QueryPlan {
     for verb in ["SCAN ", "SEARCH "] {
       for kind in ["TABLE ", "SUBQUERY "] where detail.begins(with: verb + kind) {
         let rest = String(decoding: detail.utf8.dropFirst(verb.utf8.count + kind.utf8.count), as: UTF8.self)
-        // After the name, the line contains only how SQLite finds the rows.
+        // The text after the names starts with one of these words, and describes how SQLite finds the rows.
         let marks = [" USING ", " VIRTUAL TABLE "]
         let tail = marks.compactMap { mark in rest.suffix(after: mark).map { mark + $0 } }.max { $0.count < $1.count }
         let names = String(decoding: rest.utf8.dropLast(tail?.utf8.count ?? 0), as: UTF8.self)

@@ -10,7 +10,7 @@ extension Select {
   ///   .filter(Bicycle.color == "red")
   /// ```
   ///
-  /// Running the query throws `.invalidStatement` unless exactly one model of the query declares the index, and if
+  /// Running the query throws `.invalidStatement` if no model or several models of the query declare the index, or if
   /// SQLite can't use the index. Running the query throws `.schema(.mismatch)` if the database's table does not have
   /// the index. For a table under another name, use ``Alias/indexed(by:)-(Index)``. A policy rejects a query with this
   /// hint.

@@ -8,7 +8,8 @@ public struct InsertOrFind<Model: Sqlable>: Sendable, Hashable {
 }
 
 extension Statement where Output == Int {
-  /// Returns the row that has the struct's values in unique columns, and inserts the struct if there is no such row.
+  /// Returns the row that has the struct's values in these columns. If there is no such row, inserts the struct and
+  /// returns the new row.
   ///
   /// ```swift
   /// let anna = try Person(id: nil, name: "Anna").insert().orFind(by: Person.name).run(db)     // Person
@@ -21,8 +22,8 @@ extension Statement where Output == Int {
   /// not change, and no trigger fires.
   ///
   /// The columns need a unique index; for a partial index, pass the index's condition. Without such an index, running
-  /// the statement throws `.schema(.mismatch)`; over a ``SqlTransport``, the statement throws only if no such row
-  /// exists. Running the statement throws `.misuse` if a value is nil, because a unique index allows several NULLs.
+  /// the statement throws `.schema(.mismatch)`; over a ``SqlTransport``, the statement throws only if the row does not
+  /// exist. Running the statement throws `.misuse` if a value is nil, because a unique index allows several NULLs.
   /// Running the statement throws `.constraint` if the row conflicts with another row in other columns.
   public consuming func orFind(
     by first: any ColumnConvertible, _ others: any ColumnConvertible..., where index: (any SqlCondition)? = nil

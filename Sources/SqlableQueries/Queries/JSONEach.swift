@@ -95,7 +95,7 @@ extension SelectStatement {
 }
 
 extension AnyTerm {
-  /// True if a JSON array, or the array at a path, contains this element.
+  /// True if a JSON array, or the array at a path, contains the value.
   ///
   /// ```swift
   /// Car.read().filter(Car.tags.jsonContains("fast"))

@@ -11,8 +11,8 @@ extension Sqlable {
   /// //   AND "order"."customer_id" = "customer"."customer_id"
   /// ```
   ///
-  /// Pass columns of the other table. The condition works in any join. NULL equals no value. Running the statement
-  /// throws `.schema(.missingColumn)` if this table has no column of the same name. The statement throws
+  /// Pass columns of the other table. The condition works in any join, and is never true for a NULL, not even for two
+  /// NULLs. Running the statement throws `.schema(.missingColumn)` if this table has no column of the same name, and
   /// `.invalidStatement` if the columns can't be compared.
   public static func using(_ first: any ColumnConvertible, _ others: any ColumnConvertible...) -> SqlExpression {
     let table = TableInfo.unchecked(Self.self)

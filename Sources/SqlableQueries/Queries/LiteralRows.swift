@@ -119,7 +119,6 @@ extension Sqlable {
     return read(naming: unread) { unread.contains($0) }
   }
 
-  /// - Parameter references: The columns that the caller has named.
   private static func read(
     naming references: [ColumnReference], without isUnread: (ColumnReference) -> Bool
   ) -> Select<Self> {

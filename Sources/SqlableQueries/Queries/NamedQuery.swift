@@ -138,9 +138,9 @@ extension Select {
   /// // WITH RECURSIVE "team" ("c1", "c2") AS (SELECT … WHERE "id" = ? UNION ALL SELECT … JOIN "team" ON …)
   /// ```
   ///
-  /// With `distinct`, SQLite drops duplicates of earlier rows (`UNION`), so that cycles end. This query's order
-  /// determines the order in which SQLite passes rows to `step`. This query's limit applies to the total number of
-  /// rows.
+  /// With `distinct`, SQLite drops duplicates of earlier rows (`UNION`), so that the recursion ends even if the rows
+  /// form a cycle. This query's order determines the order in which SQLite passes rows to `step`. This query's limit
+  /// applies to the total number of rows.
   @_disfavoredOverload
   public func named<each Output: SqlValue>(
     _ name: String, distinct: Bool = false, materialized: Bool? = nil,

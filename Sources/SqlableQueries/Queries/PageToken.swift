@@ -13,10 +13,10 @@ import SqlableCore
 /// ```
 ///
 /// The text has only letters, digits, `-` and `_`. A token is valid only for the table and order that it was made for,
-/// but with any filter. The row itself can be deleted.
+/// but with any filter. It stays valid if the row is deleted.
 ///
 /// The text contains the row's values for the order's terms, neither encrypted nor signed. A client can make a token
-/// for another position in the same list. Filters apply to the page as to any other read.
+/// for another position in the same list, but reads only rows that match the statement's filter.
 public struct PageToken: RawRepresentable, Sendable, Hashable, Codable {
   public let rawValue: String
 

@@ -29,8 +29,8 @@ extension Statement where Output == [Model] {
   /// Inserts and deletes between two reads do not move other rows to another page. The given row can be deleted,
   /// because the page uses the struct's values. Keep the struct, not only the key, or keep a ``pageToken(after:)``.
   ///
-  /// Running the statement throws `.invalidStatement` if the model has no primary key, or an order's term is not a
-  /// column of the model. A statement that has an offset or changes rows throws `.invalidStatement` too. A row with
+  /// Running the statement throws `.invalidStatement` if the model has no primary key, or if a term of the order is not
+  /// a column of the model. A statement that has an offset or changes rows throws `.invalidStatement` too. A row with
   /// values that the columns can't store throws `.encoding`.
   public consuming func page(after row: Model?, limit: Int) -> Statement {
     paged(limit) { order, table in try row.map { try table.values(of: $0, in: order) } }
@@ -90,7 +90,7 @@ extension Statement where Output == [Model] {
 }
 
 extension SelectQuery {
-  /// Returns the order with the columns of the primary key. Throws if a term is not a column of the table.
+  /// Returns the order, extended by the columns of the primary key. Throws if a term is not a column of the table.
   fileprivate func pageOrder(of table: TableInfo) throws -> [OrderTerm] {
     guard !table.key.isEmpty else {
       throw SqlError.invalidStatement("a page needs a table with a primary key").at(table: table.name)

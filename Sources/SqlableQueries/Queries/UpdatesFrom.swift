@@ -16,7 +16,7 @@ extension Statement where Output == Int {
     return self
   }
 
-  /// Reads values for the update from a table or query under another name. The table can belong to the same model.
+  /// Reads values for the update from a table or query under another name, which can be the updated table itself.
   public consuming func from<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Statement {
     tree.join(other.source, on: condition.expression)
     return self

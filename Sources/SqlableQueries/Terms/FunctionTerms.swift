@@ -6,7 +6,7 @@ import SqlableCore
 
 /// The result of a function: a ``SqlExpression`` or a ``TypedExpression``.
 public protocol ResultTerm: AnyTerm {
-  /// Makes a term of an expression. The type of the expression is not checked, as by `typed(as:)`.
+  /// Makes a term of an expression. Like `typed(as:)`, this initializer does not check the type of the expression.
   init(expression: SqlExpression)
 }
 

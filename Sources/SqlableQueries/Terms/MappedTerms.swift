@@ -99,8 +99,8 @@ extension SqlExpression {
     return mapped({ $0.replacing(table, with: other) }, { $0.replacingDeclared(table, with: other) })
   }
 
-  /// Replaces columns inside a nested query. Compares declarations, because the nested query's tables can have columns
-  /// of the same names.
+  /// Replaces columns inside a nested query. Compares declarations, not names, because the nested query's tables can
+  /// have columns of the same names.
   fileprivate func replacingDeclared(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
     if case .column(let reference) = node {
       return table.columns.firstIndex { $0.definition === reference.definition }.map(other) ?? self

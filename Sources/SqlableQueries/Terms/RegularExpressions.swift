@@ -28,7 +28,7 @@ extension TextTerm {
   /// The first statement of a handle with a regular expression registers the function `regexp`, unless the program has
   /// registered that function. A remote SQLite needs its own function `regexp`. SQLite uses no index for the condition.
   ///
-  /// A number of an untyped term is matched as the text that SQLite writes for the number. A BLOB matches no pattern.
+  /// If an untyped term is a number, SQLite's text of the number is matched. A BLOB matches no pattern.
   public func regexp(_ pattern: String) -> SqlExpression { expression.matches(pattern) }
 
   /// True if a part of the text matches a regular expression that is a term: `"a" REGEXP "b"`. NULL if the text or the

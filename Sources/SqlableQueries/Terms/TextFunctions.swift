@@ -25,8 +25,9 @@ extension SqlExpression {
   }
 
   func ends(with text: SqlExpression) -> SqlExpression {
-    // Compare bytes, because substr and length ignore the text after a NUL. Append one byte to both sides, because
-    // substr of an empty BLOB is NULL. If `text` is longer than this term, the two sides differ wherever substr starts.
+    // Compare bytes, because substr and length ignore the text after a NUL. Append one byte to both sides of the
+    // comparison, because substr of an empty BLOB is NULL. If `text` is longer than this term, the sides differ
+    // wherever substr starts.
     func bytes(_ term: SqlExpression) -> SqlExpression { .special(.cast(.blob), term) }
     func marked(_ term: SqlExpression) -> SqlExpression {
       bytes(SqlExpression(.binary(.concatenated, term.call(.lower), SqlExpression("."))))
@@ -40,7 +41,8 @@ extension SqlExpression {
 
   /// Returns a LIKE condition whose pattern contains a literal text.
   func isLike(_ before: String, literal text: String, _ after: String) -> SqlExpression {
-    // LIKE ends a pattern at the first NUL, and rejects patterns of more than 50,000 bytes.
+    // LIKE ends a pattern at the first NUL, and rejects patterns of more than 50,000 bytes. Escaping can double the
+    // length.
     guard !text.utf8.contains(0), text.utf8.count < 25_000 else {
       let (folded, bytes) = (call(.lower), text.foldedName)
       guard !after.isEmpty else {
@@ -267,8 +269,8 @@ extension SqlTerm {
   public func typeof() -> SqlExpression { expression.call(.typeof) }
 }
 
-// Unavailable overloads for terms that are not text. Without them, the compiler's error is about the model's property
-// of the same name as the column.
+// Unavailable overloads for terms that are not text. Without these overloads, the compiler would report an error about
+// the model's property that has the column's name.
 extension TypedTerm {
   @available(
     *, unavailable,

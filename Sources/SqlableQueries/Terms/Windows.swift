@@ -120,7 +120,7 @@ public func denseRank() -> TypedExpression<Int> { TypedExpression(expression: .c
 /// The rank as a number from 0 to 1: `percent_rank()`.
 public func percentRank() -> TypedExpression<Double> { TypedExpression(expression: .call(.percentRank, [])) }
 
-/// The fraction of the partition's rows up to the current row and the rows that compare as equal to it: `cume_dist()`.
+/// The fraction of the partition's rows that precede the current row or compare as equal to it: `cume_dist()`.
 public func cumulativeDistribution() -> TypedExpression<Double> { TypedExpression(expression: .call(.cumeDist, [])) }
 
 /// The number of the row's group, from 1, after the partition was divided into `count` groups: `ntile(?)`.

@@ -2,15 +2,14 @@ import SqlableCore
 
 /// The clock of an archive. Adjustments of the system clock do not affect this clock.
 ///
-/// A commit's time is the system time at the start of the generation, plus the time that `ContinuousClock` has measured
-/// since then. The age is the time since the creation of the archive.
+/// `now` is the system time at the creation of this clock, plus the time that `ContinuousClock` has measured since
+/// then. `age` increases by the same measured time, and decides when a generation is old.
 struct ArchiveClock {
   private let wall: Int64
   private let begin = ContinuousClock.now
   private let firstAge: Int64
 
-  /// The difference between the system clock and this clock above which the system clock is treated as adjusted, in
-  /// microseconds.
+  /// If the system clock and this clock differ by more microseconds than this, the system clock was adjusted.
   static let tolerance: Int64 = 1_000_000
 
   init(age: Int64) { (wall, firstAge) = (archiveTime(), age) }
@@ -20,14 +19,15 @@ struct ArchiveClock {
   /// The time in microseconds since 1970.
   var now: Int64 { wall + elapsed }
 
-  /// The age of the archive, in microseconds. Only differences between two ages are used.
+  /// The age of the archive, in microseconds. A new archive starts with the time since 1970 as its age, so only the
+  /// difference between two ages has a meaning.
   var age: Int64 { firstAge.addingSaturated(elapsed) }
 
   /// True if the system clock was adjusted after the creation of this clock.
   var isStepped: Bool { abs(archiveTime() - now) > ArchiveClock.tolerance }
 
-  /// Returns the age of an archive when archiving starts again. The age includes the time since the last commit, up to
-  /// a day and up to half of `keep`. This time is limited because the system clock might be wrong after a reboot.
+  /// Returns the age of an archive when archiving starts again. The time since the last commit is added to the last
+  /// age: at most a day, and at most half of `keep`, because the system clock might be wrong after a reboot.
   static func age(after last: ArchiveEnd, keep: Duration?) -> Int64 {
     let day: Int64 = 86_400_000_000
     let half = keep.flatMap { Int64(exactly: ($0 / .microseconds(2)).rounded()) } ?? day

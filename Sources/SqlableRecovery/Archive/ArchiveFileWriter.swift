@@ -8,14 +8,14 @@ import SqlableCore
 final class ArchiveFileWriter: @unchecked Sendable {
   private let descriptor: Int32
   let path: String
-  /// The end of the last complete record, as an offset in the file.
+  /// The number of bytes that were written to the file so far.
   private(set) var size = 0
   /// The checksum of all records so far.
   private(set) var sum: WALChecksum
-  /// The unwritten part of a record: the first `used` bytes.
+  /// The unwritten part of a record, in the first `used` bytes of the buffer.
   private var buffer = [UInt8](repeating: 0, count: ArchiveFileWriter.bufferSize)
   private var used = 0
-  /// The checksum of everything before the buffer.
+  /// The checksum of all bytes before those in `buffer`.
   private var bufferSum: WALChecksum
   private static let bufferSize = 256 << 10
 

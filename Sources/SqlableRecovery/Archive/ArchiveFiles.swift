@@ -12,7 +12,7 @@ struct ArchiveFiles {
   private static let prefix = "from-"
   private static let partialName = "partial"
 
-  /// Returns the numbers of the generations' first commits, in ascending order.
+  /// Returns the number of each generation's first commit, in ascending order.
   func generations() throws -> [Int] {
     try ArchiveFiles.names(in: path).compactMap { name in
       name.hasPrefix(ArchiveFiles.prefix) ? Int(name.dropFirst(ArchiveFiles.prefix.count)) : nil
@@ -23,7 +23,7 @@ struct ArchiveFiles {
 
   func base(ofGeneration number: Int) -> String { directory(ofGeneration: number) + "/" + ArchiveFiles.baseName }
 
-  /// Returns the numbers of the first commits in a generation's log files, in ascending order.
+  /// Returns the number of the first commit in each log file of a generation, in ascending order.
   func logs(ofGeneration number: Int) throws -> [Int] {
     try ArchiveFiles.names(in: directory(ofGeneration: number)).compactMap { name in
       name.hasPrefix("log-") ? Int(name.dropFirst(4)) : nil
@@ -97,7 +97,6 @@ struct ArchiveFiles {
     }
   }
 
-  /// Writes the description of a generation into its directory.
   static func write(_ description: GenerationDescription, to directory: String) throws {
     let path = directory + "/" + GenerationDescription.fileName
     let bytes = [UInt8](try JSONEncoder().encode(description))
@@ -136,8 +135,8 @@ struct ArchiveFiles {
     try? FileManager.default.removeItem(atPath: old)
   }
 
-  /// Deletes the incomplete generation of a killed process. Throws `.misuse` if the name belongs to a file or directory
-  /// that is not a generation.
+  /// Deletes the incomplete generation that a killed process left at the temporary path. Throws `.misuse` if a file or
+  /// another directory is at this path.
   private func removePartial() throws {
     let partial = path + "/" + ArchiveFiles.partialName
     guard let info = FileIdentity.linkInfo(partial) else { return }
@@ -199,31 +198,31 @@ extension FileIdentity {
 }
 
 extension Int {
-  /// The number with leading zeros up to 19 digits, so that names sort like numbers.
+  /// The number with 19 digits, padded with zeros, so that names sort like numbers.
   var padded: String {
     let digits = String(self)
     return String(repeating: "0", count: Swift.max(0, 19 - digits.utf8.count)) + digits
   }
 }
 
-/// The contents of `generation.json`: the commit, time and age of the database copy with which a generation begins.
+/// The contents of `generation.json`: a description of the database copy with which a generation begins.
 struct GenerationDescription: Codable, Sendable {
   static let fileName = "generation.json"
   static let currentVersion = 1
 
   var version = GenerationDescription.currentVersion
-  /// The number of the commit that the copy represents.
+  /// The commit number that the archive has assigned to the copy.
   let commit: Int
   /// The time of the copy, in microseconds since 1970.
   let time: Int64
   /// The age of the archive at the copy, in microseconds; see ``ArchiveClock/age``. Earlier versions stored neither
   /// `age` nor the properties below.
   var age: Int64?
-  /// True if the previous generation contains all commits up to this one.
+  /// True if the previous generation contains all commits up to this copy.
   var continues: Bool?
   /// The path of the database; empty for an in-memory database.
   var database: String?
-  /// The size of the copy in bytes, and its checksum.
+  /// The size of the copy in bytes, and the copy's checksum.
   var baseSize: Int?
   var baseSum: UInt64?
 

@@ -11,19 +11,19 @@ public struct ArchiveOptions: Sendable, Hashable {
   /// normally the commits of at most one interval, see ``ArchiveStatus/lag``. Default: 250 milliseconds.
   public var interval: Duration
 
-  /// The time for which commits are added to a database copy before the archive creates a new copy. A longer time makes
-  /// a restore apply more commits. Default: 24 hours.
+  /// The time for which commits are added to a database copy before the archive creates a new copy. With a longer time,
+  /// a restore has to apply more commits. Default: 24 hours.
   public var baseInterval: Duration
 
-  /// The time for which commits can be restored. Older copies are deleted together with the commits up to the next
-  /// copy. Default: nil, for an unlimited time.
+  /// The time for which commits can be restored. After each new copy, the archive deletes the copies and commits before
+  /// the last copy that is older than this. Default: nil, for an unlimited time.
   public var keep: Duration?
 
-  /// The maximum size of a log file of the archive, in bytes. The archive then starts a new file. Default: 64 MiB.
+  /// The size of a log file of the archive, in bytes, at which the archive starts a new file. Default: 64 MiB.
   public var fileSize: Int
 
   /// The maximum size of the pool's WAL, in bytes, while the archive can't be written. If the WAL is larger, the
-  /// archive skips the commits, and creates a new copy of the database as soon as possible. Default: 1 GiB.
+  /// archive skips the commits in the WAL, and creates a new copy of the database as soon as possible. Default: 1 GiB.
   public var maximumWalSize: Int
 
   /// True if an archive of one database can continue with another database, such as a database that was moved to
@@ -54,7 +54,7 @@ public struct ArchiveStatus: Sendable, Hashable {
   /// The number and time of the last archived commit.
   public internal(set) var commit = 0
   public internal(set) var time: Date?
-  /// The error of the last attempt; nil if the attempt succeeded.
+  /// The error of the last attempt to archive; nil if the attempt succeeded.
   public internal(set) var error: SqlError?
   /// The number of WAL bytes that were not archived at the last attempt. The number keeps growing if commits arrive
   /// faster than the archive can write.
@@ -62,7 +62,7 @@ public struct ArchiveStatus: Sendable, Hashable {
   /// The number of times that the archive skipped commits, because the archive was not writable for too long or was
   /// removed.
   public internal(set) var gaps = 0
-  /// True if the database is being copied for a new range. No commits are archived during the copy.
+  /// True while the archive copies the database. No commits are archived during the copy.
   public internal(set) var isCopying = false
   /// The time since the archive last contained all commits of the database. Normally at most the interval.
   public internal(set) var lag = Duration.zero

@@ -6,8 +6,8 @@ struct ArchiveReader {
   let files: ArchiveFiles
   let generation: Int
 
-  /// Calls `body` with each commit and a function `apply`. `apply` calls its own parameter with the number and content
-  /// of each page of the commit. `body` returns true to continue with the next commit.
+  /// Calls `body` with each commit and a function `apply`. `body` passes a closure to `apply`, which calls the closure
+  /// with the number and content of each page. `body` returns true to continue with the next commit.
   ///
   /// An incomplete record at the end of the last file is ignored: a process was killed before the record was complete.
   /// Throws `.corrupt` with the numbers of missing or damaged commits.
@@ -49,7 +49,8 @@ struct ArchiveReader {
     }
   }
 
-  /// Returns the last commit's number and time; nil without a commit. Checks records' sizes, not checksums.
+  /// Returns the last commit's number and time; nil without a commit. Checks the sizes of the records, but not the
+  /// checksums.
   func last() throws -> (number: Int, time: Int64)? {
     for start in try files.logs(ofGeneration: generation).reversed() {
       let log = try ArchiveFile(files.directory(ofGeneration: generation) + "/" + ArchiveFileWriter.name(from: start))
@@ -132,7 +133,8 @@ private final class ArchiveFile {
     return end.count == ArchiveRecord.sumSize && end.littleEndian64(0) == sum.value ? sum : nil
   }
 
-  /// True if the file ends in an incomplete record at an offset, because a process was killed while writing.
+  /// True if no further record follows the record at an offset, so that the record can be incomplete because a process
+  /// was killed while writing.
   func isTorn(at offset: Int, _ next: Int) -> Bool {
     let header = bytes(offset, ArchiveRecord.headerSize)
     if let record = ArchiveRecord(header: header) { return record.number == next && offset + record.size >= size }

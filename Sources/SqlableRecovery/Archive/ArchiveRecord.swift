@@ -13,7 +13,8 @@ struct ArchiveRecord: Equatable {
 
   /// The number of the commit, counted from the start of the archive.
   var number: Int
-  /// The time of archiving, in microseconds since 1970, never earlier than that of the generation's previous commit.
+  /// The time of archiving, in microseconds since 1970, never earlier than the time of the generation's previous
+  /// commit.
   var time: Int64
   var pageCount: Int
   /// The size of the database after the commit, in pages.
@@ -59,7 +60,7 @@ extension [UInt8] {
   }
 }
 
-/// Returns the present time in the unit of records: microseconds since 1970.
+/// Returns the present time in microseconds since 1970.
 func archiveTime() -> Int64 {
   var time = timespec()
   clock_gettime(CLOCK_REALTIME, &time)

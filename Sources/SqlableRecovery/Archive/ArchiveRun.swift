@@ -31,13 +31,13 @@ final class ArchiveRun: @unchecked Sendable {
   private var log: WALReader?
   private var position = WALReader.Position()
   private var pageSize = 0
-  /// The number of frames at which the archive resets the WAL.
+  /// The number of frames in the WAL at which the archive resets the WAL.
   private var checkpointAt = ArchiveRun.checkpointFrames
   private static let checkpointFrames = 1_000
-  /// The factor by which the archive raises the WAL size at which the writer's commits run a checkpoint. While the
-  /// archive prevents the reset of the WAL, each commit above the size would run a checkpoint. Four threads made 21,000
-  /// commits a second in that case, and 37,000 with only the archive's checkpoints. The writer's checkpoints still run
-  /// if the archive's checkpoints fail.
+  /// While a pool is archived, the writer's commits run a checkpoint only at this multiple of the configured WAL size.
+  /// Because the archive prevents the reset of the WAL, each commit above the configured size would otherwise run a
+  /// checkpoint. Four threads made 21,000 commits a second with these checkpoints, and 37,000 with only the archive's
+  /// checkpoints. The writer's checkpoints still run if the archive's checkpoints fail.
   private static let autocheckpointFactor = 16
 
   /// The open log file of the generation; nil if a new generation must be started.
@@ -103,7 +103,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Archives all commits made so far, and allows resets of the WAL again. A second call does nothing.
   func end() throws {
-    // The last reference to the pool might be released on this queue, which then ends the archive.
+    // If the last reference to the pool is released on this queue, `end` is called on this queue.
     if DispatchQueue.getSpecific(key: ArchiveRun.current) == ObjectIdentifier(self) { return try endHere() }
     try queue.sync { try endHere() }
   }
@@ -115,7 +115,7 @@ final class ArchiveRun: @unchecked Sendable {
     try finish()
   }
 
-  /// Restores the writer's own checkpoints once the writer is free. Does not wait for the writer.
+  /// Restores the configured checkpoints when the pool's writer is free. Returns without waiting for the writer.
   static func giveCheckpointsBack(to pool: SqlitePool) {
     startThread { try? pool.withWriter { db in try db.setAutocheckpoint(1) } }
   }
@@ -171,8 +171,8 @@ final class ArchiveRun: @unchecked Sendable {
     try demandFiles()
   }
 
-  /// Throws if the archive's files are gone. Then also allows resets of the WAL, because the next generation starts
-  /// with a new copy of the database.
+  /// Throws if the archive's files are gone. Before the error, this method allows resets of the WAL again: the next
+  /// generation starts with a new copy of the database, and does not need the WAL.
   private func demandFiles() throws {
     guard let output, let lock else { return }
     let base = files.base(ofGeneration: generation)
@@ -189,8 +189,8 @@ final class ArchiveRun: @unchecked Sendable {
     )
   }
 
-  /// Locks the directory at the path of a removed directory. The directory is not created, because the archive's disk
-  /// might not be mounted.
+  /// Locks the archive's directory again after it was removed and recreated. This method does not create the directory,
+  /// because the archive's disk might not be mounted.
   private func lockAgain() throws {
     guard lock == nil else { return }
     var info = stat()
@@ -221,7 +221,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Starts a generation: copies the database with all commits made so far.
   private func beginGeneration() throws {
-    // The previous generation gets all commits up to the copy, so that any time in between can be restored.
+    // The previous generation gets all commits up to the copy, so that every commit before the copy can be restored.
     let continues = output != nil && hold.isHeld
     if continues { try archiveCommits() } else { try readWAL() }
     try withWriteLock {
@@ -232,8 +232,8 @@ final class ArchiveRun: @unchecked Sendable {
     }
     output = nil
     clock = ArchiveClock(age: clock.age)
-    // Times never decrease, unless the clock was set back by more than the tolerance. Then the new time is used, so
-    // that later commits are found by their real times.
+    // The times of commits never decrease, unless the clock was set back by more than the tolerance. In this case, the
+    // archive uses the new time, so that later commits are found by their real times.
     time = clock.now < time.addingSaturated(-ArchiveClock.tolerance) ? clock.now : max(time, clock.now)
     state.withLock { $0.isCopying = true }
     defer { state.withLock { $0.isCopying = false } }

@@ -12,7 +12,7 @@ import SqlableSchema
 /// print(restored.commit, restored.time)
 /// ```
 ///
-/// A restore only reads the archive. A pool can write to the archive at the same time: `SqlitePool.archive(to:)`.
+/// A restore only reads the archive. `SqlitePool.archive(to:)` can add commits at the same time.
 public struct DatabaseArchive: Sendable, Hashable {
   /// The directory of the archive.
   let path: String
@@ -59,12 +59,16 @@ public struct DatabaseArchive: Sendable, Hashable {
 
   /// Restores the database at a commit or time into a new file, and returns the restored commit.
   ///
-  /// The file gets its final name when the file is complete, synced and checked. Throws `.corrupt` for damage, and
-  /// `.schema(.mismatch)` if tables differ from the models of `schema`. With the check `.foreignKeys`, throws
-  /// `.constraint(.foreignKey)` for rows that reference missing rows. Throws `.misuse` if the path already has a file,
-  /// and for a time that is NaN. Throws `.misuse` for a commit or time before the first commit or in a gap between two
-  /// ranges, and for a commit after the last commit. Throws `.corrupt` with the numbers of missing or damaged commits;
-  /// earlier commits can still be restored. Blocks the thread. In `async` code, use the overload with `await`.
+  /// The file gets its final name when the file is complete, synced and checked. Blocks the thread. In `async` code,
+  /// use the overload with `await`. Throws:
+  ///
+  /// - `.corrupt` if the restored database is damaged, or with the numbers of commits that are missing or damaged in
+  ///   the archive. Earlier commits can still be restored;
+  /// - `.schema(.mismatch)` if tables differ from the models of `schema`;
+  /// - `.constraint(.foreignKey)` with the check `.foreignKeys`, for rows that reference missing rows;
+  /// - `.misuse` if the path already has a file, and for a time that is NaN;
+  /// - `.misuse` for a commit or time before the first commit or in a gap between two ranges, and for a commit after
+  ///   the last commit.
   @discardableResult
   public func restore(
     to filepath: String, at moment: RestorePoint = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil
@@ -124,7 +128,7 @@ public struct DatabaseArchive: Sendable, Hashable {
     throw SqlError.misuse("the archive at \(path) has no commit before commit \(first)")
   }
 
-  /// Returns a function that adds a number of bytes to those read so far, and calls `progress`.
+  /// Returns a function that receives the number of bytes that were just read, and calls `progress` with the sum.
   private func advancing(
     _ progress: @escaping (Int, Int) -> Void, ofGeneration generation: Int, upTo moment: RestorePoint
   ) throws -> (Int) -> Void {

@@ -17,8 +17,8 @@ extension SqlitePool {
   /// archive was running are not archived.
   ///
   /// The WAL is not reset until its commits are archived. The archive resets the WAL every 1,000 pages; writers wait
-  /// only during the reset. Connections outside this pool can write too, but must not run `wal_checkpoint(TRUNCATE)`
-  /// or leave WAL mode: both throw `.busy` in these connections.
+  /// only during the reset. In connections outside this pool, `wal_checkpoint(TRUNCATE)` and leaving WAL mode throw
+  /// `.busy`.
   ///
   /// Failures are retried, and are reported to `didFail`, in ``PoolArchive/status`` and by `health()`. Throws `.misuse`
   /// for invalid options, for an encrypted database, and if the archive belongs to a database at another path. Throws

@@ -1,4 +1,5 @@
-// Integers in SQLite's file format. Each read returns nil beyond the end, because the file might be damaged.
+// Integers in SQLite's file format. Each read returns nil beyond the end of the array, because the file might be
+// damaged.
 
 import SqlableCore
 

@@ -13,7 +13,7 @@ struct CorruptionCheck {
 
   /// Checks the database after an error that reported damage, and calls `body` with the report. No other connection can
   /// write during the check. With `exclusively`, no other connection can write during `body` either. If another
-  /// connection holds its lock for more than five seconds, the check runs without a lock.
+  /// connection holds a lock for more than five seconds, the check runs without a lock.
   ///
   /// If the file can't be checked, the report contains the reason. A changed key is not damage: `body` is not called.
   func notify(of damage: SqlError, exclusively: Bool, _ body: (CorruptionReport) -> Void) {
@@ -120,7 +120,7 @@ extension SqlError {
 }
 
 extension SqliteDatabase {
-  /// The first error since the last repair that reported damage to the file; nil if there was none. The error can come
+  /// The first error that reported damage to the file since the last repair; nil if there was none. The error can come
   /// from any handle or pool of this process that has the file open.
   public var corruption: SqlError? { family.corruption.first }
 
@@ -134,8 +134,8 @@ extension SqliteDatabase {
   /// `body` is called on a new thread, after a check of the file on a separate connection. The check reads the whole
   /// file, and writers wait meanwhile. With `exclusively`, writers wait until `body` returns or calls `withClosed`.
   /// Readers wait too if the database is not in WAL mode. If damage was detected before this call, `body` is called
-  /// soon. Without such an error, the file is not checked. If the file can't be opened or is locked, the report
-  /// contains the reason (``CorruptionReport/checkError``) and no damage.
+  /// soon. If no error has reported damage, the file is not checked. If the file can't be opened or is locked, the
+  /// report contains the reason (``CorruptionReport/checkError``) and no damage.
   public func onCorruption(
     exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
   ) {
@@ -160,8 +160,8 @@ extension SqliteDatabase {
   /// The check runs on a separate connection. Writers wait during the check, which can take long. Throws `.misuse` for
   /// an in-memory database. Also throws `.misuse` inside a transaction, because the check would wait for the
   /// transaction's lock. Throws `.wrongKey` if another process changed the key of the file, and `.cannotOpen` if the
-  /// file can't be opened. Throws `.busy` if another connection prevents the check for more than five seconds. An error
-  /// says nothing about damage.
+  /// file can't be opened. Throws `.busy` if another connection prevents the check for more than five seconds. A thrown
+  /// error does not mean that the file is damaged.
   public func checkForCorruption() throws -> CorruptionReport {
     guard !isInMemory else { throw misuse("an in-memory database has no file to check") }
     guard transactionLevel == 0 else { throw misuse("can't check the file inside a transaction") }
@@ -179,8 +179,8 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Throws `.constraint(.unique)` if rows of the table violate a unique index. Throws `.corrupt` if pages of the index
-  /// are lost. In this case, use ``Salvage`` to create a new file. Throws the errors of ``checkForCorruption()`` if the
-  /// file can't be checked again: the indexes are rebuilt, but writes are not allowed again.
+  /// are lost. In this case, use ``Salvage`` to create a new file. If the file can't be checked again, throws the
+  /// errors of ``checkForCorruption()``: the indexes are rebuilt, but writes stay forbidden.
   @discardableResult
   public func reindex(_ report: CorruptionReport) throws -> CorruptionReport {
     try running { connection in
@@ -197,8 +197,7 @@ extension SqliteDatabase {
 }
 
 extension SqlitePool {
-  /// The first error since the last repair that reported damage to the file, on any connection; nil without such an
-  /// error.
+  /// The first error on any connection that reported damage to the file since the last repair; nil if there was none.
   public var corruption: SqlError? { root.corruption }
 
   /// Calls `body` with a report of the damage after an error that reports damage; see `SqliteDatabase.onCorruption`.

@@ -10,7 +10,7 @@ public struct CorruptionReport: Sendable, Hashable {
   /// The lines that `PRAGMA integrity_check` reported, at most a hundred, and the damage that ended the check, if any.
   /// Empty if no damage was found.
   public var messages: [String] = []
-  /// The tables with damaged pages, or with rows that violate their definition.
+  /// The tables with damaged pages, or with rows that violate the table's definition.
   public var tables: [String] = []
   /// The indexes with damaged pages, and the indexes that do not match their tables.
   public var indexes: [String] = []
@@ -49,8 +49,8 @@ extension CorruptionReport {
 }
 
 extension String {
-  /// Returns the text after the last occurrence of a word; nil if the word does not occur, or nothing follows. Tries
-  /// the words in order.
+  /// Returns the text after the last occurrence of a word. Tries the words in order. Returns nil if no word is followed
+  /// by text.
   fileprivate func rest(after words: [String]) -> String? {
     for word in words {
       if let range = ranges(of: word).last, range.upperBound < endIndex { return String(self[range.upperBound...]) }

@@ -59,7 +59,8 @@ extension SalvageRun {
   }
 
   /// True if the backup contains the row, and all texts of the row are valid. If no column declares the rowid, VACUUM
-  /// might have assigned the rowid to another row. In this case, one intact value must be equal too.
+  /// might have assigned the rowid to another row. In this case, at least one intact value must also equal the backup's
+  /// value.
   private func isIntact(
     _ key: BackupKey, _ columns: [String], _ shape: TableShape, _ record: StoredRecord, in table: String
   ) throws -> Bool {

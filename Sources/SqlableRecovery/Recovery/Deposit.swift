@@ -81,8 +81,8 @@ extension Salvage {
   /// too: add these rows with the triggers of their content tables, or by `rebuild`. In tables without an integer key,
   /// rows get new ids.
   ///
-  /// In the new file, start with ids that are not in the damaged file, because a row with an existing id is a conflict.
-  /// Throws `.misuse` inside a transaction.
+  /// Before the merge, give new rows of the database only ids that are not in the damaged file, because a row with an
+  /// existing id is a conflict. Throws `.misuse` inside a transaction.
   public func merge(into db: SqliteDatabase) throws -> [Merged] {
     guard db.transactionLevel == 0 else { throw SqlError.misuse("can't merge rows inside a transaction") }
     return try recovering(TextEncoding(of: db)) { try add($0, $1, to: db) }
@@ -90,9 +90,9 @@ extension Salvage {
 
   /// Recovers the rows of the damaged file, and adds the rows with unused keys to a pool's database.
   ///
-  /// The rules are the same as for a handle. Other writes wait only after the rows are recovered, while the pool's
-  /// writer adds the rows. Throws `.misuse` inside a transaction of the pool. Blocks the thread. In `async` code, use
-  /// the overload with `await`.
+  /// The rules are the same as for a handle. Other writes wait only while the pool's writer adds the recovered rows.
+  /// Throws `.misuse` inside a transaction of the pool. Blocks the thread. In `async` code, use the overload with
+  /// `await`.
   public func merge(
     into pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [Merged] {

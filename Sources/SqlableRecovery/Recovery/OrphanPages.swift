@@ -1,4 +1,4 @@
-// Orphaned pages: pages with rows to which no intact page points.
+// Orphaned pages: pages that contain rows, although no intact page points to them.
 
 import SqlableCore
 
@@ -51,7 +51,7 @@ extension SalvageRun {
     }
   }
 
-  /// Returns the table that owns a page; nil if no table or several tables have a matching gap.
+  /// Returns the table that owns a page; nil if no table matches, or if several tables match equally well.
   private func owner(of page: TreePage) throws -> SalvagedTable? {
     var candidates = tables.filter { gap(for: page, in: $0) != nil }
     if let root = file.mappedRoot(of: page.number), schema.entries.contains(where: { $0.root == root }) {
@@ -77,7 +77,7 @@ extension SalvageRun {
     return best.count == 1 ? best[0].table : nil
   }
 
-  /// Returns the narrowest gap of a table that contains all rowids of a page; nil if there is no such gap.
+  /// Returns the table's narrowest gap whose range contains all rowids of a page; nil if there is no such gap.
   private func gap(for page: TreePage, in table: SalvagedTable) -> TreeStatistics.Gap? {
     guard table.tally.mayHaveOrphans, let shape = table.shape, shape.isWithoutRowid != page.kind.isTable else {
       return nil
@@ -124,8 +124,8 @@ extension SalvageRun {
     return height
   }
 
-  /// Counts the rows of a page without an owner. The rows go to the lost-and-found table if they are probably not
-  /// deleted, or if ``Salvage/keepsPossiblyDeleted`` is true.
+  /// Counts the rows of a page without an owner. The rows are stored in the lost-and-found table if the rows were
+  /// probably not deleted, or if ``Salvage/keepsPossiblyDeleted`` is true.
   private func leaveOut(_ number: UInt32) throws {
     guard let page = file.tree(number), page.kind == .leafTable, page.isSound else { return }
     let isFree = file.isMappedFree(number)

@@ -1,11 +1,13 @@
 import SqlableCore
 import SqlableSchema
 
-/// The rows that reference missing rows. Rows from before a merge are distinguished from rows that the merge added.
+/// The rows that reference missing rows. `deleteAdded` deletes those that a merge added, and keeps those from before
+/// the merge.
 struct OrphanedRows {
   private struct Table {
     let name: String
-    /// The query for the keys of orphaned rows; nil for a table with a rowid, which `foreign_key_check` reports.
+    /// The query for the keys of orphaned rows; nil for a table with rowids, whose orphaned rows `foreign_key_check`
+    /// reports.
     let query: String?
     let key: String
     var earlierIds: Set<Int> = []
@@ -35,7 +37,8 @@ struct OrphanedRows {
     }
   }
 
-  /// Deletes the added orphaned rows, then the rows that reference the deleted rows. Calls `deleted` for each table.
+  /// Deletes the added orphaned rows, then the rows that reference the deleted rows. Calls `deleted` after each
+  /// deletion, possibly several times for a table.
   func deleteAdded(from db: SqliteDatabase, _ deleted: (_ table: String, _ count: Int) -> Void) throws {
     var isDone = false
     while !isDone {
@@ -102,7 +105,8 @@ struct OrphanedRows {
 }
 
 extension SqliteDatabase {
-  /// Runs a statement, and returns the number of rows that the statement itself changed.
+  /// Runs a statement, and returns the number of changed rows. Rows that triggers or foreign keys changed are not
+  /// counted.
   fileprivate func executeCounting(_ sql: String) throws -> Int {
     try execute(SQL(verbatim: sql))
     return try running { $0.changes }

@@ -3,7 +3,8 @@
 import SqlableCore
 
 extension SalvageRun {
-  /// Crawls the tables. Tables whose root equals another page come last, when the b-tree of the other page is known.
+  /// Crawls the tables. Tables whose root page equals another page come last, because the b-tree of the other page is
+  /// known by then.
   func crawlTables() throws {
     let isUnsure = { (table: SalvagedTable) in self.twins[table.entry.root] != nil }
     for table in tables where !isUnsure(table) { try crawl(table) }
@@ -57,7 +58,7 @@ extension SalvageRun {
       "\(sameCount) pages are identical to another page: one of the two might have been overwritten")
   }
 
-  /// True if the page is the root of a table, but of no shadow table: shadow tables can have equal pages.
+  /// True if the page is the root of an ordinary table. Shadow tables are excluded, because they can have equal pages.
   private func isTableRoot(_ root: UInt32) -> Bool { tables.contains { $0.entry.root == root && $0.virtual == nil } }
 
   /// True if two complete tables have the same number of rows on several pages. One table was then probably copied from

@@ -49,7 +49,8 @@ struct PageMarks {
     return count == header.freePages
   }
 
-  /// Marks the pages of a freelist without a start: pages that look like trunks, and the pages that these trunks list.
+  /// Marks the pages of a freelist whose start is unknown: pages that look like trunks, and the pages that these trunks
+  /// list.
   mutating func markLikelyFreelist(of file: DamagedFile) {
     for number in 1...max(file.pageCount, 1) where self[number] == .unknown {
       guard let trunk = file.trunk(number), trunk.pages.count > 2, Set(trunk.pages).count == trunk.pages.count,
@@ -63,7 +64,7 @@ struct PageMarks {
 }
 
 extension DamagedFile {
-  /// Returns the next trunk and the listed pages of a freelist trunk; nil if the page can't be a trunk.
+  /// Returns the pages that a freelist trunk lists, and the next trunk; nil if the page can't be a trunk.
   fileprivate func trunk(_ number: UInt32) -> (next: UInt32, pages: [UInt32])? {
     guard let bytes = page(number), let next = bytes.word(0), let count = bytes.word(4), count <= usable / 4 - 2 else {
       return nil

@@ -46,7 +46,8 @@ final class RecoveredFile {
     ] { try connection.pragma("PRAGMA " + pragma) }
   }
 
-  /// Runs `body` in a transaction, and commits. If `body` or the commit throws, the file is deleted with this object.
+  /// Runs `body` in a transaction, and commits. If `body` or the commit throws, the file is deleted when this object is
+  /// released.
   func making<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       try connection.pragma("BEGIN")

@@ -10,7 +10,8 @@ import SqlableSchema
 ///
 /// Salvage reads the pages of the file and its WAL without SQLite. Neither an intact header nor an intact schema is
 /// needed, and rows on orphaned pages are recovered too. Salvage only reads the damaged file and the backup. Close all
-/// handles on the damaged file first. Salvage takes no locks, and could read a part of another connection's commit.
+/// handles on the damaged file first, because Salvage takes no locks and could read a part of another connection's
+/// commit.
 ///
 /// SQLite stores no page checksums, so a value that was overwritten with another valid value can't be detected.
 public struct Salvage: Sendable {

@@ -7,14 +7,14 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   public var pages = 0
   /// The number of pages of tables, indexes and the schema that could not be read.
   public var unreadablePages = 0
-  /// The number of rows on intact orphaned pages. The damaged schema no longer contains their table, or several tables
-  /// match the rows. The rows are in ``lostAndFound``.
+  /// The number of rows on intact orphaned pages. The damaged schema no longer contains the rows' table, or several
+  /// tables match the rows. The rows are in ``lostAndFound``.
   public var rowsOfUnknownTables = 0
   /// The estimated number of lost rows in tables whose definitions are lost, derived from the number of missing pages.
   public var estimatedRowsOfLostTables = 0
   /// The number of rows on pages that no table uses. The rows were deleted or moved before the damage, unless the
-  /// damage hides their table. The rows are skipped, or are in ``lostAndFound`` if ``Salvage/keepsPossiblyDeleted`` is
-  /// true.
+  /// damage hides the rows' table. The rows are skipped, or are in ``lostAndFound`` if ``Salvage/keepsPossiblyDeleted``
+  /// is true.
   public var rowsPossiblyDeleted = 0
   /// The table of the new file for rows that belong to no other table; nil if there are no such rows.
   public var lostAndFound: String?
@@ -76,7 +76,7 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   }
 
   /// The fraction of rows that are in their tables, from 0 to 1: recovered / (recovered + lost + set aside). Commits
-  /// after the first damaged frame of the WAL are not included; ``problems`` has their number.
+  /// after the first damaged frame of the WAL are not included; ``problems`` contains the number of these commits.
   public var share: Double {
     let recovered = tables.reduce(0) { $0 + $1.rowsFromPages + $1.rowsFromBackup }
     let lost = tables.reduce(estimatedRowsOfLostTables) { $0 + $1.estimatedRowsLost }

@@ -8,7 +8,8 @@ final class SalvageRun {
   let crawler: TreeCrawler
   let output: RecoveredFile
   let backup: AttachedBackup?
-  /// The pages that equal other pages. `copies` contains those pages that were written over another page.
+  /// The pages that equal another page. `copies` contains the pages whose original content was overwritten with another
+  /// page.
   let twins: PageTwins
   var copies: Set<UInt32> = []
   var report = SalvageReport()
@@ -23,7 +24,8 @@ final class SalvageRun {
   private(set) var knowsFreelist = false
   var file: DamagedFile { crawler.file }
 
-  /// - Parameter encoding: The new file's text encoding without a backup; nil for the damaged file's encoding.
+  /// - Parameter encoding: The text encoding of the new file if there is no backup; nil for the encoding of the damaged
+  ///   file.
   init(_ salvage: Salvage, into path: String, encoding: TextEncoding? = nil) throws {
     self.salvage = salvage
     let copy = try salvage.backup.map { try BackupHeader(path: $0) }
@@ -127,7 +129,8 @@ final class SalvageRun {
     }
   }
 
-  /// Renames a table that its SQL created with another name. If this fails, drops the table and returns the error.
+  /// Renames a table to the name in its schema entry, if the SQL contains another name. If the renaming fails, drops
+  /// the table and returns the error.
   private func rename(_ table: SalvagedTable) throws -> SqlError? {
     guard let name = table.definedName, !name.isSameName(as: table.entry.name) else { return nil }
     let error = try output.attempt("ALTER TABLE \(name.quotedName) RENAME TO \(table.entry.name.quotedName)")
@@ -169,7 +172,7 @@ final class SalvageRun {
       if isInvalid { table.rowsWithInvalidText += 1 }
       return
     }
-    // The table already has this row, from a page in its b-tree.
+    // If the key exists, the table already has the row from a page in its b-tree.
     let isDuplicate = error.kind == .constraint(.primaryKey) || error.kind == .constraint(.rowId)
     if isOrphan, isDuplicate { return }
     table.rowsSetAside += 1
@@ -193,7 +196,7 @@ final class SalvageRun {
     }
   }
 
-  /// True if keys can belong to an index of a table, because some of the keys match rows of the table.
+  /// False if none of the keys matches a row of the table, so that the keys can't belong to an index of the table.
   private func fits(_ keys: [StoredRecord], _ table: SalvagedTable) throws -> Bool {
     guard !keys.isEmpty, table.rowsFromPages > 0, let matchingRows = try rows(with: keys, in: table) else {
       return true

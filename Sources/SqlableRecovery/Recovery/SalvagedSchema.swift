@@ -20,11 +20,11 @@ struct SchemaEntry {
     self.isFromFile = isFromFile
   }
 
-  /// True if the entry is internal to SQLite. SQLite reserves names with this prefix.
+  /// True if the entry is internal to SQLite. SQLite reserves names with the prefix `sqlite_`.
   var isInternal: Bool { name.foldedName.starts(with: "sqlite_".utf8) }
 }
 
-/// The schema of a damaged file: the entries that are readable in the file, and the others from a backup or models.
+/// The schema of a damaged file. If the schema is damaged or empty, a backup and the models supply missing entries.
 struct SalvagedSchema {
   private(set) var entries: [SchemaEntry] = []
   private(set) var isDamaged = false

@@ -25,8 +25,8 @@ struct StoredRecord {
 
   /// Nil if the header is damaged, or if the values do not fill the payload exactly.
   ///
-  /// - Parameter length: The complete length of the payload, in bytes. If the payload is incomplete, `fields` contains
-  ///   only the values at its start.
+  /// - Parameter length: The complete length of the payload, in bytes. If `payload` is shorter, `fields` contains only
+  ///   the values that end inside `payload`.
   init?(_ payload: [UInt8], length: Int) {
     guard let header = payload.variable(0, before: payload.count), header.value <= UInt64(length),
       header.value >= UInt64(header.end)

@@ -38,7 +38,7 @@ final class TreeCrawler {
     let isSound: Bool
   }
 
-  /// A page to read, and the rowids that can be below it.
+  /// A page to read, and the rowids that can be on or below the page.
   private struct Step {
     let number: UInt32
     let rowids: ClosedRange<Int64>

@@ -17,7 +17,8 @@ struct TreePage {
     /// The child page to the left of the cell's key, in an interior page; 0 in a leaf.
     var child: UInt32 = 0
     var rowid: Int64 = 0
-    /// The length of the row or key, and its bytes on this page; both empty in an interior page of a table.
+    /// The length of the row or key, and the range of its bytes on this page. In an interior page of a table, 0 and
+    /// empty.
     var length = 0
     var local: Range<Int> = 0..<0
     /// The first overflow page; 0 if there is no overflow page.
@@ -60,7 +61,7 @@ struct TreePage {
     if kind.isTable { TreePage.dropUnordered(&cells) }
     var missing = cells.count { $0 == nil }
     if readable >= usable, let coverage = PageCoverage(of: bytes, cells, start: start, content: room, usable: usable) {
-      // With a damaged cell count, other bytes of the page look like cells.
+      // If the page's cell count is damaged, bytes outside the cells are read as damaged cells.
       var damaged = 0
       cells.removeAll { cell in
         if cell == nil { damaged += 1 }
@@ -77,13 +78,13 @@ struct TreePage {
 
   var isSound: Bool { !cells.isEmpty && cells.count(where: { $0 == nil }) * 2 < cells.count }
 
-  /// Removes as few cells as possible so that the remaining rowids are in order.
+  /// Sets as few cells as possible to nil, so that the remaining rowids are in order.
   private static func dropUnordered(_ cells: inout [Cell?]) {
     let sound = cells.indices.filter { cells[$0] != nil }
     let rowids = sound.map { cells[$0]?.rowid ?? 0 }
     guard zip(rowids, rowids.dropFirst()).contains(where: { $0 >= $1 }) else { return }
-    // Finds the longest ascending sequence. For each length, `ends` contains the last index of the sequence with the
-    // lowest last rowid.
+    // Finds the longest ascending sequence. For each length, `ends` contains the index of a sequence's last rowid: the
+    // lowest last rowid of all sequences with this length.
     var ends: [Int] = []
     var before: [Int?] = []
     for index in rowids.indices {

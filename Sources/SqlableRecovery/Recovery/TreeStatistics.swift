@@ -129,7 +129,7 @@ struct TreeStatistics {
     // With few leaves, the last leaf distorts the average, because this leaf is not full.
     let full = leafBytes > 0 ? Double(usable - 8) * Double(leafCells) / Double(leafBytes) : guess
     let perLeaf = leaves == 0 ? guess : leaves > 3 ? Double(leafCells) / Double(leaves) : full * 0.8
-    // The density of rowids within leaves. Leaves with one row each do not show the density between the leaves.
+    // The number of rows per rowid in the leaves' ranges. Leaves with a single row say nothing about this density.
     let (steps, width) = (Double(leafCells - leaves), span - Double(leaves))
     let density = leafCells > 2 * leaves && width > 0 ? steps / width : 0
     var (known, possible) = (Double(lost.reduce(0) { $0 + $1.count }), 0.0)

@@ -15,7 +15,7 @@ struct WALOverlay {
   // MARK: Write-ahead log
 
   /// Reads the frames up to the last commit, and verifies the checksum of each frame. Nil if there are no committed
-  /// frames. Describes the damage in `problems` if it hides commits.
+  /// frames. Adds a description to `problems` if damage hides commits.
   ///
   /// - Parameter likelyPageSize: The page size to use if the WAL's header is damaged. In this case, the first frame
   ///   can't be verified alone. The first frame is used if the second frame's checksum continues the first frame's
@@ -41,7 +41,8 @@ struct WALOverlay {
         guard let first = frame.word(16), let second = frame.word(20) else { return nil }
         let sum = WALChecksum(isBigEndian: isBigEndian, first: first, second: second)
         lostCommits = read(from: 1, sum, salts: (frame.word(8), frame.word(12)))
-        // The first frame was verified by the second. Use its page unless a later frame contains the same page.
+        // The second frame has verified the first frame. Use the page of the first frame unless a later frame contains
+        // the same page.
         if !offsets.isEmpty, let number = frame.word(0), offsets[number] == nil {
           offsets[number] = WALFormat.headerSize + WALFormat.frameHeaderSize
         }
@@ -77,8 +78,9 @@ struct WALOverlay {
       }
       offset += frameSize
     }
-    // The first unused frame can be the rest of a killed process's transaction. A commit behind it shows damage, or
-    // belongs to a transaction whose sync has failed: frames from before the last reset of the WAL have other salts.
+    // The first unused frame can be the rest of a killed process's transaction. A commit after that frame shows damage,
+    // or belongs to a transaction whose sync has failed. Frames from before the last reset of the WAL have other salts,
+    // and are not counted.
     return stride(from: offset + frameSize, through: file.size - frameSize, by: frameSize).count { offset in
       let header = file.bytes(at: offset, count: WALFormat.frameHeaderSize)
       guard let number = header.word(0), let size = header.word(4), number > 0, size > 0 else { return false }
@@ -104,7 +106,8 @@ struct WALOverlay {
         let sector = header.word(20).map(Int.init), sector >= 28, sector <= 65_536
       else { break }
       var offset = start + sector
-      // SQLite writes the number when it syncs the journal. -1 means that the records extend to the end of the journal.
+      // SQLite writes the number of records when it syncs the journal. -1 means that the records extend to the end of
+      // the journal.
       var left = records == .max ? Int.max : Int(records)
       while left > 0 {
         let record = file.bytes(at: offset, count: pageSize + 8)

@@ -135,7 +135,7 @@ package struct DatabaseDump {
       let rowid = String.rowidName(avoiding: table.columns.map(\.name) + columns)
     {
       order = [rowid]
-      // If the key is the rowid, the list already contains the rowid.
+      // If the key is the rowid, `columns` already contains the rowid.
       if !table.keyIsRowid { columns.insert(rowid, at: 0) }
     }
     let names = columns.map(\.quotedName).joined(separator: ", ")

@@ -13,8 +13,8 @@ import SqlableCore
 /// try migrations.apply(db)
 /// ```
 ///
-/// Never change a migration that has run anywhere: the database stores a checksum of its content. The checksum covers
-/// the text of SQL, the encoded form of statements, or the `revision` of Swift code.
+/// Never change a migration that has run anywhere: the database stores a checksum of the migration's content. The
+/// checksum covers the text of SQL, the encoded form of statements, or the `revision` of Swift code.
 public struct Migration: Sendable {
   public let name: String
   /// The SHA-256 of the migration's kind and content, in hexadecimal digits.
@@ -87,7 +87,7 @@ package struct MigrationRecord: Sqlable, Equatable {
   static let name = column("name", String.self, Unique())
   static let checksum = column("checksum", String.self)
   static let isDone = column("is_done", Bool.self)
-  /// The last number that a batch returned; NULL before the first such batch.
+  /// The last number that a batch returned; NULL if no batch has returned a number.
   static let progress = column("progress", Int?.self)
   package static let tableLayout = [position.column, name.column, checksum.column, isDone.column, progress.column]
 

@@ -43,8 +43,8 @@ public struct Migrations: Sendable {
     case current
     /// The named migrations have not run, or have run only in part.
     case pending([String])
-    /// All migrations have run, and also the named migrations, which this program does not contain. The database
-    /// belongs to a newer program. Code is allowed to read the database if the code still understands the tables.
+    /// All migrations of this list have run, and also the named migrations, which the list does not contain: the
+    /// database belongs to a newer program. Code can read the database if the code still understands the tables.
     case newer([String])
   }
 
@@ -69,19 +69,20 @@ public struct Migrations: Sendable {
   /// `apply` accepts a handle or a pool.
   ///
   /// Throws `.schema(.mismatch)` if a completed migration was changed or removed, or if the database belongs to a newer
-  /// program. Throws `.misuse` if two migrations have the same name. If a migration throws, `apply` rolls back its
-  /// changes and throws the error; earlier migrations stay.
+  /// program. Throws `.misuse` if two migrations have the same name. If a migration throws, `apply` rolls back the
+  /// changes of this migration and throws the error; earlier migrations stay.
   ///
-  /// Foreign keys are not enforced while a migration runs, except in batches. A migration can therefore drop and
-  /// recreate a table without deleting the rows that reference it. All foreign keys are checked before the commit: a
-  /// row that references a missing row throws `.constraint(.foreignKey)`, unless the handle enforces no foreign keys.
+  /// Foreign keys are not enforced while a migration runs, unless the migration runs in batches. A migration without
+  /// batches can therefore drop and recreate a table without deleting the rows that reference it. Before its commit,
+  /// all foreign keys are checked: a row that references a missing row throws `.constraint(.foreignKey)`, unless the
+  /// handle enforces no foreign keys.
   ///
   /// While another connection writes, such as a process that runs the same migrations, `apply` waits for up to `limit`.
   /// Without a limit, `apply` waits until the other connection finishes or the task is cancelled. After each busy
   /// timeout, `apply` calls `waiting` with the `.busy` error that names the writing process. Past the limit, `apply`
-  /// throws this error. Inside a closure that holds the lock with another handle, `apply` throws `.misuse` immediately.
-  /// A deadline or `waitTimeout` of a pool applies as for other calls. Blocks the thread. In `async` code, use the
-  /// overload for pools with `await`.
+  /// throws this error. Inside a closure that holds the file's write lock with another handle, `apply` throws `.misuse`
+  /// immediately. A deadline or `waitTimeout` of a pool applies as for other calls. Blocks the thread. In `async` code,
+  /// use the overload for pools with `await`.
   ///
   /// `apply` calls `progress` when a migration starts, and after each batch.
   @discardableResult

@@ -12,7 +12,7 @@ import SqlableCore
 ///
 /// SQLite renames the table or column in indexes, triggers and views too. Only tables in the database's own file are
 /// changed. A missing table or column throws. Dropping a column throws if a key, an index, a constraint, a trigger or a
-/// view contains the column. Before SQLite 3.35, dropping a column throws `.misuse`. For the changes that SQLite can't
+/// view uses the column. Before SQLite 3.35, dropping a column throws `.misuse`. For the changes that SQLite can't
 /// make, such as another type, use a ``SchemaPlan``. `Bicycle.addColumn(_:)` adds a column. On a handle or pool of a
 /// program that links `SqlableChanges`, the change log of the table stays up to date.
 public struct AlterStatement: Sendable, Hashable, Codable {
@@ -78,11 +78,11 @@ extension AlterStatement: DefinitionStatement, WrittenDefinition {
     case .renameColumn(let column, let new):
       texts += try log.renaming(column: column, to: new, of: table, on: copy)
     case .dropColumn:
-      // A dropped column must not be in the log's triggers.
+      // SQLite can't drop a column that one of the log's triggers uses.
       texts = try log.triggers(of: table, on: copy).map { "DROP TRIGGER main.\($0.quotedName)" } + texts
     }
-    // Don't replace lost triggers here: replacing them must also make all earlier positions of the log invalid, as
-    // `ChangeLog.create`, a plan or a migration does.
+    // Don't replace lost triggers here. Code that replaces them must also invalidate all earlier positions of the log,
+    // as `ChangeLog.create`, a plan or a migration does.
     guard try log.hasAllTriggers(of: table, on: copy) else { return texts }
     texts = try log.losses(of: [table], on: copy) + texts
     for text in texts { try copy.pragma(text) }

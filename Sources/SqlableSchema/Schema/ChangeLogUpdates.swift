@@ -14,33 +14,34 @@ package protocol ChangeLogUpdates: Sendable {
   /// already up to date.
   func updates(of table: String, on connection: Connection) throws -> [String]
   /// Returns the new names of logged tables that ALTER TABLE has renamed without updating the log. For each table,
-  /// returns the statements that rename the table in the log and drop the log's triggers. The triggers must be created
-  /// again after all statements.
+  /// returns the statements that rename the table in the log and drop the log's triggers. The caller must create the
+  /// triggers again after it has run all these statements.
   func renames(on connection: Connection) throws -> [(table: String, updates: [String])]
-  /// Returns the statements that make all earlier positions of the log invalid if the log might lack changes of one of
-  /// the tables: triggers of the log were lost, or don't fit the table's unique indexes. Nil for all logged tables.
-  /// Call this method before changes of the schema that keep the log complete.
+  /// Returns the statements that invalidate all earlier positions of the log; empty if the log is complete. The log
+  /// might lack changes of a table if triggers of the log were lost, or don't fit the table's unique indexes. Pass nil
+  /// for all logged tables. Call this method before creating the triggers again, because afterwards nothing shows the
+  /// loss.
   func losses(of tables: [String]?, on connection: Connection) throws -> [String]
-  /// True if no trigger of the log was lost.
+  /// True if the table has lost none of the log's triggers.
   func hasAllTriggers(of table: String, on connection: Connection) throws -> Bool
   func renaming(table old: String, to new: String) -> [String]
   /// Returns the statements that rename a column in the changes that are already logged.
   func renaming(column old: String, to new: String, of table: String, on connection: Connection) throws -> [String]
 }
 
-/// The type for which a program's modules implement ``ChangeLogUpdates``.
+/// The type that the module SqlableChanges makes conform to ``ChangeLogUpdates``.
 package struct ChangeLogHook: Sendable {
-  /// The implementation; nil if the program does not link it. The cast finds the implementation without a registration
-  /// that would have to run before the first plan.
+  /// The implementation; nil if the program does not link SqlableChanges. The cast finds the implementation without a
+  /// registration that would have to run before the first plan.
   static let updates: (any ChangeLogUpdates)? = (ChangeLogHook() as Any) as? any ChangeLogUpdates
 }
 
 extension Connection {
-  /// Returns the statements that end the history of the change log if the log might lack changes of one of the tables.
-  /// Nil for all logged tables.
+  /// Returns the statements that invalidate all earlier positions of the change log if the log might lack changes of
+  /// one of the tables. Pass nil for all logged tables.
   func changeLogLosses(of tables: [String]? = nil) throws -> [String] {
     guard let log = ChangeLogHook.updates else { return [] }
-    // `updateChangeLog` also creates the triggers of tables that other programs have renamed.
+    // Include the tables that other programs have renamed, because `updateChangeLog` creates their triggers too.
     let renamed = try log.renames(on: self).map(\.table)
     return try log.losses(of: tables.map { $0 + renamed }, on: self)
   }

@@ -2,9 +2,9 @@ import SqlableCore
 
 /// A statement that creates a model's table, view or index, or adds a column; see ``Sqlable/createTable(named:)``.
 ///
-/// An object that exists throws `.other`, unless the statement uses ``ifNotExists()``. To bring existing tables up to
-/// date, use `db.createTable(_:)` or a ``SchemaPlan`` instead. Every statement throws `.misuse` for a model that
-/// contradicts itself.
+/// Running the statement throws `.other` if the object exists, unless the statement uses ``ifNotExists()``. To bring
+/// existing tables up to date, use `db.createTable(_:)` or a ``SchemaPlan`` instead. Every statement throws `.misuse`
+/// for a model that contradicts itself.
 public struct CreateStatement: Sendable, Hashable {
   fileprivate enum Object: Hashable {
     case table

@@ -165,7 +165,7 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// Throws if rows violate a constraint of an added column. SQLite before 3.37 does not check this.
+  /// Throws if rows violate a constraint of an added column. SQLite before 3.37 does not check the rows itself.
   fileprivate func checkRows(of table: TableInfo, _ column: String) throws {
     var failure: SqlError.Constraint?
     for row in try rows("PRAGMA main.quick_check(\(table.name.quotedName))") {

@@ -14,7 +14,8 @@ import SqlableCore
 /// statements as documents.
 public protocol DefinitionStatement: Runnable, Hashable where Output == Void {}
 
-/// The part of a statement that only the library uses. Every statement of the library conforms.
+/// The members of a definition statement that only the library uses. Every definition statement of the library
+/// conforms.
 package protocol WrittenDefinition: DefinitionStatement {
   /// Returns the SQL texts in the order in which they run. Throws if the statement can't be run.
   ///

@@ -8,10 +8,10 @@ import SqlableCore
 /// let mode = try Pragma<String>("journal_mode").run(db)             // "wal"
 /// ```
 ///
-/// Running a pragma reads its value. SQLite ignores an unknown pragma without an error. Reading such a pragma throws
-/// `.misuse`. A value of another type throws `.decoding`. A pool runs pragmas on its writer, outside a transaction, and
-/// reopens the writer afterwards: a setting of the connection ends with the call. For a setting of all handles, use
-/// ``Configuration``. A cluster accepts only pragmas of the whole database.
+/// Running a pragma reads its value, and throws `.misuse` if SQLite does not know the pragma. A value of another type
+/// throws `.decoding`. A pool runs pragmas on its writer, outside a transaction, and reopens the writer afterwards: a
+/// setting of the connection ends with the call. For a setting of all handles, use ``Configuration``. A cluster accepts
+/// only pragmas of the whole database.
 public struct Pragma<Value: SqlValue>: Sendable, Hashable, Codable {
   let name: String
   /// The name of the attached database; nil for the database's own file.

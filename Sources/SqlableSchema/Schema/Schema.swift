@@ -258,7 +258,7 @@ extension Connection {
     else {
       return false
     }
-    // The PRAGMA fails for a view of a missing table, so the view's column list is empty.
+    // The PRAGMA fails for a view that reads a missing table. Such a view differs from the model's view.
     let columns = (try? rows("PRAGMA main.table_xinfo(\(view.name.quotedName))")) ?? []
     return columns.map { SchemaText(name: $0[1]) } == modelParts.columns
   }

@@ -128,8 +128,8 @@ extension DatabaseSchema {
   /// Returns the differences from another schema. `expected` is the text in the other schema, and `found` is the text
   /// in this schema.
   ///
-  /// The comparison ignores the order of columns and the names of constraints. The comparison also ignores whether a
-  /// constraint of a single column follows the column or the column list.
+  /// The comparison ignores the order of columns and the names of constraints. It also ignores whether a constraint of
+  /// a single column is part of the column's definition or follows all columns.
   public func differences(from other: DatabaseSchema) -> [SchemaDifference] {
     var differences: [SchemaDifference] = []
     for expected in other.tables {

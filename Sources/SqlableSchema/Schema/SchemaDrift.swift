@@ -57,7 +57,6 @@ extension DatabaseSchema {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns the reason why a missing column can't be added; nil if the column can be added.
   fileprivate func reasonNotToAdd(
     _ column: Column, of info: TableInfo, _ model: DatabaseSchema.Table, _ connection: Connection
   ) throws -> String? {
@@ -72,14 +71,14 @@ extension DatabaseSchema.Table {
       + ", and might be the new name of \(old.joined(separator: " or "))"
   }
 
-  /// Returns the columns of this table that the model does not have, and that might be the former name of `column`.
+  /// Returns the columns that the model does not have and whose names might be the former name of `column`.
   func formerNames(of column: String, in model: DatabaseSchema.Table) -> [String] {
     columns.map(\.name).filter { name in
       model[column: name] == nil && !newNames(of: name, among: [column], of: model).isEmpty
     }
   }
 
-  /// Returns the added columns of the same type, which might be new names of a column of this table.
+  /// Returns those of the added columns that have the type of `old`, because each might be the new name of `old`.
   func newNames(of old: String, among added: [String], of model: DatabaseSchema.Table) -> [String] {
     added.filter { name in
       guard let new = model[column: name], let oldColumn = self[column: old] else { return false }

@@ -16,14 +16,14 @@ extension DatabaseSchema.Table {
     keyIsRowid && primaryKey?.columns.first?.expression.isName(column) == true
   }
 
-  /// True if a column belongs to the primary key. Models declare key columns NOT NULL, regardless of the table.
+  /// True if a column belongs to the primary key. A model declares its key columns NOT NULL even if the table does not.
   func isKey(_ column: String) -> Bool {
     primaryKey?.columns.contains { $0.expression.isName(column) } ?? false
   }
 }
 
 extension DatabaseSchema.Column {
-  /// True if an INSERT without a value stores the same default in both columns.
+  /// True if an INSERT without a value stores the same default in this column and in `other`.
   func hasSameDefault(as other: DatabaseSchema.Column) -> Bool {
     if defaultValue == other.defaultValue { return true }
     if let ownDefault = defaultValue, let otherDefault = other.defaultValue, ownDefault.isBlob, otherDefault.isBlob {
@@ -149,7 +149,7 @@ extension DatabaseSchema.Table {
 
 extension DatabaseSchema.Check {
   /// True if every row of the model satisfies the condition. Such a condition reads only columns that the model lacks,
-  /// or compares a column that is NULL if an insert sets no value.
+  /// or is a comparison with a column that is NULL if an insert sets no value.
   func isSatisfied(in table: DatabaseSchema.Table, byRowsOf model: DatabaseSchema.Table) -> Bool {
     let tokens = SQLTokenList(expression.text)
     let names = (0..<tokens.count).filter { tokens.kind($0) != .text }.compactMap { tokens.name($0) }
@@ -164,7 +164,7 @@ extension DatabaseSchema.Check {
 }
 
 extension DatabaseSchema.Table {
-  /// True if an index without a model repeats a constraint or index that the model declares.
+  /// True if an index that no model declares repeats a constraint or index that the model declares.
   func repeatsUniqueness(_ index: DatabaseSchema.Index) -> Bool {
     let lists = uniques.map(\.columns) + (primaryKey.map { [$0.columns] } ?? [])
     return indexes.contains { $0.isUnique && $0.isSame(as: index) }

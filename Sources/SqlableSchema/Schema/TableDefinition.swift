@@ -117,8 +117,8 @@ package struct TableDefinition {
       if key.autoincrement { text += " AUTOINCREMENT" }
     }
     // In ordinary rowid tables, SQLite allows NULL in every primary key except an INTEGER key, because of an old bug
-    // that is kept for compatibility. The library could not find a struct's row by a NULL key. A key is therefore NOT
-    // NULL even if its column is nullable.
+    // that is kept for compatibility. The library could not find a struct's row by a NULL key, so key columns are NOT
+    // NULL even if the model declares them nullable.
     if let clauses = options.notNull {
       text += " " + clauses.around("NOT NULL")
     } else if isKey(column) ? !table.keyIsRowid : !column.type.isNullable {

@@ -29,7 +29,8 @@ extension SqlDatabase {
   ///
   /// If `body` itself fails, the method does not retry. The method calls `waiting` with SQLite's error before each
   /// further wait. `limit` applies to the whole wait. Cancelling the task ends the wait early. The method throws
-  /// `.misuse` immediately if this thread is inside a closure that holds the lock, because the wait would not end.
+  /// `.misuse` immediately if this thread is inside a closure that holds the file's write lock with another handle,
+  /// because the wait would not end.
   func withTransactionAfterOthers<Value>(
     waitingAtMost limit: Duration?, file: StaticString, line: UInt, _ waiting: (SqlError) -> Void,
     _ body: (SqliteDatabase) throws -> Value
@@ -55,7 +56,7 @@ extension SqlDatabase {
 
   private func checkIsNotDelayedByThisThread() throws {
     let writers = SqliteDatabase.writersOfThisThread
-    // Inside a closure of the same pool, `withTransaction` returns the closure's handle.
+    // Inside a closure of the same pool, `withTransaction` returns the closure's handle, which does not delay itself.
     guard !writers.isEmpty,
       let handle = self as? SqliteDatabase ?? (try? withTransaction(.deferred, file: #fileID, line: #line) { $0 }),
       writers.contains(where: { $0.delaysWrites(by: handle) })

@@ -126,7 +126,8 @@ extension FullTextQuery {
 
 // MARK: - Combined queries
 //
-// The path of this file must come after those of the filter operators: the compiler tries overloads in that order.
+// The path of this file must come after those of the filter operators, because the compiler tries overloads in the
+// order of the paths.
 
 extension FullTextQuery {
   /// Restricts the query to columns: `{"title" "body"} : (…)`. Without columns, returns the query unchanged.

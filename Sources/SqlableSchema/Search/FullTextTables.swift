@@ -1,7 +1,8 @@
 import SqlableCore
 
 extension SqliteDatabase {
-  /// Creates the model's own full-text table, unless the table exists as declared. Returns true if it was created.
+  /// Creates the model's own full-text table, unless the table exists as declared. Returns true if the table was
+  /// created.
   package func createFullTextTable(_ table: FullTextTable) throws -> Bool {
     let sql = FullTextDefinition(table).createTable()
     guard let current = try schemaText(of: table.name) else {
@@ -17,7 +18,7 @@ extension SqliteDatabase {
     return false
   }
 
-  /// Creates a table's full-text index and triggers, or recreates those that differ. Returns true for any change.
+  /// Creates a table's full-text index and triggers, or recreates those that differ. Returns true if anything changed.
   package func createFullTextIndex(_ table: FullTextTable, isNewTable: Bool) throws -> Bool {
     let definition = FullTextDefinition(table)
     let (sql, triggers) = (definition.createTable(), definition.triggers())
@@ -87,8 +88,8 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Call this method if another program has not updated the index, or after you change a custom tokenizer. Throws
-  /// `.misuse` for a model without full-text search or without stored text. `tableName` is the table, if the table is
-  /// not the model's own.
+  /// `.misuse` for a model without full-text search or without stored text. `tableName` names a table other than the
+  /// model's own.
   public func rebuildFullText(_ model: (some Sqlable).Type, in tableName: String? = nil) throws {
     let table = try fullText(of: model, tableName)
     guard table.content != .none else {

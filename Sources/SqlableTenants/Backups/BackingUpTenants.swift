@@ -20,7 +20,7 @@ public struct TenantBackupReport: Sendable {
 }
 
 extension SqliteTenants {
-  /// Backs up the tenants that have changed since their last backup in a directory.
+  /// Backs up each tenant that has changed since its last backup in the directory.
   ///
   /// ```swift
   /// let report = try await tenants.backup(to: "/backups/tenants", bytesPerSecond: 20 << 20, keep: .seconds(604_800))
@@ -101,7 +101,6 @@ extension SqliteTenants {
   }
 }
 
-/// One run over all tenants.
 private final class TenantBackupRun: Sendable {
   enum Outcome {
     case copied(bytes: Int)
@@ -112,7 +111,7 @@ private final class TenantBackupRun: Sendable {
   private let backups: BackupDirectory
   private let lock: Int32
   private let rate: CopyRate
-  /// The time to which tenants must be restorable; nil for all times.
+  /// The earliest time to which tenants must be restorable; nil for all times.
   private let start: Date?
   /// The number of running calls of `backUp`, and whether the run has ended.
   private let state = LockedValue((running: 0, isEnded: false))
@@ -138,7 +137,7 @@ private final class TenantBackupRun: Sendable {
       state.isEnded = true
       return state.running > 0
     }) {
-      // The pause of the caller's task would end at once after a cancellation.
+      // In the caller's task, the pause would end at once after a cancellation.
       await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
     }
     // A forked process can still have the descriptor.

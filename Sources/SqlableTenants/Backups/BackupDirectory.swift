@@ -10,7 +10,7 @@ import SqlableCore
 /// backups/e4/acme/20261203T120000.000000Z.deleted                    the tenant no longer existed at this time
 /// ```
 ///
-/// A backup gets its name when it is complete, so a run that was killed leaves whole backups. The name contains
+/// A backup gets its name when it is complete, so every file with such a name is a complete backup. The name contains
 /// everything that the next run needs to know.
 struct BackupDirectory: Sendable {
   let path: String
@@ -83,7 +83,7 @@ struct BackupDirectory: Sendable {
       return
     }
     guard let time = Date(backupTime: note.dropLast(BackupDirectory.deleted.count)), time < start else { return }
-    // The note goes last: an interrupted deletion is continued.
+    // Delete the note last, so that the next run continues an interrupted deletion.
     for name in names where name != note { unlink(directory + "/" + name) }
     unlink(directory + "/" + note)
     rmdir(directory)

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The rate of several copies together.
+/// A limiter of the total rate of several copies.
 final class CopyRate: Sendable {
   private let bytesPerSecond: Int?
   private let due = LockedValue(ContinuousClock.now)

@@ -2,7 +2,7 @@ import SqlableBackup
 import SqlableCore
 
 extension SqliteTenants {
-  /// Replaces a tenant by a backup, or creates a missing tenant from it.
+  /// Replaces a tenant by a backup, or creates a missing tenant from the backup.
   ///
   /// ```swift
   /// try await tenants.restore("acme", from: "/backups/acme.sqlite")

@@ -42,7 +42,7 @@ extension Date {
     self.init(timeIntervalSince1970: Double(timegm(&fields)) + Double(micro) / 1_000_000)
   }
 
-  /// The time in a form whose order is the order of times.
+  /// The time as a text. Texts of later times sort after texts of earlier times.
   var backupTime: String {
     let all = (timeIntervalSince1970 * 1_000_000).rounded()
     let micro = Int(exactly: all) ?? 0

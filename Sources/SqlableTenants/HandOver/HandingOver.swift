@@ -36,7 +36,8 @@ extension SqliteTenants {
       return try await goOn(name, lock, within: duration, send)
     }
     do { try await begin(name, lock, within: duration, send) } catch {
-      // After a power failure, a file whose name could not be synced might be away, and needs the token.
+      // Keep the token if the name could not be synced: after a power failure, the file might have the name of a
+      // hand-over.
       if !directory.isAway(name), directory.isSynced(name) { lock.remove() }
       throw error
     }
@@ -106,7 +107,7 @@ extension SqliteTenants {
     }
     defer {
       start(withState { $0.endClaim(fenced.slot) })
-      // No call waits any more.
+      // Close the files only now, because no call waits any more.
       resources.threads.async { fenced.outgoing.closeFiles() }
     }
     try await end(name, lock, &sender) { [self] sender in
@@ -127,7 +128,7 @@ extension SqliteTenants {
     let slot: TenantSlot
     let tail: TenantTail
     let outgoing: OutgoingPages
-    /// The sender after the pages that were sent while the file was closed, or the error of sending them.
+    /// The sender after it has sent pages while the file was closed, or the error of sending them.
     let sender: Result<TenantSender, any Error>
   }
 
@@ -181,8 +182,8 @@ extension SqliteTenants {
     }
   }
 
-  /// The hand-over of a tenant that is deleted, restored or closed meanwhile ends, because it keeps the file open. The
-  /// hand-over itself also closes the pool.
+  /// Returns a file user that ends the hand-over if the tenant is deleted, restored or closed, because the hand-over
+  /// keeps the file open. The user's `end` is also called, without effect, when the hand-over itself closes the pool.
   private func endsIfDeleted(_ pages: OutgoingPages, _ slot: TenantSlot) -> FileUser {
     FileUser(
       pause: {}, release: { pages.close() }, resume: {},
@@ -194,7 +195,7 @@ extension SqliteTenants {
   ) async throws -> FencedTenant {
     let name = lease.slot.name
     let end = Deadline.after(duration)
-    // Before the tenant is closed, because it stays.
+    // Check before the tenant is closed, because the tenant stays if another process has the file open.
     try checkOtherProcesses(name, "hand over")
     let slot = try await claim(name, .waitsForOthers, of: lease.slot, until: end, leavesLog: true)
     // The receiver writes and syncs these parts while the file is synced here.
@@ -261,8 +262,8 @@ extension SqliteTenants {
     return tail
   }
 
-  /// Sends the last parts, and makes the receiver the owner. If that fails, the tenant stays here, unless the receiver
-  /// does not answer.
+  /// Sends the last parts, and makes the receiver the owner. If a step fails, the tenant stays here, unless the
+  /// receiver does not answer.
   ///
   /// - Parameter sendRest: Sends the missing part of the file, and returns the size of the file; nil if the receiver
   ///   is the owner already.
@@ -344,7 +345,7 @@ extension SqliteTenants {
     try await steps.run { [directory] in
       try directory.withLock(.exclusive, of: [name]) { try directory.syncAgain(name) }
     }
-    // The token is that of the first attempt. With other numbers, a delayed part of that attempt is refused.
+    // The token is that of the first attempt. With new numbers, the receiver refuses delayed parts of that attempt.
     var sender = TenantSender(name, try lock.token(), send, number: .random(in: 1 << 32..<1 << 48))
     try await end(name, lock, &sender) { [self] sender in
       guard try await !sender.send(.begin(wait: 0)) else { return nil }

@@ -4,7 +4,7 @@ import SqlableBackup
 import SqlableCore
 import SqlablePool
 
-/// Reads a tenant's file while the tenant is in use: all bytes, and then the pages that commits have changed.
+/// A reader of a tenant's file while the tenant is in use: all bytes, and then the pages that commits have changed.
 ///
 /// The bytes of the file are read without a lock. If a checkpoint changes a page meanwhile, the page is in the WAL and
 /// is sent again. A `WALHold` prevents a reset of the WAL before these pages were read.
@@ -21,8 +21,8 @@ final class OutgoingPages: @unchecked Sendable {
   private var position = WALReader.Position()
   private let isOpen = LockedValue(true)
 
-  /// The places in the WAL of the pages of one part. The pages are read when the part is sent, because a WAL can be
-  /// larger than the memory.
+  /// The pages of one part, with their places in the WAL. The pages are read when the part is sent, because a WAL can
+  /// be larger than the memory.
   struct Part: Sendable {
     fileprivate let pages: ArraySlice<(key: UInt32, value: Int)>
     fileprivate let salts: UInt64
@@ -77,7 +77,7 @@ final class OutgoingPages: @unchecked Sendable {
         }
       }
     }
-    // A reset overwrites or truncates the pages that were just read.
+    // A reset of the WAL overwrites or truncates the pages that were just read.
     guard try logEnd().salts == part.salts else { return nil }
     try found.get()
     return .pages(data, numbers: part.pages.map { Int($0.key) }, size: pageSize)
@@ -97,10 +97,11 @@ final class OutgoingPages: @unchecked Sendable {
     }
   }
 
-  /// Calls `send` with the pages that were changed since the last call, and ends the hold. Copies the WAL into the file
-  /// and deletes it. Throws `.busy` if another connection has the file open or commits meanwhile.
+  /// Calls `send` with the pages that were changed since the last call of `changes`, and ends the hold. Copies the WAL
+  /// into the file and deletes the WAL. Throws `.busy` if another connection has the file open or commits meanwhile.
   ///
-  /// - Parameter last: A connection to the file, which is closed afterwards. As long as it is open, the WAL is kept.
+  /// - Parameter last: A connection to the file, which is closed afterwards. As long as this connection is open, the
+  ///   WAL is kept.
   /// - Returns: The numbers of the pages that `send` has not received, and the first page. A later commit changes the
   ///   first page, because the file is no longer in WAL mode.
   func finish(
@@ -108,7 +109,8 @@ final class OutgoingPages: @unchecked Sendable {
   ) throws -> (numbers: [Int], firstPage: [UInt8]) {
     defer { try? last.close() }
     let (numbers, end) = try lastPages(send)
-    // No lock is released from here on, so that the end of the WAL is also its end when it is deleted.
+    // From here on, this connection releases no lock, so no commit can follow the checked end of the WAL before the WAL
+    // is deleted.
     try last.execute("PRAGMA locking_mode = EXCLUSIVE")
     try last.beginTransaction(.immediate)
     let isSame = try last.locked { try last.openConnection().logEnd.map { $0 == end } ?? false }
@@ -142,7 +144,7 @@ final class OutgoingPages: @unchecked Sendable {
       // Closing the database changes the header, which is in the first page.
       var rest: Set<Int> = [1]
       for (index, part) in parts.enumerated() {
-        // The sent parts are in memory at once.
+        // Send at most four parts here, because all of them are in memory at once.
         if index < 4, let content = try content(of: part, log) {
           send(content)
         } else {
@@ -201,7 +203,7 @@ final class OutgoingPages: @unchecked Sendable {
 struct TenantTail: Sendable {
   fileprivate let numbers: [Int]
   fileprivate let pageSize: Int
-  /// The ranges of the pages of each part.
+  /// The range of each part in `numbers`.
   let ranges: [Range<Int>]
   fileprivate(set) var first: TenantPart.Content
   /// The size of the file, in bytes.
@@ -216,7 +218,7 @@ extension RawFile {
     return Data(bytes)
   }
 
-  /// Returns the tail with these pages. Pages after the end are left out.
+  /// Returns the tail with these pages. Pages after the end of the file are left out.
   func tail(_ numbers: [Int], pageSize: Int) throws -> TenantTail {
     let numbers = numbers.filter { $0 * pageSize <= size }
     let ranges = TenantPart.ranges(numbers.count, pageSize: pageSize)
@@ -227,7 +229,6 @@ extension RawFile {
     return tail
   }
 
-  /// Returns a part of the tail.
   func part(of tail: TenantTail, _ range: Range<Int>) throws -> TenantPart.Content {
     let numbers = Array(tail.numbers[range])
     var data = Data()

@@ -8,15 +8,16 @@ extension SqliteTenants {
   /// ```
   ///
   /// Each part must arrive at the same process, in order; the same part can arrive twice. The tenant exists here when
-  /// the last part was received. Before, the first use of its name would create another tenant, and the hand-over would
-  /// throw `.tenant(.exists)`. A hand-over that begins again replaces the parts that were received before.
+  /// the last part was received. Before that, the first use of its name would create another tenant, and the hand-over
+  /// would throw `.tenant(.exists)`. A hand-over that begins again replaces the parts that were received before.
   ///
   /// If no part arrives for ten minutes longer than the sender waits for its calls, the received parts are deleted. The
   /// sender must then hand over again.
   ///
-  /// Throws `.tenant(.exists)`, `.tenant(.missing)` if this process does not have the earlier parts, such as after a
-  /// restart or after this time, `.tenant(.handedOver)` if the tenant is being handed over from here, `.misuse` for
-  /// parts in another order, `.closed`, the errors of a damaged file and of a full disk.
+  /// Throws `.tenant(.exists)`. Throws `.tenant(.missing)` if this process does not have the earlier parts, for example
+  /// after a restart or after these ten minutes. Throws `.tenant(.handedOver)` if the tenant is being handed over from
+  /// here, and `.misuse` for parts in another order. Also throws `.closed`, and the errors of a damaged file and of a
+  /// full disk.
   public func receive(_ part: TenantPart) async throws -> TenantReceipt {
     try checkFork()
     let name = try TenantName(part.tenant)
@@ -31,8 +32,8 @@ extension SqliteTenants {
     return TenantReceipt(token: part.token, number: part.number, isOwner: isOwner)
   }
 
-  /// Returns true if the tenant was received by this hand-over before. It need not be here any more. Otherwise calls
-  /// `body` with the directory's lock.
+  /// Returns true if this hand-over has made this machine the owner; the tenant can have left since then. Otherwise
+  /// calls `body` with the directory's lock.
   ///
   /// Without the lock, another call could still undo the rename that has given the file its name.
   private func hasReceived(
@@ -81,7 +82,7 @@ extension SqliteTenants {
         // no effect.
         try directory.note(.ended, part.token, of: name)
         try rename(reception, to: name)
-        // The tenant was here before, and comes back.
+        // If the tenant was handed over from here before, it is back now.
         directory.removeAwayFile(of: name)
       }
     }
@@ -95,8 +96,8 @@ extension SqliteTenants {
     configuration.pool.handles.journalMode == .wal && configuration.pool.handles.key == nil
   }
 
-  /// Gives a complete file the tenant's name. Throws if it is damaged or has another key. No other connection has the
-  /// file open, so it is read without locks.
+  /// Gives a complete file the tenant's name. Throws if the file is damaged or has another key. No other connection has
+  /// the file open, so the file is read without locks.
   private func rename(_ reception: TenantReception, to name: TenantName) throws {
     var reading = handleConfiguration(name)
     (reading.isReadOnly, reading.isImmutable) = (true, true)

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// Runs blocking work on separate threads. At most `maximum` calls run at once; further calls wait in order.
+/// A runner of blocking work on separate threads. At most `maximum` calls run at once; further calls wait in order.
 final class BlockingWork: Sendable {
   private struct State {
     var free: Int

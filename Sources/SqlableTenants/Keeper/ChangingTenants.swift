@@ -14,8 +14,8 @@ extension SqliteTenants {
   /// ```
   ///
   /// The file appears when it is complete: after a crash, either the complete tenant exists or no tenant. A backup is
-  /// checked, and migrated when the tenant is first used. Throws `.tenant(.exists)` if the tenant exists, and the
-  /// errors of reading the backup.
+  /// checked first, and its copy is migrated when the tenant is first used. Throws `.tenant(.exists)` if the tenant
+  /// exists, and the errors of reading the backup.
   public func create(_ name: String, from backup: String? = nil) async throws {
     let name = try TenantName(name)
     // Check before the claim too, because claiming an existing tenant makes the tenant's calls wait.
@@ -48,7 +48,7 @@ extension SqliteTenants {
   /// ``TenantsConfiguration/waitTimeout``, or if another process has the file open; the tenant then stays.
   public func delete(_ name: String) async throws {
     let name = try TenantName(name)
-    // Before the calls are ended, because the tenant stays.
+    // Check before the calls are ended, because the tenant stays if another process has the file open.
     try checkOtherProcesses(name, "delete")
     try await changing([name], .endsCalls) { [self] slots in
       do {
@@ -67,7 +67,7 @@ extension SqliteTenants {
     let path = directory.file(of: name)
     let files = { [path, path + "-shm"].map { FileIdentity($0) } }
     let before = files()
-    // If a file was deleted meanwhile, a file of another process can have its number.
+    // The kernel lists locks by inode number. If a file was deleted meanwhile, another file can have its number.
     guard let other = KernelLocks.otherProcess(withFileAt: path), files() == before else { return }
     throw SqlError(
       .busy, message: "can't \(action) the tenant: another process (\(other)) has the file open", label: name.text)
@@ -143,7 +143,7 @@ extension SqliteTenants {
     try files.exclusively { try directory.renameFile(files.filepath, to: path, of: names) }
   }
 
-  /// Removes a tenant's file in one step, by a rename, and then deletes it.
+  /// Deletes a tenant's file: takes its name away in one step, by a rename, and then deletes the renamed file.
   private func remove(_ name: TenantName) throws {
     let trash = try directory.newFile()
     // Hold the lock: as soon as the name is free, another process can create the tenant again, and files with this name
@@ -176,7 +176,7 @@ extension SqliteTenants {
 
   // MARK: Exclusive use
 
-  /// Calls `body` on a thread of its own while no other call of this process uses the tenants' files.
+  /// Calls `body` on a separate thread while no other call of this process uses the tenants' files.
   func changing<Value: Sendable>(
     _ names: [TenantName], _ policy: ClaimPolicy = .waits, within duration: Duration? = nil,
     on work: BlockingWork? = nil,
@@ -184,7 +184,7 @@ extension SqliteTenants {
   ) async throws -> Value {
     try checkFork()
     let end = Deadline.after(duration ?? configuration.waitTimeout ?? .seconds(3_600))
-    // In the same order in each call, so that two calls don't wait for each other.
+    // Claim in the same order in each call, so that two calls don't wait for each other.
     var claimed: [TenantSlot] = []
     defer { for slot in claimed { start(withState { $0.endClaim(slot) }) } }
     for name in names.sorted(by: { $0.text < $1.text }) {
@@ -205,7 +205,8 @@ extension SqliteTenants {
   /// Waits until no other call uses a tenant's file, and closes the tenant.
   ///
   /// - Parameters:
-  ///   - own: The slot of the claimer's own lease. Throws `.tenant(.deleted)` once the tenant has another slot.
+  ///   - own: The slot of a lease that the claimer itself holds. Throws `.tenant(.deleted)` once the tenant has another
+  ///     slot.
   ///   - leavesLog: True if the WAL is not copied into the file when the tenant is closed.
   func claim(
     _ name: TenantName, _ policy: ClaimPolicy, of own: TenantSlot? = nil, until end: ContinuousClock.Instant,
@@ -245,7 +246,7 @@ extension SqliteTenants {
     }
   }
 
-  /// Ends the copy of a claimed tenant's file for a backup.
+  /// Stops a backup's copy of a claimed tenant's file, and waits until the copy has ended.
   func endCopy(of name: TenantName, until end: ContinuousClock.Instant) async throws {
     while let copy = withState({ $0.copies[name] }) {
       copy.cancel()
@@ -257,7 +258,7 @@ extension SqliteTenants {
     }
   }
 
-  /// Closes a tenant's pool, and stops its calls. Waits for closures that ignore this, until `end`.
+  /// Closes a tenant's pool, and stops its calls. Waits until `end` for closures that ignore the interruption.
   private func close(_ pool: SqlitePool, until end: ContinuousClock.Instant, leavesLog: Bool) async throws {
     while true {
       do {
@@ -269,17 +270,17 @@ extension SqliteTenants {
   }
 }
 
-/// The treatment of the calls that use a tenant which a call wants to have to itself.
+/// The way in which a claim treats the calls that use the tenant.
 package enum ClaimPolicy {
   /// The claim waits for the calls.
   case waits
-  /// The claim waits for the calls, except for the one that has the claimer's own lease.
+  /// The claim waits for all calls except the claimer's own.
   case waitsForOthers
-  /// The calls end.
+  /// The claim ends the calls.
   case endsCalls
   /// The claim throws ``TenantIsOpen`` for an open tenant.
   case skipsOpen
 }
 
-/// The error of a claim that is not needed for an open tenant.
+/// The error of a claim with ``ClaimPolicy/skipsOpen`` if the tenant is open.
 package struct TenantIsOpen: Error {}

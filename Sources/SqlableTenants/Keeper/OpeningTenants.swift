@@ -72,7 +72,8 @@ extension SqliteTenants {
     return pool
   }
 
-  /// The configuration of a tenant's handles. The label is the tenant's name.
+  /// The configuration of a tenant's handles. The label is the tenant's name, after the configured label if there is
+  /// one.
   func handleConfiguration(_ name: TenantName) -> Configuration {
     var handles = configuration.pool.handles
     handles.label = handles.label.map { "\($0) \(name.text)" } ?? name.text
@@ -122,7 +123,7 @@ extension SqliteTenants {
     withState { $0.checked[name] = file.map { CheckedTenant(file: $0, schemaVersion: version) } }
   }
 
-  /// The error of a call on a tenant without a file.
+  /// Returns the error of a call on a tenant without a file.
   func missing(_ name: TenantName) -> SqlError {
     guard !directory.isAway(name) else { return handedOver(name) }
     return SqlError(.tenant(.missing), message: "there is no such tenant", label: name.text)

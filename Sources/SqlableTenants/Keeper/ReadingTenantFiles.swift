@@ -12,7 +12,7 @@ struct ReadTenantFile {
   fileprivate let path: String
   fileprivate let isImmutable: Bool
 
-  /// Throws unless what was read so far is one snapshot.
+  /// Throws if the file has changed, because the reads so far are then not one snapshot.
   func check() throws {
     guard isImmutable, TenantFileState(path) != state else { return }
     throw ChangedMeanwhile()
@@ -23,7 +23,7 @@ struct ReadTenantFile {
 private struct ChangedMeanwhile: Error {}
 
 extension SqliteTenants {
-  /// Calls `body` with a tenant's file, on a thread of its own. The tenant is neither opened, created nor migrated.
+  /// Calls `body` with a tenant's file, on a separate thread. The tenant is neither opened, created nor migrated.
   ///
   /// `body` must call ``ReadTenantFile/check()`` before it uses what it has read. A call that wants the file to itself
   /// stops `body`, which is then called again. Throws `.tenant(.missing)` without such a tenant.
@@ -42,7 +42,7 @@ extension SqliteTenants {
         let isFirst = mayBeQuiet
         return try await onBackupThread(stop) { [self] in try readFile(name, stop, mayBeQuiet: isFirst, body) }
       } catch is CancellationError where !Task.isCancelled {
-        // Afterwards, the tenant has another file or is missing.
+        // A call that claimed the file has stopped the read. Afterwards, the tenant has another file or is missing.
       } catch is ChangedMeanwhile { mayBeQuiet = false }
     }
   }
@@ -64,8 +64,8 @@ extension SqliteTenants {
     }
   }
 
-  /// Opens a tenant's file read-only. A file that is in WAL mode and closed is read without locks, because SQLite would
-  /// leave an empty WAL beside it.
+  /// Opens a tenant's file read-only. A file that is in WAL mode and closed is read without locks, because a read with
+  /// locks would leave an empty WAL beside the file.
   private func openFile(_ name: TenantName, isImmutable: Bool) throws -> SqliteDatabase {
     var handles = handleConfiguration(name)
     handles.isReadOnly = true
@@ -79,7 +79,7 @@ extension SqliteTenants {
 }
 
 extension TenantsState {
-  /// Registers a copy of a tenant's file; returns false while a call has the file to itself.
+  /// Registers a copy of a tenant's file; returns false while a claim or another copy has the file.
   fileprivate mutating func beginCopy(_ name: TenantName, _ stop: BackupStop) throws -> Bool {
     try checkIsOpen()
     if let slot = slots[name], case .exclusive = slot.phase { return false }

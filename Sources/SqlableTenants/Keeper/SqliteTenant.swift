@@ -59,7 +59,7 @@ public struct SqliteTenant: AsyncSqlExecutor {
   ///
   /// Use the pool for everything that takes more than one call: live results, loops over changes or rows, backups. A
   /// loop keeps one of the ``TenantsConfiguration/maximumOpen`` places. Don't use the pool after `body` has returned:
-  /// its calls throw `.closed` once the tenant is closed. Don't close the pool.
+  /// the pool's calls throw `.closed` once the tenant is closed. Don't close the pool.
   public func withPool<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: (SqlitePool) async throws -> Value
   ) async throws -> Value {

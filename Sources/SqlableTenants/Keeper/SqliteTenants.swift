@@ -13,7 +13,7 @@ import SqlableSchema
 /// try await tenants.delete("acme")
 /// ```
 ///
-/// All tenants have the same schema. A tenant is opened at its first use, by one task, also if several tasks ask for it
+/// All tenants have the same schema. A tenant is opened at its first use, by one task, even if several tasks ask for it
 /// at once. At most ``TenantsConfiguration/maximumOpen`` tenants are open. A tenant that no call uses is closed when
 /// another tenant needs its place. A tenant is never closed while a call or a loop uses it. If all open tenants are in
 /// use, calls wait in order, up to ``TenantsConfiguration/waitTimeout``.
@@ -29,10 +29,9 @@ public final class SqliteTenants: Sendable {
   let resources: PoolResources
   /// The threads of the calls that create, delete, rename, copy or migrate tenants.
   let changes: BlockingWork
-  /// The threads of short work: the steps of hand-overs, and the closing of tenants. It does not wait for copies and
-  /// migrations.
+  /// The threads of short work, such as steps of hand-overs and the closing of tenants. Short work does not wait for
+  /// copies and migrations.
   let steps: BlockingWork
-  /// The tenants that are being received from another machine.
   let receptions = TenantReceptions()
   private let state: LockedValue<TenantsState>
   private let generation = ForkGuard.generation
@@ -69,7 +68,7 @@ public final class SqliteTenants: Sendable {
   /// A tenant, as an executor. Getting the executor opens nothing; each call checks the name.
   ///
   /// A name has 1 to 200 bytes: ASCII letters, digits and `-_.@+`, and begins with a letter, a digit or `_`. An
-  /// uppercase letter counts twice, and is not the same as the lowercase letter. Calls on a tenant with another name
+  /// uppercase letter counts twice, and is not the same as the lowercase letter. Calls on a tenant with an invalid name
   /// throw `.tenant(.invalidName)`.
   public subscript(name: String) -> SqliteTenant { SqliteTenant(name: name, tenants: self) }
 
@@ -106,7 +105,7 @@ public final class SqliteTenants: Sendable {
         return state.beginClosing()
       }
       for waiter in waiters { waiter.resume(.failure(SqlError(.closed, message: "the tenants were closed"))) }
-      // Deletes what was received so far.
+      // Ending the receptions deletes the files that were received so far.
       receptions.endAll()
       var failure: (any Error)?
       for (slot, pool) in withState({ $0.openPools }) {

@@ -13,7 +13,7 @@ struct TenantFileState: Equatable {
   /// True if a WAL or journal exists beside the file.
   private let hasWAL: Bool
 
-  /// The precision of the times is assumed to be better than this number of seconds.
+  /// Two changes of a file that are more than this number of seconds apart are assumed to have different times.
   private static let precision = 2
 
   /// Returns nil if the file does not exist.
@@ -22,7 +22,7 @@ struct TenantFileState: Equatable {
     let logs = ["-wal", "-journal"].map { FileIdentity.linkInfo(path + $0) }
     // An empty WAL appears when a tenant is opened.
     let infos = [file] + logs.compactMap { $0.flatMap { $0.st_size > 0 ? $0 : nil } }
-    // SQLite sets the owner of a WAL that root opens, and so its ctime.
+    // The ctime of a WAL is not used: SQLite sets the owner of a WAL that root opens, and so changes its ctime.
     let times = infos.map(\.st_mtim) + [file.st_ctim]
     let sizes = infos.flatMap { [Int(truncatingIfNeeded: $0.st_ino), Int($0.st_size)] }
     numbers = sizes + times.flatMap { [$0.tv_sec, $0.tv_nsec] }
@@ -33,7 +33,7 @@ struct TenantFileState: Equatable {
   /// True if every later commit changes the state. A commit just after another could leave the times as they are.
   var isSettled: Bool { seconds < time(nil) - TenantFileState.precision }
 
-  /// True if no connection has the file open in WAL mode, and every write by a connection that opens it is noticed.
+  /// True if no connection has the file open in WAL mode, and every write by a later connection changes the state.
   var isQuiet: Bool { isSettled && !hasWAL }
 
   /// A short form of the state, for the name of a backup (FNV-1a).

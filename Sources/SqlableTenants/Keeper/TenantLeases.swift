@@ -19,7 +19,7 @@ extension SqliteTenants {
         let waiter = TenantWaiter(isSweep: isSweep, until: end) { continuation.resume(with: $0) }
         holder.withLock { $0 = waiter }
         enter(waiter, name)
-        // The task was cancelled before the cancellation handler could find the waiter.
+        // If the task was cancelled before `holder` had the waiter, the cancellation handler could not find the waiter.
         if Task.isCancelled { cancel(waiter) }
       }
     } onCancel: {

@@ -30,7 +30,7 @@ package final class TenantSlot: @unchecked Sendable {
   /// lease.
   var isWanted = false
 
-  /// True while the tenant is closed because another one waits for its place.
+  /// True while the tenant is being closed because another tenant needs its place.
   var makesRoom = false
 
   /// The neighbours among the idle tenants.

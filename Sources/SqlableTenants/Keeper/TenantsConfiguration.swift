@@ -31,7 +31,7 @@ public struct TenantsConfiguration: Sendable, Hashable {
   public var createsMissing: Bool
 
   /// The settings of each tenant's pool. Default: two readers, and per connection at most 1 MiB of pages and 256 KiB of
-  /// compiled statements. A pool's own default is nine times as much.
+  /// compiled statements. A pool's own defaults are 8 MiB and 4 MiB.
   public var pool: PoolConfiguration
 
   public init(
@@ -50,7 +50,7 @@ public struct TenantsConfiguration: Sendable, Hashable {
     guard waitTimeout.map({ $0 >= .zero }) ?? true else { throw SqlError.misuse("waitTimeout can't be negative") }
     guard maximumWaiting >= 0 else { throw SqlError.misuse("maximumWaiting can't be negative") }
     try pool.validate()
-    // Each write transaction would lock a file that is attached for writing, and so the writers of all tenants.
+    // Each write transaction would lock a file that is attached for writing, and so block the writers of all tenants.
     if let name = pool.handles.attached.keys.sorted().first(where: { !pool.handles.attachedReadOnly.contains($0) }) {
       throw SqlError.misuse("tenants can only attach files read-only; add \(name) to attachedReadOnly")
     }

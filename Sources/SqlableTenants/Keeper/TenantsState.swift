@@ -26,7 +26,7 @@ package struct TenantsState {
   package private(set) var placesTaken = 0
   /// The number of tenants that are being closed to make room. Other closes can take long: they wait for calls.
   package private(set) var closings = 0
-  /// All calls that wait, by number.
+  /// All calls that wait, by the identity of the waiter.
   package private(set) var waiting: [ObjectIdentifier: (waiter: TenantWaiter, slot: TenantSlot)] = [:]
   /// The time of the next check for timeouts.
   private var nextCheck: ContinuousClock.Instant?
@@ -35,7 +35,7 @@ package struct TenantsState {
   /// The version of the schema that each tenant's file had when this process checked or migrated it.
   var checked: [TenantName: CheckedTenant] = [:]
 
-  /// The copies of tenants' files for backups. A call that has a file to itself ends the copy of this file.
+  /// The copies of tenants' files for backups. A claim of a file ends the copy of this file.
   var copies: [TenantName: BackupStop] = [:]
 
   /// The observers of pools, such as traces.
@@ -127,7 +127,7 @@ package struct TenantsState {
   package mutating func takeLate(
     scheduledFor time: ContinuousClock.Instant, now: ContinuousClock.Instant
   ) -> (late: [(waiter: TenantWaiter, slot: TenantSlot)], next: ContinuousClock.Instant?) {
-    // An earlier check was scheduled after this one, and schedules the next.
+    // A check for an earlier time was scheduled after this one. That check schedules the next.
     guard nextCheck == time else { return ([], nil) }
     let late = stopWaiting { waiter in waiter.end.map { $0 <= now } ?? false }
     nextCheck = waiting.values.compactMap(\.waiter.end).min()
@@ -152,7 +152,6 @@ package struct TenantsState {
     return taken
   }
 
-  /// Ends the use of a lease.
   package mutating func giveBack(_ slot: TenantSlot) -> [Work] {
     slot.uses -= 1
     guard slot.uses == 0, case .open = slot.phase, !slot.isWanted else { return [] }
@@ -229,8 +228,8 @@ package struct TenantsState {
     return (waiters, nextWork())
   }
 
-  /// Records that a tenant is missing, and may not be created by the calls that waited; returns these calls. If the
-  /// other waiting calls may create the tenant, they wait for a place.
+  /// Records that a tenant is missing. Returns the waiting calls that may not create the tenant; the other calls wait
+  /// for a place.
   package mutating func didFindMissing(_ slot: TenantSlot, createsForCalls: Bool) -> ([TenantWaiter], [Work]) {
     placesTaken -= 1
     let waiters = takeWaiters(of: slot) { $0.isSweep || !createsForCalls }
@@ -238,8 +237,8 @@ package struct TenantsState {
     return (waiters, nextWork())
   }
 
-  /// Records that a tenant could not be closed, because a call still uses its pool. The keeper closes it later. Another
-  /// tenant is closed if a call waits for the place.
+  /// Records that a tenant could not be closed, because a call still uses its pool. The keeper closes the tenant later.
+  /// Another tenant is closed if a call waits for a place.
   package mutating func didFailToClose(_ slot: TenantSlot) -> [Work] {
     guard slot.makesRoom else { return [] }
     slot.makesRoom = false
@@ -284,15 +283,15 @@ package struct TenantsState {
 
   // MARK: Exclusive use
 
-  /// The result of an attempt to have a tenant's file for one call.
+  /// The result of an attempt to claim a tenant's file for one call.
   package enum Claim {
     case claimed(TenantSlot)
-    /// The pool must be closed first. Its place is still taken.
+    /// The pool must be closed first. The tenant's place is still taken.
     case closes(TenantSlot, SqlitePool)
     case waits
   }
 
-  /// Claims a tenant's file. With `.endsCalls`, the calls that use an open tenant find it deleted from now on.
+  /// Claims a tenant's file. With `.endsCalls`, an open tenant counts as deleted for the calls that use it.
   package mutating func claim(_ name: TenantName, _ policy: ClaimPolicy) throws -> Claim {
     try checkIsOpen()
     guard let slot = slots[name] else {
@@ -331,7 +330,7 @@ package struct TenantsState {
     return (leases, nextWork())
   }
 
-  /// Turns the closing of a tenant into exclusive use.
+  /// Records that a claimed tenant was closed: the claim now has exclusive use of the file.
   package mutating func didCloseForClaim(_ slot: TenantSlot) -> [Work] {
     placesTaken -= 1
     counts.closed += 1
@@ -339,7 +338,7 @@ package struct TenantsState {
     return nextWork()
   }
 
-  /// Records that a claimed tenant could not be closed in time. The keeper closes it later.
+  /// Records that a claimed tenant could not be closed in time. The keeper closes the tenant later.
   package mutating func didFailToCloseForClaim(_ slot: TenantSlot, _ pool: SqlitePool) -> [Work] {
     slot.isDeleted = false
     return [.close(slot, pool)]
@@ -356,7 +355,7 @@ package struct TenantsState {
 
   /// Ends the exclusive use. Calls that wait then open the tenant.
   package mutating func endClaim(_ slot: TenantSlot) -> [Work] {
-    // The file might be another one, or missing.
+    // The failure was that of the earlier file. The tenant might have another file now, or none.
     failures[slot.name] = nil
     leave(slot)
     return nextWork()

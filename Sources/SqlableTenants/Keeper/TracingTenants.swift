@@ -38,8 +38,9 @@ extension SqliteTenants {
     return token
   }
 
-  /// Attaches the observers to a pool; returns their tokens. Called before and after other threads see the new pool, so
-  /// that the pool gets added observers and loses removed ones.
+  /// Attaches the observers to a pool; returns their tokens. `open` calls this method twice: before other threads can
+  /// find the pool, so that no event is missed, and afterwards, because observers might have been added or removed in
+  /// between.
   @discardableResult
   func attachObservers(_ pool: SqlitePool, _ name: TenantName, instead before: [TraceToken] = []) -> [TraceToken] {
     let observers = withState { $0.poolObservers }

@@ -5,19 +5,19 @@ import SqlableCore
 // The files of a hand-over, beside the tenant's file:
 //
 //   acme.sqlite           the tenant, on the machine that owns it
-//   acme.sqlite-token     the sender's hand-over; its lock is held while a call hands the tenant over
+//   acme.sqlite-token     the token of the sender's hand-over, locked while a call hands the tenant over
 //   acme.sqlite-away      the sender's file while no machine may write; an empty file once the receiver is the owner
 //   acme.sqlite-received  the receiver's hand-overs that have ended or were cancelled
 //
 // The rename from acme.sqlite to acme.sqlite-away takes the right to write from the sender. The rename of the complete
-// file to acme.sqlite gives it to the receiver.
+// file to acme.sqlite gives this right to the receiver.
 
 extension TenantDirectory {
   static let receivedEnding = "-received"
 
   func awayFile(of name: TenantName) -> String { file(of: name) + "-away" }
 
-  /// True if the tenant was handed over, or no machine may write until its hand-over is ended.
+  /// True if the tenant was handed over, or if no machine may write to it until its hand-over is ended.
   func isAway(_ name: TenantName) -> Bool { FileIdentity.linkInfo(awayFile(of: name)) != nil }
 
   /// True if the receiver is the tenant's owner for certain.
@@ -25,7 +25,7 @@ extension TenantDirectory {
 
   func removeAwayFile(of name: TenantName) { unlink(awayFile(of: name)) }
 
-  /// Returns the names of the tenants that no machine may write until their hand-over is ended.
+  /// Returns the names of the tenants to which no machine may write until their hand-over is ended.
   func unfinishedHandOvers() throws -> [String] {
     try (0..<TenantName.directories).flatMap { index in
       try fileNames(inDirectory: index).filter { $0.hasSuffix("-away") }
@@ -37,7 +37,7 @@ extension TenantDirectory {
   /// Records that the receiver is the owner, and deletes the sender's file in the same step.
   func confirm(_ name: TenantName) throws { try replace(awayFile(of: name), with: "") }
 
-  /// Confirms a hand-over again whose record could not be synced.
+  /// Repeats the record that the receiver is the owner, if this record could not be synced.
   func confirmAgain(_ name: TenantName) throws {
     if isUnsynced(awayFile(of: name)) { try confirm(name) }
   }
@@ -48,7 +48,7 @@ extension TenantDirectory {
   enum Reception: String {
     /// This machine has become the owner if the tenant's file exists.
     case ended
-    /// This machine was the owner. The file has left it, or is about to leave.
+    /// This machine was the owner. The file has left this machine, or is about to leave.
     case owned
     /// This machine must never become the owner.
     case cancelled
@@ -71,10 +71,10 @@ extension TenantDirectory {
 
   private func receivedFile(of name: TenantName) -> String { file(of: name) + TenantDirectory.receivedEnding }
 
-  /// Prepares the deletion of a tenant's file and its rename to another name. Call with the lock.
+  /// Prepares for the deletion or the rename of a tenant's file. Call with the lock.
   ///
-  /// The senders of this tenant must find that this machine was the owner. No mark of an earlier hand-over from here
-  /// must be left.
+  /// Deletes the mark that an earlier hand-over from this machine left. Marks ended hand-overs to this machine as
+  /// `owned`, so that their senders still find that this machine was the owner.
   func prepareLeaving(_ name: TenantName) throws {
     guard exists(name) else { return }
     if isGone(name) { removeAwayFile(of: name) }
@@ -85,15 +85,14 @@ extension TenantDirectory {
     try writeReceptions(lines.map { $0.hasPrefix(ended) ? owned + $0.dropFirst(ended.utf8.count) : $0 }, of: name)
   }
 
-  /// Removes the records of hand-overs that were interrupted before the file got its name. Call with the lock, without
-  /// the tenant's file.
+  /// Removes the records of hand-overs that were interrupted before the file got its name. Call with the lock, while
+  /// the tenant has no file.
   func removeUnfinishedReceptions(of name: TenantName) throws {
     let lines = try receptions(of: name)
     let kept = lines.filter { !$0.hasPrefix(Reception.ended.rawValue) }
     if kept.count < lines.count || isUnsynced(receivedFile(of: name)) { try writeReceptions(kept, of: name) }
   }
 
-  /// Returns the record of a hand-over; nil without a record.
   func reception(_ token: String, of name: TenantName) throws -> Reception? {
     for line in try receptions(of: name) {
       let words = line.split(separator: " ")
@@ -122,7 +121,7 @@ extension TenantDirectory {
         throw SqlError(.busy, message: "the tenant is being handed over by another call", label: name.text)
       }
       var info = stat()
-      // The previous owner might have deleted the file before this call got the lock.
+      // The previous holder of the lock might have deleted the file before this call got the lock.
       if fstat(descriptor, &info) == 0, FileIdentity(path) == FileIdentity(info) { return lock }
     }
   }
@@ -140,7 +139,7 @@ final class HandOverLock: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Ends the lock, although a thread can still have a reference for a moment.
+  /// Releases the lock now. `deinit` can be later, because a thread can keep a reference for a moment.
   func unlock() { flock(descriptor, LOCK_UN) }
 
   func write(_ token: String) throws {

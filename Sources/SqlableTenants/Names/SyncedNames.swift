@@ -4,11 +4,11 @@ import SqlableCore
 // Changes of tenants' file names that survive a power failure.
 //
 // After a failed sync of a directory, the next sync can succeed although the disk lacks the names: the kernel reports
-// the failure once. A name is therefore only believed if the first sync after its change has succeeded. After a failed
-// sync, the change is undone or made again, and synced again. If that also fails, calls on the tenant throw the error
-// until the keeper is opened again. Until the change or its undoing is synced, the lock of the directory keeps other
-// calls from believing the name. Other processes don't know of such a tenant, nor of a process that was killed between
-// a failed sync and its undo.
+// the failure once. Calls therefore rely on a name only if the first sync after its change has succeeded. After a
+// failed sync, the change is undone or made again, and the directory is synced again. If that also fails, calls on the
+// tenant throw the error until the keeper is opened again. The lock of the directory is held until the change or its
+// undoing is synced, so no other call relies on the name before. Other processes don't know of such a tenant, nor of a
+// process that was killed between a failed sync and its undo.
 
 extension TenantDirectory {
   /// The names whose state on the disk is unknown.
@@ -22,8 +22,8 @@ extension TenantDirectory {
   ///
   /// - Parameter names: The tenant of the new path, and the tenant of the old one.
   func renameFile(_ path: String, to newPath: String, of names: [TenantName]) throws {
-    // Before the rename, because another program can create a database at the old path afterwards. SQLite has deleted
-    // the WAL, and a journal that still exists has no rows of this database.
+    // Delete these files before the rename, because another program can create a database at the old path afterwards.
+    // SQLite has deleted the WAL, and a journal that still exists has no rows of this database.
     for ending in ["-journal", "-gate"] { unlink(path + ending) }
     removeFiles(besideMissingFileAt: newPath)
     try syncing(names) {
@@ -50,7 +50,7 @@ extension TenantDirectory {
   /// Syncs a tenant's name that another process might not have synced. Call with the lock.
   func syncAgain(_ name: TenantName) throws {
     try checkIsSynced([name])
-    // The name of a tenant in use can't be changed and made again.
+    // Because the tenant is in use, a failed sync can't be repaired by changing the name and changing it back.
     let directories = try OpenDirectories([directory(of: name)])
     do { try directories.sync() } catch {
       unsynced.withLock { _ = $0.tenants.insert(name) }
@@ -60,7 +60,7 @@ extension TenantDirectory {
 
   func isSynced(_ name: TenantName) -> Bool { unsynced.withLock { !$0.tenants.contains(name) } }
 
-  /// Throws `.io` for a tenant whose name might be another one after a power failure.
+  /// Throws `.io` if it is unknown which of these names the disk has.
   func checkIsSynced(_ names: [TenantName]) throws {
     guard let name = names.first(where: { !isSynced($0) }) else { return }
     throw SqlError(
@@ -91,7 +91,6 @@ extension TenantDirectory {
   func isUnsynced(_ path: String) -> Bool { unsynced.withLock { $0.files.contains(path) } }
 }
 
-/// Writes and syncs the text of a small file.
 func writeSynced(_ text: String, to descriptor: Int32, _ path: String) throws {
   var text = text
   try text.withUTF8 { try writeAll(UnsafeRawBufferPointer($0), to: descriptor, at: 0, path) }

@@ -51,7 +51,7 @@ final class TenantDirectory: Sendable {
 
   func directory(of name: TenantName) -> String { directory(name.directory) }
 
-  /// True if a file or directory is inside the directory, or would be.
+  /// True if a path is inside the directory, even if nothing exists at the path.
   func contains(_ other: String) -> Bool {
     var existing = other
     while FileIdentity.info(existing) == nil, let end = existing.utf8.lastIndex(of: UInt8(ascii: "/")) {
@@ -105,7 +105,7 @@ final class TenantDirectory: Sendable {
     case shared
     /// One process creates, renames or deletes a file.
     case exclusive
-    /// Also makes missing directories, and syncs their names, before one process creates or renames a file.
+    /// As for `exclusive`. Missing directories are created first, and their names are synced.
     case creating
   }
 
@@ -123,7 +123,7 @@ final class TenantDirectory: Sendable {
         close(lock)
       }
     }
-    // In the same order in each call, so that two calls don't wait for each other.
+    // Lock in the same order in each call, so that two calls don't wait for each other.
     for index in Set(names.map(\.directory)).sorted() {
       if let descriptor = try take(lock, index) { locks.append(descriptor) }
     }
@@ -151,7 +151,7 @@ final class TenantDirectory: Sendable {
       guard descriptor >= 0 else { throw SqlError.system("open", path, errno, isRead: true) }
       do {
         if flock(descriptor, kind | LOCK_NB) != 0 {
-          // Another thread stands in, because a stopped process can keep its lock.
+          // Another shared thread replaces this one during the wait, because a stopped process can keep its lock.
           try SharedThreads.whileBlocked { try wait(descriptor, kind, path) }
         }
         var info = stat()
@@ -254,7 +254,8 @@ final class TenantDirectory: Sendable {
     guard rename(path, newPath) == 0 || errno == ENOENT else { throw SqlError.system("rename", path, errno) }
   }
 
-  /// Deletes the files that a killed process has left beside a damaged tenant that it deleted. Call with the lock.
+  /// Deletes the files that remain beside a damaged tenant if a process was killed while it deleted the tenant. Call
+  /// with the lock.
   func removeRemains(of name: TenantName) throws {
     guard FileIdentity.linkInfo(file(of: name)) == nil else { return }
     removeFiles(besideMissingFileAt: file(of: name))

@@ -2,7 +2,7 @@ import SqlableCore
 
 /// A checked name of a tenant, and the name of its file.
 ///
-/// Two names never share a file, also where a file system ignores the case of letters: an uppercase letter is written
+/// Two names never share a file, even where a file system ignores the case of letters: an uppercase letter is written
 /// as `=` and the lowercase letter. No name can leave the directory, hide a file, or look like another name by another
 /// form of Unicode.
 package struct TenantName: Hashable, Sendable {

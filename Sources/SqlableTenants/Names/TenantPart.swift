@@ -7,8 +7,8 @@ import SqlableCore
 /// connection must be encrypted, and the receiver must know the sender.
 public struct TenantPart: Codable, Sendable, Hashable {
   enum Content: Codable, Sendable, Hashable {
-    /// - Parameter wait: The longest time for which the sender will wait for the tenant's calls, in seconds; nil
-    ///   from a sender that does not tell it.
+    /// - Parameter wait: The longest time for which the sender will wait for the tenant's calls, in seconds; nil if the
+    ///   sender does not send it.
     case begin(wait: Int?)
     case bytes(Data, offset: Int)
     /// Pages that have changed since their bytes were sent.
@@ -31,7 +31,7 @@ public struct TenantPart: Codable, Sendable, Hashable {
   /// The number of bytes of the file per part.
   static let maximumBytes = 1 << 20
 
-  /// Returns the ranges of `count` pages that are sent in one part each.
+  /// Divides `count` pages into ranges, each of which is sent in one part.
   static func ranges(_ count: Int, pageSize: Int) -> [Range<Int>] {
     let width = max(1, maximumBytes / pageSize)
     return stride(from: 0, to: count, by: width).map { $0..<min(count, $0 + width) }
@@ -46,7 +46,7 @@ public struct TenantReceipt: Codable, Sendable, Hashable {
   let isOwner: Bool
 }
 
-/// Numbers the parts of one hand-over, and checks the receipts.
+/// The sender of one hand-over, which numbers the parts and checks the receipts.
 struct TenantSender {
   typealias Send = @Sendable (TenantPart) async throws -> TenantReceipt
 

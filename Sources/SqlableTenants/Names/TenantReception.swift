@@ -68,8 +68,8 @@ final class TenantReception: Sendable {
     }
   }
 
-  /// Gives the file its size, and calls `body`, which gives it the tenant's name. Returns false if the reception has
-  /// ended. Also called again after an error.
+  /// Gives the file its final size, and calls `body`, which gives the file the tenant's name. Returns false if the
+  /// reception has ended. Can be called again after an error.
   ///
   /// - Parameter usesWAL: True to turn on WAL mode in the header of a file that is not encrypted. The sender has turned
   ///   it off, and SQLite would turn it on with several syncs, while the tenant's first call waits.
@@ -98,7 +98,7 @@ final class TenantReception: Sendable {
     }
   }
 
-  /// Writes a part of the file. The numbers come from another machine.
+  /// Writes a part of the file. Checks the offset, because it comes from another machine.
   private func write(_ data: Data, to descriptor: Int32, at offset: Int) throws {
     guard (0..<1 << 50).contains(offset) else { throw TenantReception.invalid }
     try data.withUnsafeBytes { try writeAll($0, to: descriptor, at: offset, path) }
@@ -126,7 +126,7 @@ final class TenantReception: Sendable {
   private func sync(_ descriptor: Int32, _ state: inout State) throws {
     guard fsync(descriptor) == 0 else {
       let error = SqlError.system("sync", path, errno)
-      // The next sync would succeed, although the pages of this one are lost.
+      // The next sync would succeed, although the pages of the failed sync are lost.
       end(&state)
       throw error
     }

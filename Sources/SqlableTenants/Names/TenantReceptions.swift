@@ -35,7 +35,7 @@ final class TenantReceptions: Sendable {
 
   init(limit: Duration = .seconds(600)) { self.limit = limit }
 
-  /// Adds a reception, which replaces another one of the same tenant.
+  /// Adds a reception. It replaces an earlier reception of the same tenant.
   ///
   /// - Parameter wait: The longest time for which the sender will wait between two parts.
   func add(_ reception: TenantReception, of name: TenantName, wait: Duration = .zero) {
@@ -89,7 +89,7 @@ final class TenantReceptions: Sendable {
     let (idle, next) = state.withLock { state in
       let idle = state.receptions.filter { $0.value.end <= now }
       for name in idle.keys { state.receptions[name] = nil }
-      // A check that comes before the next one leaves the next check in place.
+      // A check that runs before `nextCheck` leaves the scheduled check in place.
       if let check = state.nextCheck, check <= now { state.nextCheck = nil }
       return (idle.values.map(\.reception), state.scheduleCheck())
     }

@@ -3,7 +3,7 @@ import SqlableCore
 import SqlablePool
 import SqlableSchema
 
-/// The versions of all tenants, and the tenants that could not be read or migrated.
+/// The number of tenants by state of their migrations, and the tenants that could not be read or migrated.
 public struct TenantMigrationReport: Sendable {
   /// The number of tenants that have run all migrations.
   public internal(set) var current = 0
@@ -32,12 +32,13 @@ extension SqliteTenants {
   /// The sweep is optional, because each tenant is migrated when it is opened. With a sweep, the migrations run at the
   /// deployment instead of delaying a tenant's first call. Calls on the tenant that is being migrated wait. Each tenant
   /// records its own migrations, so a sweep that was stopped continues with the remaining tenants when it is called
-  /// again. A failure is reported, and the sweep goes on. A limited sweep migrates one tenant after the other, and also
-  /// counts the tenants that fail. At most ``TenantsConfiguration/threads`` tenants are migrated at once. Tenants that
+  /// again. A failure is reported, and the sweep goes on. A limited sweep migrates one tenant after the other; failing
+  /// tenants count toward `limit`. At most ``TenantsConfiguration/threads`` tenants are migrated at once. Tenants that
   /// are deleted during the sweep are not counted.
   ///
-  /// With `dryRun`, no tenant is changed: the migrations run on a copy of each pending tenant, beside its calls. The
-  /// report then has the tenants whose migrations succeed as pending, and the failures that a deployment would have.
+  /// With `dryRun`, no tenant is changed: the migrations run on a copy of each pending tenant, while the tenant's calls
+  /// continue. The report then counts the tenants whose migrations succeed as pending, and has the failures that a
+  /// deployment would have.
   ///
   /// `progress` receives the report so far, after each tenant. Throws `.misuse` without migrations, `.io` if the
   /// directory can't be read, `.closed` once the tenants are closed, and `CancellationError`.
@@ -106,7 +107,7 @@ extension SqliteTenants {
     try prepare(copy)
   }
 
-  /// Returns the versions of all tenants, and changes nothing.
+  /// Returns the state of the migrations of all tenants, and changes nothing.
   public func migrationReport(
     concurrency: Int = 2, progress: @Sendable (TenantMigrationReport) -> Void = { _ in }
   ) async throws -> TenantMigrationReport {

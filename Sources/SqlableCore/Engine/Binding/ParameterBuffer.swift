@@ -8,8 +8,8 @@ package final class ParameterSlots {
   let memory: UnsafeMutableBufferPointer<BoundValue>
   /// True if the writer was used after `write(to:)` returned, or if another statement ran inside `write(to:)`.
   @exclusivity(unchecked) var isStale = false
-  /// The encoder of the last row that `Codable` wrote, for reuse by the next row. In separate memory, because a class
-  /// property is retained for each row.
+  /// The encoder of the last row that `Codable` wrote, for reuse by the next row. Stored in separate memory, because
+  /// reading an object from a class property would retain the object for each row.
   package let encoder = UnsafeMutablePointer<AnyObject?>.allocate(capacity: 1)
   #if DEBUG
   /// The positions of the columns that `write(to:)` deliberately skipped.
@@ -36,8 +36,7 @@ package final class ParameterSlots {
 /// memory. So the scope is atomic, and is checked before any other access.
 @usableFromInline
 struct ParameterBytes: ~Copyable {
-  /// The number of the innermost scope. Numbers are never reused. The values of a scope are removed when its statement
-  /// is finished.
+  /// The number of the innermost scope. A scope covers the values of one statement or struct. Numbers are never reused.
   @usableFromInline let scope = Atomic<UInt64>(0)
   fileprivate var scopes: UInt64 = 0
   fileprivate var next: UnsafeMutablePointer<UInt8>?
@@ -70,14 +69,14 @@ struct ParameterBytes: ~Copyable {
     return text.withUTF8 { .text(copy($0), $0.count) }
   }
 
-  // Not inlined: the access to the bytes of `Data` is a kilobyte of code.
+  // Not inlined: the access to the bytes of `Data` compiles to a kilobyte of code.
   @usableFromInline
   @inline(never)
   mutating func blob(_ data: Data) -> BoundValue {
     data.withUnsafeBytes { .blob(copy($0.bindMemory(to: UInt8.self)), $0.count) }
   }
 
-  /// Copies the bytes to an address that remains valid until the enclosing mark is released.
+  /// Copies the bytes to an address that remains valid until the mark of the current scope is released.
   ///
   /// The address is never null, because SQLite would store NULL for an empty text or blob with a null address.
   @usableFromInline
@@ -97,7 +96,7 @@ struct ParameterBytes: ~Copyable {
     return next.unsafelyUnwrapped
   }
 
-  /// Makes the next bytes go to an offset of the last chunk.
+  /// Makes `copy` continue at an offset of the last chunk.
   fileprivate mutating func fill(from used: Int) {
     let chunk = chunks[chunks.count - 1]
     next = chunk.baseAddress.unsafelyUnwrapped + used
@@ -133,8 +132,8 @@ struct ParameterBytes: ~Copyable {
 ///
 /// Bytes are copied once, to addresses that remain valid until the statement is finished. So the bytes are bound as
 /// SQLITE_STATIC, and SQLite makes no copy. Statements can nest: one statement can run while another statement's rows
-/// are read. Statements never interleave. Each statement creates a `Mark` before it appends values, and releases the
-/// mark when the statement is finished.
+/// are read. The inner statement always finishes first. Each statement creates a `Mark` before it appends values, and
+/// releases the mark when the statement is finished.
 @usableFromInline
 package final class ParameterBuffer {
   @usableFromInline
@@ -160,7 +159,6 @@ package final class ParameterBuffer {
   let bytes: UnsafeMutablePointer<ParameterBytes>
   let lists: Lists
 
-  /// The way in which lists are bound.
   package enum Lists {
     /// Binds a long list as a pointer. Pads a short list with its last value, so that similar lengths share a
     /// statement.
@@ -225,12 +223,12 @@ package final class ParameterBuffer {
     bytes.pointee.fill(from: mark.used)
   }
 
-  /// Removes the values from `count` on. The memory of their texts is reused after the scope.
+  /// Removes all but the first `count` values. The memory of the removed texts is reused after the scope ends.
   func truncate(to count: Int) { state.count = count }
 
-  /// Removes the values from `first` on. Writing the cache key has added the values once, and writing the statement's
-  /// text has added the same values again. Throws if the two lists differ, because the statement would then be bound to
-  /// wrong values.
+  /// Removes the values from `first` on. These values must be copies: writing the cache key has added the values since
+  /// the mark, and writing the SQL text has added the same values again. Throws if the copies differ, because the
+  /// statement would then be bound to wrong values.
   func dropCopies(from first: Int, of mark: Mark) throws {
     let (values, copies) = (state.parameters[mark.count..<first], state.parameters[first..<state.count])
     guard values.count == copies.count, zip(values, copies).allSatisfy({ $0.isSame(as: $1) }) else {
@@ -239,7 +237,7 @@ package final class ParameterBuffer {
     state.count = first
   }
 
-  /// True if the values since the mark include lists. SQLite retains references to bound lists.
+  /// True if the values since the mark include lists. SQLite retains bound lists until the bindings are cleared.
   func hasLists(since mark: Mark) -> Bool { state.lists.count > mark.lists }
 
   func takeSlots(count: Int) -> ParameterSlots {
@@ -292,7 +290,6 @@ package final class ParameterBuffer {
   /// Binds the values at index `first` and above to the statement's parameters 1, 2, 3 …
   func bind(from first: Int, to handle: OpaquePointer) -> Int32 { bind(first..<state.count, to: handle) }
 
-  /// Binds these values to the statement's parameters 1, 2, 3 …
   func bind(_ values: Range<Int>, to handle: OpaquePointer) -> Int32 {
     for position in values {
       let index = Int32(truncatingIfNeeded: position - values.lowerBound + 1)
@@ -304,14 +301,14 @@ package final class ParameterBuffer {
 }
 
 extension ParameterBytes {
-  /// The position where the texts and blobs of a struct begin, which adds nothing else to the buffer.
+  /// The position in the buffer where the texts and blobs of one struct begin.
   struct RowMark {
     fileprivate let next: UnsafeMutablePointer<UInt8>?
     fileprivate let chunk: Int
     fileprivate let scope: UInt64
   }
 
-  /// Begins a scope for the values of one struct, which ends when the mark is released.
+  /// Begins a scope for the values of one struct. The scope ends when the mark is released.
   @inline(__always)
   mutating func beginRow() -> RowMark {
     let mark = RowMark(next: next, chunk: chunks.count, scope: current)

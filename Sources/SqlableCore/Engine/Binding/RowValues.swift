@@ -2,8 +2,8 @@ import CSqlableSQLite
 
 /// The values that a struct wrote for a row, by column position.
 ///
-/// If the table has at most 64 columns, `shape` shows which values are set. The other slots can contain values of an
-/// earlier row.
+/// If the table has at most 64 columns, `shape` shows which columns are set. The slots of unset columns can contain
+/// values of an earlier row.
 package struct RowValues {
   private let slots: UnsafeMutableBufferPointer<BoundValue>
   private let bits: UInt64

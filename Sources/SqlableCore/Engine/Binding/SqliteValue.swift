@@ -57,14 +57,15 @@ package struct SqliteValue {
   @inline(__always)
   func text() throws -> String {
     let bytes = try textBytes()
-    // This way and the next take 120 instructions fewer than decoding.
+    // The two paths before `decoded` take 120 instructions fewer than decoding.
     if bytes.isShortASCII {
       return String(unsafeUninitializedCapacity: bytes.count) { target in
         if let target = target.baseAddress, let source = bytes.baseAddress { memcpy(target, source, bytes.count) }
         return bytes.count
       }
     }
-    // SQLite ends each text with a NUL byte. A text that contains another one has more bytes than the string.
+    // SQLite ends each text with a NUL byte. A text with a NUL byte inside has more bytes than the string that ends
+    // there.
     if let start = bytes.baseAddress,
       let text = String(validatingCString: UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)),
       text.utf8.count == bytes.count
@@ -116,13 +117,13 @@ package struct SqliteValue {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// True for at most 15 bytes, all of them ASCII. A `String` stores such a text without memory of its own.
+  /// True for at most 15 bytes, all of them ASCII. A `String` stores such a text without allocating memory.
   @inline(__always)
   fileprivate var isShortASCII: Bool {
     guard count <= 15 else { return false }
     var bits: UInt64 = 0
     if count >= 8, let start = baseAddress.map({ UnsafeRawPointer($0) }) {
-      // The two words can overlap.
+      // The two loads can overlap.
       bits = start.loadUnaligned(as: UInt64.self) | start.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
     } else {
       for index in 0..<count { bits |= UInt64(self[index]) }

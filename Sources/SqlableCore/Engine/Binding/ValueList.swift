@@ -7,15 +7,15 @@ import CSqlableSQLite
 @usableFromInline
 package final class ValueList {
   let parameters: UnsafeBufferPointer<BoundValue>
-  /// The number of values in a row.
+  /// The number of values in each row value; 1 for a list of single values.
   let width: Int
   private let buffer: ParameterBuffer
 
   /// - Parameters:
   ///   - values: The values, row by row.
-  ///   - width: The number of values in a row.
+  ///   - width: The number of values in each row value; 1 for a list of single values.
   init(_ values: [DatabaseValue], width: Int = 1) {
-    // The buffer has exactly the required size, because a document can contain many short lists.
+    // The buffer has exactly the required size, because a statement can contain many short lists.
     let buffer = ParameterBuffer(count: values.count, bytes: values.reduce(0) { $0 + $1.byteCount })
     for value in values { buffer.append(value) }
     self.buffer = buffer

@@ -28,7 +28,6 @@ struct ParameterTarget: ValueTarget {
   func list(_ list: Unmanaged<ValueList>) -> Int32 { ValueListModule.bind(list, to: statement, at: index) }
 }
 
-/// The result of a function or of a virtual-table column.
 struct ResultTarget: ValueTarget {
   let context: OpaquePointer?
 

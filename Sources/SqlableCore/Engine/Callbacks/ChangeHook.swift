@@ -36,7 +36,8 @@ struct PreupdateRow {
     operation == .delete ? nil : value(column, Library.preupdate?.new).flatMap { try? $0.storage() }
   }
 
-  /// True if an update changes a value, or SQLite can't provide the values. `old` and `new` are column positions.
+  /// True if an update changes the value of a column, or if SQLite can't provide the values. `old` and `new` are the
+  /// column's positions among the old and the new values.
   func changes(old: Int, new: Int) -> Bool {
     guard let preupdate = Library.preupdate else { return true }
     guard let before = value(old, preupdate.old), let after = value(new, preupdate.new) else { return true }
@@ -57,15 +58,14 @@ protocol ChangeSink: AnyObject {
 
 /// The hook through which SQLite reports each changed row of the `main` database.
 ///
-/// The pre-update hook also reports rows that REPLACE deletes, rows of WITHOUT ROWID tables, and rows that `DELETE FROM
-/// t` deletes. The update hook, which is used if this SQLite lacks the pre-update hook, does not report these rows.
+/// The pre-update hook also reports rows that REPLACE deletes, rows of WITHOUT ROWID tables, and rows that
+/// `DELETE FROM t` deletes. Without the pre-update hook, the update hook is used, which does not report these rows.
 final class ChangeHook {
   private let handle: OpaquePointer
   /// `unowned(unsafe)` is sound: the sink's owner removes the hook before the sink is deallocated.
   private unowned(unsafe) let sink: any ChangeSink
   private let usesPreupdate: Bool
   private(set) var isInstalled = false
-  /// True while the hook ignores changes.
   var isPaused = false
 
   init(handle: OpaquePointer, sink: any ChangeSink, usesPreupdate: Bool) {
@@ -74,7 +74,7 @@ final class ChangeHook {
     self.usesPreupdate = usesPreupdate && Library.preupdate != nil
   }
 
-  /// True if the hook reports all changed rows. The update hook does not.
+  /// True for the pre-update hook, which reports all changed rows.
   var reportsAll: Bool { usesPreupdate }
 
   func install() {

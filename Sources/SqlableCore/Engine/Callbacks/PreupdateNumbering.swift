@@ -13,8 +13,8 @@ enum PreupdateNumbering {
     var updated = false
   }
 
-  // The tests run only when a table with virtual columns is observed, because they fail an assertion in SQLite 3.40
-  // with SQLITE_DEBUG. In 3.40 the assertion also counts virtual columns; in 3.46 it does not.
+  // The tests run only when a table with virtual columns is observed. In an SQLite 3.40 built with SQLITE_DEBUG, the
+  // tests fail an assertion, which wrongly counts virtual columns. In 3.46 the assertion is correct.
   static let withRowid = passes(ofTable: "")
   static let withoutRowid = passes(ofTable: " WITHOUT ROWID")
   /// True if SQLite reports an added column's default for rows older than ADD COLUMN. SQLite 3.40 reports NULL.
@@ -23,7 +23,8 @@ enum PreupdateNumbering {
     "DELETE FROM probe",
   ]).old
 
-  /// Records whether value number 1 belongs to column number 1 or to the next column.
+  /// Detects whether the hook's value number 1 is the value of column 1, or of the column after a skipped virtual
+  /// column.
   private final class Probe: ChangeSink {
     var passes = Passes()
 

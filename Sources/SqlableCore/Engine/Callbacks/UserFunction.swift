@@ -1,7 +1,6 @@
 import CSqlableSQLite
 import FoundationEssentials
 
-/// A user-defined function that SQLite can call.
 struct UserFunction: Sendable {
   enum Body: Sendable {
     case scalar(any ScalarBody)
@@ -75,7 +74,6 @@ extension Connection {
   }
 }
 
-/// The context that SQLite passes to each call: the function, and its connection's user code.
 private final class FunctionContext {
   private let function: UserFunction
   private let userCode: UserCode

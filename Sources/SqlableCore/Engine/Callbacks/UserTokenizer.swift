@@ -1,6 +1,5 @@
 import CSqlableSQLite
 
-/// A user-defined tokenizer for FTS5.
 struct UserTokenizer: Sendable {
   /// A token, with the range of its bytes in the text.
   struct Token {
@@ -56,7 +55,6 @@ extension Connection {
   }
 }
 
-/// The context that FTS5 passes to each call: the tokenizer, and its connection's user code and handle.
 private final class TokenizerContext {
   private let tokenizer: UserTokenizer
   private let userCode: UserCode

@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// The properties of a column that determine how SQLite compares it: the declared type and the collation.
+/// The declared type and the collation of a column, which determine how SQLite compares the column's values.
 package struct ComparedColumn: Sendable, Hashable {
   package let name: String
   package let type: String

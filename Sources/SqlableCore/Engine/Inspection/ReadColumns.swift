@@ -25,8 +25,8 @@ extension Connection {
       var read = ReadColumns()
     }
     let notes = Notes()
-    // Runs these statements first, because running a statement makes SQLite reload a changed schema. Compiling alone
-    // does not, and would report the old definition of a changed view.
+    // Runs these queries first, because running a statement makes SQLite reload a changed schema. Compiling alone would
+    // report the old definition of a changed view.
     let observed = Set(try tableNames().map(\.foldedName))
     var unobserved = Set(
       try rows("SELECT name FROM main.sqlite_master WHERE type = 'table'").map { $0[0].foldedName })

@@ -20,7 +20,6 @@
 /// throws `.encoding`. A nil binds NULL, for which only IS and IS NOT can be true.
 public final class Prepared<Row, Output> {
   @usableFromInline let core: PreparedCore
-  /// Reads the current row.
   @usableFromInline let read: @Sendable (StatementRun) throws -> Row
 
   @usableFromInline

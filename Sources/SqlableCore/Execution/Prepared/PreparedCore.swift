@@ -16,15 +16,16 @@ final class PreparedCore {
   private let layout: ResultLayout?
   /// The expected columns of a handwritten query, which can change with the schema; nil for other statements.
   private let textColumns: ExpectedColumns?
-  /// True for a DELETE. A DELETE without a filter calls the hook only if it was compiled while the hook was installed.
+  /// True for a DELETE. A DELETE without a filter calls the change hook only if it was compiled while the hook was
+  /// installed.
   private let isDelete: Bool
   /// True if the text of a change contains the word FAIL, which might be part of OR FAIL.
   private let mayKeepFailedRows: Bool
   private let site: CallSite
   private let kept: StatementSlot
-  /// The parameters by number, as far as each occurs once.
+  /// One target for each parameter, by the parameter's number.
   let single: [SingleTarget]
-  /// The position of the only `?` with a value, if this `?` takes an `Int` unchanged, as in a read by key; otherwise
+  /// The position of the only parameter, if this parameter takes an `Int` unchanged, as in a read by key; otherwise
   /// nil.
   private let integerIndex: Int32?
   /// The constants of the statement, with their positions counted from 1.
@@ -117,8 +118,8 @@ final class PreparedCore {
     }
   }
 
-  /// The index of a parameter. The flags are true if an `Int` or a `Bool` can be bound there directly. If the parameter
-  /// occurs several times, both flags are false.
+  /// The index of a parameter's first `?`. `takesIntegers` and `takesFlags` are true if an `Int` or a `Bool` can be
+  /// bound there directly. Both are false if the parameter occurs several times.
   struct SingleTarget {
     let index: Int32
     let takesIntegers: Bool
@@ -231,7 +232,6 @@ final class PreparedCore {
     connection.tracer?.setCallSite(site, of: TracedStatement(statement.handle))
   }
 
-  /// Starts a read with the values that `bind` binds.
   @usableFromInline
   func beginReading(isLoop: Bool = false, _ bind: (PreparedBinder) throws -> Void) throws -> StatementRun {
     try db.reading(of: table, isLoop: isLoop) { connection in
@@ -241,7 +241,6 @@ final class PreparedCore {
     }
   }
 
-  /// Starts a read with one integer.
   @usableFromInline
   func beginReading(integer value: Int) throws -> StatementRun {
     guard let integerIndex else { return try beginReading { try PositionedValues(value).bind(with: $0) } }

@@ -72,7 +72,7 @@ struct PreparedBinder {
   }
 
   /// Binds an integer to the parameter with this number, without a detour through the parameter buffer. Returns false
-  /// if the parameter occurs several times, or if its column needs another value.
+  /// if the parameter occurs several times, or if its column is not an integer column.
   @usableFromInline
   func bind(integer: Int, toParameter number: Int) throws -> Bool {
     guard number < core.single.count, core.single[number].takesIntegers else { return false }
@@ -80,7 +80,7 @@ struct PreparedBinder {
     return true
   }
 
-  /// Binds a Bool in the same way.
+  /// Binds a Bool directly, like `bind(integer:toParameter:)`.
   @usableFromInline
   func bind(flag: Bool, toParameter number: Int) throws -> Bool {
     guard number < core.single.count, core.single[number].takesFlags else { return false }

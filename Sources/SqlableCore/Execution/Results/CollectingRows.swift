@@ -149,7 +149,6 @@ extension Array {
 }
 
 extension Dictionary {
-  /// Creates a dictionary. Throws if two pairs have the same key.
   fileprivate init(unique pairs: some Sequence<(Key, Value)>) throws {
     self.init(minimumCapacity: pairs.underestimatedCount)
     for (key, value) in pairs {

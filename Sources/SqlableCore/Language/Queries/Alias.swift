@@ -18,7 +18,7 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
     return Alias(name, source)
   }
 
-  /// Names the rows of a table-valued function of SQLite. The function's name is the model's table name.
+  /// Makes an alias of a table-valued function of SQLite. The function's name is the model's table name.
   package init(_ name: String, calling argument: SqlExpression, _ database: String?) {
     var source = Model.source()
     source.alias = name
@@ -55,8 +55,8 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   /// The closure receives the alias itself, for recursive queries. Running the statement throws `.invalidStatement` if
   /// the closure's query has a different number of columns than the model.
   ///
-  /// With `materialized: true` SQLite computes the rows once, `MATERIALIZED`. With `false` SQLite can compute the rows
-  /// again at each use of the name, `NOT MATERIALIZED`. Both values need SQLite 3.35.
+  /// With `materialized: true` (`MATERIALIZED`) SQLite computes the rows once. With `false` (`NOT MATERIALIZED`) SQLite
+  /// can compute the rows again at each use of the name. Both values need SQLite 3.35.
   public init<Query: SelectStatement>(
     _ model: Model.Type, _ name: String, materialized: Bool? = nil, as query: (Alias) -> Query
   ) {

@@ -1,4 +1,4 @@
-/// A query of a single value: the number of another query's rows, or true if the other query returns rows.
+/// A query of a single value: the number of another query's rows, or whether the other query returns rows.
 ///
 /// ```swift
 /// let dear = Car.select(Car.name).distinct().filter(Car.price > 20_000)

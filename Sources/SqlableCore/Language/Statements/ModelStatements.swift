@@ -56,11 +56,11 @@ extension Sqlable {
     return Statement(.select(query))
   }
 
-  /// Inserts the struct as a new row and returns its id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
+  /// Inserts the struct as a new row and returns the row's id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
   ///
-  /// If you pass columns, the statement writes only these columns. A column that the struct leaves out gets its
-  /// default. The id is the integer key or rowid. The id is 0 if nothing was inserted or the table has no integer id.
-  /// Running the statement throws `.constraint` when the row violates a constraint.
+  /// If you pass columns, the statement writes only these columns. A column that the struct leaves out gets the
+  /// column's default. The id is the integer key or rowid. The id is 0 if nothing was inserted or the table has no
+  /// integer id. Running the statement throws `.constraint` when the row violates a constraint.
   @inlinable
   public func insert(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
     let table = TableInfo.reference(Self.self)
@@ -71,7 +71,7 @@ extension Sqlable {
     return Statement(.insert(InsertQuery(.row, into: table)), rows: .model(self))
   }
 
-  /// Inserts a row with the default of every column, and returns its id.
+  /// Inserts a row with the default of every column, and returns the row's id.
   ///
   /// ```swift
   /// let id = try Ticket.insertDefaults().run(db)     // INSERT INTO "ticket" DEFAULT VALUES
@@ -224,7 +224,7 @@ extension Sqlable {
     let table = TableInfo.unchecked(Self.self)
     let insert = Statement<Self, Int>(.insert(InsertQuery(.row, into: table)), rows: .model(row))
     let columns = [first] + others
-    // Convert only the values that the statement writes.
+    // Converts only the values that the statement writes, because any other value must not cause an error.
     let written = WrittenColumns.positions(columns.compactMap { table.position(named: $0.column.name) })
     let values = Result { try StoredRow.rows(of: [row], in: insert.tree.table, written: written).first }
     let assignments = columns.map { column in

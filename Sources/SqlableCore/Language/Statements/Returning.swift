@@ -104,8 +104,8 @@ extension Statement where Output == Int {
   /// ```
   ///
   /// An insert or update returns the stored rows, with defaults and generated columns. A delete returns the rows before
-  /// the delete. The rows do not contain later changes by triggers. Rows skipped by a conflict are not returned. The
-  /// order of the rows is undefined.
+  /// the delete. The rows do not contain later changes by triggers. Rows that were skipped because of a conflict are
+  /// not returned. The order of the rows is undefined.
   ///
   /// If a row can't be decoded, SQLite rolls the statement back. Running a count with `returning` throws
   /// `.invalidStatement`.

@@ -165,7 +165,7 @@ extension Statement {
   /// ```
   ///
   /// The values of the first `where:` become literals, because SQLite compares this condition with the index's WHERE
-  /// clause when it compiles the statement. If no unique index has these columns and this condition, running the
+  /// clause while compiling the statement. If no unique index has these columns and this condition, running the
   /// statement throws `.schema(.mismatch)`.
   // An overload: Swift refuses a call that leaves out the first of two arguments with the same label.
   public consuming func onConflict(
@@ -237,7 +237,7 @@ extension Statement {
   /// Without this modifier SQLite searches the handle's own database first, then the attached databases.
   /// `in(database: "main")` restricts the statement to the handle's own database.
   ///
-  /// Changes of an attached database do not notify observers. A statement on an attached database can't be encoded,
+  /// Changes in an attached database do not notify observers. A statement on an attached database can't be encoded,
   /// because each program attaches its own databases. Running the statement throws `.schema(.missingTable)` if the
   /// database is not attached or does not have the table.
   @inlinable

@@ -81,7 +81,7 @@ extension StoredRow {
     let buffer = ParameterBuffer()
     var writer = RowWriter(table: table, buffer: buffer, written: written)
     return try models.map { model in
-      // Each row gets its own scope, so that a copy of an earlier row's writer can't change a later row.
+      // Each row gets its own scope in the buffer, so that a copy of an earlier row's writer can't change a later row.
       let mark = buffer.mark
       defer { buffer.release(to: mark) }
       try writer.take(model)

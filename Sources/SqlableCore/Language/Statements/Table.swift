@@ -95,7 +95,7 @@ extension Table {
 }
 
 extension Table {
-  /// Inserts a row and returns its id. The id is 0 if the table has no integer ids.
+  /// Inserts a row and returns the row's id. The id is 0 if the table has no integer ids.
   ///
   /// ```swift
   /// people.insert(["full_name": "Ann Smith"])     // INSERT INTO "person" ("full_name") VALUES (?)
@@ -106,7 +106,7 @@ extension Table {
     Statement(.insert(InsertQuery(.row, into: info)), rows: .model(row))
   }
 
-  /// Inserts a row with the default of every column, and returns its id: `INSERT INTO "person" DEFAULT VALUES`.
+  /// Inserts a row with the default of every column, and returns the row's id: `INSERT INTO "person" DEFAULT VALUES`.
   public func insertDefaults() -> Statement<TableRow, Int> {
     Statement(.insert(InsertQuery(.row, into: info)), rows: .stored([StoredRow()]))
   }

@@ -7,7 +7,7 @@
 ///
 /// Swift infers the type from the typed column or expression in the comparison. Running a statement with a parameter
 /// throws `.misuse`, unless the statement was prepared or `binding(_:)` set the value. Parameters with the same name
-/// have the same value. Each parameter converts the value to the type of the compared column.
+/// have the same value. For each parameter, the value is converted to the type of the compared column.
 public struct Parameter<Value: SqlValue>: Sendable, Hashable {
   package let name: String
 

@@ -59,7 +59,7 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
       text.append(SqlExpression { try value.checked() })
     }
 
-    /// Binds a value as a column stores it. A date column, for example, can have another storage format than the
+    /// Binds a value in the storage format of a column. A date column, for example, can have another format than the
     /// default.
     ///
     /// ```swift

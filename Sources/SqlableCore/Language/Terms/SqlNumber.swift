@@ -2,8 +2,8 @@ import FoundationEssentials
 
 /// A number or optional number, which supports arithmetic. Custom types that are stored as numbers can conform.
 public protocol SqlNumber: SqlValue {
-  /// The type of a sum: `Int` for integers, `Double` for `Float`, otherwise the type itself. A sum can be too large for
-  /// the type of its terms.
+  /// The type of a sum: `Int` for integers, because a sum can be too large for the integers' own type; `Double` for
+  /// `Float`; otherwise the type itself.
   associatedtype Sum: SqlValue = Self
 }
 

@@ -83,8 +83,8 @@ extension SqlExpression {
     }
   }
 
-  /// The type of the term's column, if comparisons bind the values that the column stores. Nil for any other column,
-  /// and for a term that is not a column.
+  /// The column type of the term, if comparisons with the column bind the same values that the column stores. Nil for
+  /// any other column, and for a term that is not a column.
   @usableFromInline
   var typeOfValues: ColumnType? {
     switch node {
@@ -95,8 +95,8 @@ extension SqlExpression {
     }
   }
 
-  /// Compares the column with a value as the column stores it. `=` and `<>` with NULL become `IS NULL` and
-  /// `IS NOT NULL`.
+  /// Compares the column with a value that is already converted for storage in the column. `=` and `<>` with NULL
+  /// become `IS NULL` and `IS NOT NULL`.
   @usableFromInline
   package consuming func compared(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if case .null = storage, comparison == .equal { return SqlExpression(.isNull(self)) }
@@ -104,7 +104,8 @@ extension SqlExpression {
     return combined(comparison, in: storage)
   }
 
-  /// Combines the column with a value as the column stores it. A comparison with NULL does not become `IS NULL`.
+  /// Combines the column with a value that is already converted for storage in the column. A comparison with NULL does
+  /// not become `IS NULL`.
   @usableFromInline
   consuming func combined(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if let defect = defect(ofComparing: storage) { return SqlExpression(invalid: defect, of: self) }

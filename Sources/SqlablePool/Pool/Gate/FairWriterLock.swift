@@ -10,8 +10,8 @@ import SqlableCore
 /// - A writer locks the queue, then the turn, then unlocks the queue.
 /// - So one writer at a time waits for the turn. The other writers wait for the queue in the order in which they
 ///   arrived.
-/// - For two milliseconds after a pool got the turn, the pool can retake the turn without queueing. Then its writer
-///   queues like the others.
+/// - For two milliseconds after a pool got the turn, the pool can retake the turn without queueing. Afterwards, its
+///   writer queues like the others.
 ///
 /// The lock provides only fairness; SQLite's locks protect the data. If the file can't be opened or was deleted, pools
 /// write without taking turns. A pool holds the turn until a commit has returned, and during the checkpoint of a
@@ -26,9 +26,10 @@ final class FairWriterLock: Sendable {
   private static let turnLength = Duration.milliseconds(2)
   /// The interval at which a waiting thread checks for an interruption.
   private static let slice = DispatchTimeInterval.milliseconds(10)
-  /// The queueing time after which a writer takes a free turn: the next process in the queue might be suspended.
+  /// The queueing time after which a writer takes a free turn out of order, because the next process in the queue might
+  /// be suspended.
   private static let patience = Duration.milliseconds(100)
-  /// The interval between two checks that no other process has deleted the file.
+  /// The interval between two checks of whether the file is still at its path.
   private static let checkInterval = Duration.seconds(1)
 
   private let path: String
@@ -112,7 +113,7 @@ final class FairWriterLock: Sendable {
     }
   }
 
-  /// Closes a file whose lock could not be released. Closing the file releases all of its locks.
+  /// Closes the lock file if one of its locks could not be released. Closing releases all locks of the file.
   private func forgetStuck(_ state: inout State) {
     if !state.hasTurn, state.file?.isStuck == true { state.file = nil }
   }
@@ -201,7 +202,7 @@ final class FairWriterLock: Sendable {
     if state.position == .queue, isLate || waited > FairWriterLock.patience, !interruption.isRequested,
       state.file?.tryLock(.turn) == .got
     {
-      // After queueing, a pool keeps the turn for one write only, because the next pool has also waited long.
+      // A pool that took the turn out of order keeps it for one write only, because the next pool has also waited long.
       (state.hasTurn, state.isWanted, state.turnEnd) = (true, false, nil)
       return true
     }

@@ -2,8 +2,8 @@ import Glibc
 import SqlableCore
 import Synchronization
 
-/// A file beside a database. To take turns, pools of several processes lock bytes of this file. The file is empty
-/// unless a pool that holds its turn for a long time publishes a record.
+/// A file beside a database. Pools of several processes lock bytes of this file to take turns. The file is empty unless
+/// a pool that holds its turn for a long time publishes a record.
 ///
 /// The locks are open file description locks (`F_OFD_SETLK`). These locks work between two pools of one process and
 /// between processes. Closing another descriptor does not release these locks. The kernel releases the locks of a
@@ -71,16 +71,16 @@ final class GateFile: Sendable {
     return control(GateFile.getLock, &lock) && Int32(lock.l_type) != F_UNLCK
   }
 
-  /// The last time at which a handle outside a pool waited for SQLite's lock, in nanoseconds since 1970. While waiting,
-  /// a handle sets the access time of the gate file.
+  /// The last time at which a handle outside a pool waited for SQLite's lock, in nanoseconds since 1970. A waiting
+  /// handle sets the access time of the gate file.
   var lastWait: Int64? {
     var info = stat()
     guard !isForked, fstat(descriptor, &info) == 0 else { return nil }
     return Int64(info.st_atim.tv_sec) * 1_000_000_000 + Int64(info.st_atim.tv_nsec)
   }
 
-  /// True if a handle outside a pool has waited for SQLite's lock in the last second. While waiting, a handle sets the
-  /// access time of the gate file every few milliseconds.
+  /// True if a handle outside a pool has waited for SQLite's lock in the last second. A waiting handle sets the access
+  /// time every few milliseconds.
   var hasRecentWait: Bool {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
@@ -88,10 +88,10 @@ final class GateFile: Sendable {
     return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) - lastWait <= 1_000_000_000
   }
 
-  /// Replaces the contents. If writing fails, other processes only miss the record of the turn's holder.
+  /// Replaces the contents. If writing fails, the only effect is that other processes don't know the turn's holder.
   func write(_ bytes: [UInt8]) {
     guard !isForked else { return }
-    // A record is written again while its write lasts. Another process must not find the file empty meanwhile.
+    // A pool updates its record while the write lasts. Another process must not find the file empty during an update.
     let count = bytes.isEmpty ? 0 : max(0, pwrite(descriptor, bytes, bytes.count, 0))
     _ = ftruncate(descriptor, off_t(count))
   }

@@ -32,7 +32,7 @@ extension Schema {
   /// fail. If `dropping` contains `.columns`, the plan drops this column. Otherwise, if the plan adds a column of the
   /// same type, the plan asks whether the old column was renamed. If the plan adds no such column, or if `notRenamed`
   /// lists the old column, the method throws `.schema(.mismatch)`. Also throws `.schema(.mismatch)` for a change that
-  /// no plan can make, and `.misuse` for an answer that fits no model.
+  /// no plan can make, and `.misuse` for an argument that fits no model.
   ///
   /// - `renamed` maps old column names to new names: `["colour": "color"]`, or `["bicycle.colour": "color"]`.
   /// - `renamedTables` maps old table names to new names.
@@ -76,9 +76,9 @@ extension SchemaPlan {
   ///
   /// While another connection writes, `apply` waits for up to `limit`. Without a limit, `apply` waits until the other
   /// connection finishes or the task is cancelled. After each busy timeout, `apply` calls `waiting` with the error that
-  /// names the writing process. Past the limit, `apply` throws this error. Inside a closure that holds the lock with
-  /// another handle, `apply` throws `.misuse` immediately. Blocks the thread. In `async` code, use the overload for
-  /// pools with `await`.
+  /// names the writing process. Past the limit, `apply` throws this error. Inside a closure that holds the file's write
+  /// lock with another handle, `apply` throws `.misuse` immediately. Blocks the thread. In `async` code, use the
+  /// overload for pools with `await`.
   ///
   /// `apply` calls `progress` before each step, and after about every hundred thousand rows of a rebuild.
   public func apply(
@@ -93,7 +93,6 @@ extension SchemaPlan {
     }
   }
 
-  /// Throws `.misuse` for a plan that has questions, or that loses data without permission.
   package func checkMayApply(_ permission: SchemaPermission) throws {
     if let question = questions.first { throw SqlError.misuse("the plan needs an answer: \(question)") }
     if let step = steps.first(where: \.losesData), !permission.contains(.dataLoss) {
@@ -142,7 +141,7 @@ extension SchemaPlan {
     } catch let error as SqlError {
       guard case .constraint = error.kind else { throw error.at(table: step.table) }
       for diagnosis in step.diagnoses where diagnosis.time == .failure {
-        // The query of a diagnosis fails if it uses an object that the step has created. Such a diagnosis is skipped.
+        // The query of a diagnosis fails if it uses a column that the failed step adds. Such a diagnosis is skipped.
         if let fault = try? connection.fault(diagnosis, in: step.table) { throw fault.with(error) }
       }
       if step.rebuilds { throw connection.rebuildFailure(error, step) }
@@ -231,7 +230,8 @@ extension Connection {
     return result
   }
 
-  /// Returns the ids of at most ten rows that the new table refuses. The transaction is rolled back afterwards.
+  /// Returns the ids of at most ten rows that the new table refuses. To find these rows, this method inserts all other
+  /// rows; the caller's error then rolls back the transaction.
   private func conflicts(in step: SchemaPlan.Step, _ temporary: String) throws -> [Int] {
     guard let statement = step.statements.first(where: { $0.copy != nil }), let copy = statement.copy,
       let new = try schema(of: [temporary.foldedName])[table: temporary],

@@ -2,8 +2,8 @@ import CSqlableSQLite
 import SqlableCore
 
 extension SchemaCopy {
-  /// Throws `.schema(.mismatch)` if the plan, after running on this copy, breaks a view or a trigger. The check ignores
-  /// views and triggers that already fail in `old`, a copy of the schema before the plan.
+  /// Throws `.schema(.mismatch)` if a view or a trigger fails on this copy, on which the plan has run. The check
+  /// ignores views and triggers that already fail in `old`, a copy of the schema before the plan.
   func checkDependents(of schema: DatabaseSchema, in old: SchemaCopy, _ changed: DatabaseSchema) throws {
     let before = try old.broken(schema)
     for (use, problem) in try broken(changed).ordered(by: { $0.key < $1.key }) where before[use] == nil {

@@ -1,11 +1,11 @@
 import SqlableCore
 
 extension Connection {
-  /// Returns the SHA-256 of the type, name, table and SQL of every object in the main schema, and of the entries of the
-  /// change log, whose ids are in a plan's statements.
+  /// Returns the SHA-256 of the type, name, table and SQL of every object in the main schema, and of the change log's
+  /// list of tables. A plan's statements contain ids from this list.
   ///
-  /// The entries are read from their table, because a program that applies a stored plan might not link the module of
-  /// the change log.
+  /// The list is read with SQL, because a program that applies a stored plan might not link the module of the change
+  /// log.
   func schemaFingerprint() throws -> String {
     var bytes: [UInt8] = []
     func add(_ rows: [[String]]) { for field in rows.joined() { bytes += Array(field.utf8) + [0] } }

@@ -76,7 +76,7 @@ struct SchemaPlanner {
   }
 
   mutating func add(_ step: SchemaPlan.Step) throws {
-    // `SchemaPlan.run(_:on:)` explains this PRAGMA.
+    // `SchemaPlan.run(_:on:_:)` explains this PRAGMA.
     try copy.connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
     for statement in step.statements {
       // The copy has no rows, so the statements run without their values.
@@ -119,7 +119,7 @@ struct SchemaPlanner {
     else { return [] }
     let names = FullTextDefinition(old).triggers().map(\.name)
     let triggers = existing.triggers.map(\.name).filter { trigger in names.contains { $0.isSameName(as: trigger) } }
-    // Without any trigger of the index, the table `old.name` is not the index, although it has the index's name.
+    // If the table has no trigger of the index, `old.name` is another table that only has the index's name.
     guard !triggers.isEmpty else { return [] }
     return (triggers.map { "DROP TRIGGER \($0.quotedName)" } + ["DROP TABLE \(old.quotedName)"]).map { .init($0) }
   }
@@ -206,7 +206,8 @@ struct SchemaPlanner {
 
   // MARK: Triggers
 
-  /// Drops the triggers that differ, before any table changes, because a trigger can name a dropped column.
+  /// Drops the triggers that differ from the schema's triggers of the same names. Runs before any table changes,
+  /// because a trigger can name a dropped column.
   private mutating func dropOutdated(_ triggers: [Trigger]) throws {
     for trigger in triggers {
       for table in changed.tables {
@@ -260,7 +261,8 @@ struct SchemaPlanner {
     for (table, _) in renamed { try updateChangeLog(of: table) }
   }
 
-  /// Drops the log's triggers of a table until ``updateChangeLog(of:)``; returns false if the table has none.
+  /// Drops the log's triggers of a table until ``updateChangeLog(of:)``; returns false if the table has no such
+  /// triggers.
   private mutating func pauseChangeLog(of table: String) throws -> Bool {
     guard isLogged(table), let log = ChangeLogHook.updates else { return false }
     let triggers = try log.triggers(of: table, on: copy.connection)
@@ -314,7 +316,7 @@ struct SchemaPlanner {
     try checkKeptColumns(differences, of: table)
     var change = try TableChange(
       table: table, existing: existing, model: model, differences: differences, planner: self)
-    // A dropped column must not be in the log's triggers.
+    // SQLite can't drop a column that one of the log's triggers uses.
     if try change.mightDropColumns, try pauseChangeLog(of: table.name), let paused = changed[table: table.name] {
       change = try TableChange(table: table, existing: paused, model: model, differences: differences, planner: self)
     }
@@ -323,10 +325,11 @@ struct SchemaPlanner {
 
   /// Adds questions about columns that might have been renamed.
   ///
-  /// An extra column might be an added column under its old name, if the two columns have the same type. The plan asks
-  /// if extra columns are dropped, or if inserts would fail without a value for the extra column. The plan also asks if
-  /// `renamed` gives the added column's name to a missing column. If the model still has the renamed column, the plan
-  /// asks too: a key of `renamed` without a table's name might be meant for a column of another table.
+  /// An extra column might be an added column under its old name if the two columns have the same type. The plan asks
+  /// about such columns in three cases: the plan drops extra columns, inserts would fail without a value for the extra
+  /// column, or `renamed` contains the added column's name as a new name. The plan also asks about a column that
+  /// `renamed` renames although the model still has it: a key of `renamed` without a table's name might be meant for a
+  /// column of another table.
   private mutating func ask(
     _ differences: [SchemaDifference], _ existing: DatabaseSchema.Table, _ model: DatabaseSchema.Table
   ) {

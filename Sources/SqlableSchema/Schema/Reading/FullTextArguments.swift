@@ -9,7 +9,7 @@ package struct FullTextArguments {
   /// The external content table; empty for a contentless table, nil for a table that stores its own text.
   package private(set) var content: String?
   package private(set) var contentKey = "rowid"
-  /// The options that no model declares, such as `detail = none`.
+  /// The options that a model can't declare, such as `detail = none`.
   package private(set) var otherOptions: [String] = []
 
   /// - Parameter module: `fts5(title, body UNINDEXED, tokenize = 'porter')`; the result is nil for other modules.

@@ -7,7 +7,7 @@ extension SqliteDatabase {
     let texts = try await remote.query(
       "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY rowid",
       as: String.self)
-    // Virtual tables come first, because they create their shadow tables. Views and triggers refer to tables.
+    // Virtual tables come first, because creating a virtual table also creates its shadow tables.
     let virtual = texts.filter { $0.virtualTableModule != nil }
     for text in virtual + texts.filter({ $0.virtualTableModule == nil }) {
       do { try db.execute(SQL(verbatim: text)) } catch let error as SqlError {

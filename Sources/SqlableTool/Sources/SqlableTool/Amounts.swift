@@ -1,7 +1,7 @@
 extension Int {
   /// The size in bytes as text for people, with decimal units: `999 bytes`, `4.1 kB`, `78 GB`.
   ///
-  /// Sizes below ten units have one decimal place. JSON contains the number of bytes instead.
+  /// Sizes below 10 kB, 10 MB and so on have one decimal place. JSON output contains the number of bytes instead.
   var sizeText: String {
     guard self >= 1_000 else { return self == 1 ? "1 byte" : "\(self) bytes" }
     var (unit, names) = (1_000, ["kB", "MB", "GB", "TB", "PB", "EB"][...])

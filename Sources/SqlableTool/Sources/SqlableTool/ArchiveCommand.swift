@@ -84,7 +84,6 @@ struct ArchiveCommand: ParsableCommand {
   }
 }
 
-/// Parses a time of a command's option.
 @Sendable func parsedTime(_ text: String) throws -> Date {
   let styles = [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)]
   guard let date = styles.lazy.compactMap({ try? Date(text, strategy: $0) }).first else {

@@ -84,7 +84,8 @@ private struct StoredContent: SqlValue {
 }
 
 extension SqliteDatabase {
-  /// Reads a table or view once. Returns a profile of each column. `sample` limits the rows; nil reads all.
+  /// Reads a table or view once. Returns a profile of each column. `sample` is the maximum number of rows to read; nil
+  /// for all rows.
   func profiles(of columns: [String], in table: String, sample: Int?) throws -> [ColumnProfile] {
     var profiles = columns.map { _ in ColumnProfile() }
     guard !columns.isEmpty else { return profiles }

@@ -71,8 +71,8 @@ extension String {
     return similar.min { distance(to: $0) < distance(to: $1) }
   }
 
-  /// Returns the number of letters to insert, delete, replace or swap with their neighbor, to turn this string into the
-  /// other.
+  /// Returns the number of letters to insert, delete, replace or swap with their neighbor, to turn this string into
+  /// `other`.
   func distance(to other: String) -> Int {
     let (left, right) = (Array(self), Array(other))
     var (beforeLast, last) = ([Int](), Array(0...right.count))

@@ -3,12 +3,13 @@ import Synchronization
 
 /// Models of a database's tables.
 ///
-/// Decoding a statement needs models, which are types, but the tables are known only at run time. A generic type has
-/// any number of instances, and each instance represents one table.
+/// Decoding a statement needs a type for each table, but the tables are known only at run time. So each table gets a
+/// specialization of the generic type `DatabaseTable`, whose type argument encodes the table's number.
 enum DatabaseModels {
   private static let declarations = Mutex<[DeclaredTable]>([])
 
-  /// Returns models of the tables. Called once, because the library reads a model's declarations once per process.
+  /// Returns models of the tables. Call this only once, because the library reads a model's declarations once per
+  /// process.
   static func models(of tables: [DeclaredTable]) -> [any Sqlable.Type] {
     declarations.withLock { $0 = tables }
     return tables.indices.map { DatabaseModels.typeNumber($0 + 1).model }
@@ -16,7 +17,7 @@ enum DatabaseModels {
 
   fileprivate static func table(_ number: Int) -> DeclaredTable { declarations.withLock { $0[number - 1] } }
 
-  /// Returns the type for a number from 1, digit by digit: a nested type per number would be as deep as the number.
+  /// Returns the type for a number from 1. The type has one level of nesting per binary digit of the number.
   private static func typeNumber(_ number: Int) -> any TypeNumber.Type {
     if number == 1 { return First.self }
     let half = typeNumber(number / 2)

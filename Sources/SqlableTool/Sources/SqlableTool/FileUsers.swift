@@ -12,7 +12,7 @@ struct FileUsers {
 
   private(set) var users: [User] = []
 
-  /// - Parameter path: The path of the database. Other users' processes are omitted unless the caller may inspect them.
+  /// - Parameter path: The path of the database. Processes that the caller is not allowed to inspect are omitted.
   init(of path: String) {
     var locks: [Int: Set<String>] = [:]
     let files = ["", "-shm", "-gate"].map { (ending: $0, inode: FileUsers.inode(path + $0)) }

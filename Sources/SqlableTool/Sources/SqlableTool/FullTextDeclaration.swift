@@ -13,7 +13,7 @@ extension FullTextArguments {
     }
   }
 
-  /// `name` is the name of the full-text table.
+  /// True if the FTS5 table `name` equals the full-text index that a model of `table` can declare.
   func isIndex(named name: String, of table: DatabaseSchema.Table, _ source: ReadTable) -> Bool {
     guard let content, otherOptions.isEmpty, unindexed.isEmpty, SchemaText(content.quotedName).isName(table.name),
       source.keyIsRowid, let key = source.columns.first(where: { $0.row.key > 0 }),

@@ -37,8 +37,8 @@ struct GeneratedModel {
   var remarks: [String] = []
   /// The parts of the table that the model can't declare, as SQL or words.
   var undeclared: [String] = []
-  /// The names of the declared constraints, in lower case. SQLite allows duplicate names, and only the first of these
-  /// constraints is declared with its name.
+  /// The names of the declared constraints, in lower case. SQLite allows several constraints with one name. Only the
+  /// first of them is declared with the name.
   private var constraintNames: Set<String> = []
 
   /// Creates the model of a table. `typeNames` are the type names of all models.
@@ -321,7 +321,7 @@ extension GeneratedModel {
 }
 
 extension DatabaseSchema.Term {
-  /// The term as SQL text of an index.
+  /// The declaration of the term as an `IndexColumn` of SQL text.
   fileprivate var declaration: String {
     let sql = expression.text + (collation.map { " COLLATE \($0)" } ?? "")
     return "IndexColumn(sql: \(sql.swiftLiteral)\(isDescending ? ", descending: true" : ""))"

@@ -1,8 +1,7 @@
 import Sqlable
 
-/// The source text of the generated models.
 struct ModelText {
-  /// The access modifier of the declarations with a blank: `public `; or empty.
+  /// The access modifier of the declarations and a blank: `public `. Empty if the models are not public.
   let access: String
   var lines: [String] = []
 
@@ -125,7 +124,7 @@ struct ModelText {
 }
 
 extension GeneratedModel.Property {
-  /// Returns a comment with the column's declared type, if the type differs from the model's.
+  /// Returns a comment with the column's declared type, if the type differs from the model's type.
   func typeRemark(in model: GeneratedModel) -> String {
     guard model.source.table != nil, SchemaText(column.row.type) != SchemaText(column.type.sqlName),
       !options.contains(where: { $0.hasPrefix("DeclaredType(") })

@@ -37,7 +37,8 @@ struct ModelsCommand: ParsableCommand {
 
   func run() throws {
     let text = try withReadOnlyDatabase(database) { db -> String in
-      // SQLite can't read a table whose key uses an unknown collation, but any implementation is sufficient.
+      // SQLite can't read a table whose key uses an unknown collation. For reading, any implementation of the collation
+      // is sufficient.
       for name in try db.schema().collations { try db.register(Collation(name) { $0.compare($1) }) }
       // One snapshot is needed, so that the rows match the schema.
       return try db.transaction(.deferred) { db in try source(db) }

@@ -16,7 +16,6 @@ final class ProgressLine: Sendable {
     var phase = ""
     var estimate = TimeEstimate()
 
-    /// Begins a phase with a new estimate.
     mutating func begin(_ phase: String) { (self.phase, written, estimate) = (phase, nil, TimeEstimate()) }
   }
 

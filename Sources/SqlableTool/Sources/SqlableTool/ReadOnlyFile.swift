@@ -29,7 +29,8 @@ private func open<Value>(
   return try body(db)
 }
 
-/// Returns the version that a reader needs: 1 for a rollback journal, 2 for a WAL; nil without a header.
+/// Returns the version of the file format that a reader must support: 1 for a rollback journal, 2 for a WAL; nil
+/// without a header.
 func journalVersion(ofFileAt path: String) -> UInt8? {
   var info = stat()
   // Opening a pipe would wait for a writer.

@@ -69,7 +69,8 @@ extension String {
 
   fileprivate var withUpperFirst: String { prefix(1).uppercased() + dropFirst() }
 
-  /// The text with leading capitals in lower case, except the next word's first: `httpStatus` for `HTTPStatus`.
+  /// The text with leading capitals in lower case, except the first letter of the next word: `httpStatus` for
+  /// `HTTPStatus`.
   fileprivate var withLowerStart: String {
     let capitals = prefix { $0.isUppercase }.count
     let isWord = capitals > 1 && capitals < count && dropFirst(capitals).first?.isLowercase == true
@@ -78,7 +79,8 @@ extension String {
   }
 
   var swiftLiteral: String {
-    // Compared by scalars, because a quote and a following combining accent are one `Character`.
+    // Only ASCII text becomes a raw literal. In other text, `contains` would miss a quote that forms one `Character`
+    // with a combining accent.
     if visible == self, utf8.allSatisfy({ $0 < 128 }), contains("\"") || contains("\\") {
       var signs = "#"
       while contains("\"" + signs) || contains("\\" + signs) { signs += "#" }

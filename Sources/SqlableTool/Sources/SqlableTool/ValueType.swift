@@ -56,7 +56,7 @@ struct ValueType: Equatable {
 typealias Affinity = TypeAffinity
 
 extension Affinity {
-  /// The type that a model would declare for values of any storage class.
+  /// The column type that a model declares for this affinity.
   var columnType: ColumnType {
     switch self {
     case .integer: .integer
@@ -73,7 +73,7 @@ extension ValueType {
   /// - Parameters:
   ///   - declared: The declared type.
   ///   - refers: True if the column is part of a key or references a key. The type of such a column is never Bool.
-  ///   - hasOtherDefault: True if the column has a default other than 0 or 1.
+  ///   - hasOtherDefault: True if the column has a default other than 0, 1 or NULL.
   init(_ profile: ColumnProfile, declared: String, refers: Bool, hasOtherDefault: Bool) {
     // In a STRICT table, the type ANY allows any value, like a column without a type.
     let declared = declared.uppercased() == "ANY" ? "" : declared

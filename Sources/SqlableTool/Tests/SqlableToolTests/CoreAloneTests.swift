@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests of a program that imports only `SqlableCore`. They are in this suite because these tests can compile programs.
+/// Tests of a program that imports only `SqlableCore`. Only the tests of this package can compile programs.
 @Suite(.enabled(if: SwiftCompiler.isAvailable, "there is no compiler, or no built library"))
 struct CoreAloneTests {
   @Test func coreAloneHasModelsStatementsTransactionsAndObservers() throws {

@@ -25,7 +25,6 @@ struct DoctorTests {
       #expect(run.output.contains("no index of bicycle begins with owner_id: a change of a key in person reads all"))
       #expect(run.output.hasSuffix("\n\nNothing is wrong.\n"))
       #expect(!run.output.contains("\nSettings"))
-      // The command has not changed the directory.
       #expect(files(in: directory) == ["a.sqlite"])
       #expect(try Data(contentsOf: URL(filePath: directory + "/a.sqlite")) == before)
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// A pseudo terminal of 80 columns, on which a program writes and a test reads.
 struct PseudoTerminal {
-  /// The program's end.
+  /// The end of the pseudo terminal to which the program writes.
   let line: FileHandle
   private let test: FileHandle
 
@@ -20,7 +20,7 @@ struct PseudoTerminal {
 
   /// Returns everything that the program writes until it ends.
   func readToEnd() throws -> Data {
-    // Reading ends when no process has the line open, so this process must close it.
+    // Reading ends when no process has the line open, so this process must close the line.
     try line.close()
     var (data, part) = (Data(), [UInt8](repeating: 0, count: 4_096))
     while true {
