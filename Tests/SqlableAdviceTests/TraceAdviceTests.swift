@@ -85,7 +85,8 @@ import Testing
         try await Task.sleep(for: .milliseconds(100))
       }
       let minutes = Int((ContinuousClock.now - begin) / .seconds(60))
-      #expect((1...minutes + 1).contains(advised.count))
+      // The advisor can forget all shapes once, because another test has thousands of them.
+      #expect((1...minutes + 2).contains(advised.count))
       #expect(Set(advised.map(\.advice)) == [[#"CREATE INDEX "advised_once_b" ON "advised_once" ("b")"#]])
     }
   }

@@ -32,7 +32,8 @@ enum Fork {
   static func beginIdle() -> pid_t {
     let child = begin()
     guard child == 0 else { return child }
-    alarm(0)
+    // Ends a child whose parent was killed.
+    alarm(1_200)
     while true { pause() }
   }
 

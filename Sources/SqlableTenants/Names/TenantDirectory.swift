@@ -163,6 +163,7 @@ final class TenantDirectory: Sendable {
         if let parent { try sync(index, in: parent) }
         return descriptor
       } catch {
+        flock(descriptor, LOCK_UN)
         close(descriptor)
         throw error
       }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.serialized) struct PoolTruthTests {
   /// After each random sequence of own and external commits, the loops reach the count of the table.
-  @Test(.timeLimit(.minutes(10)), arguments: [1, 500]) func ownAndForeignCommitsAreFollowed(_ poll: Int) async throws {
+  @Test(.timeLimit(.minutes(60)), arguments: [1, 500]) func ownAndForeignCommitsAreFollowed(_ poll: Int) async throws {
     try await withMembers(PoolConfiguration(pollInterval: .milliseconds(poll))) { pool in
       let other = try SqliteDatabase(filepath: pool.filepath)
       let followers = [
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test(.needsPreupdateHook, .timeLimit(.minutes(10))) func fullDatabaseStoresExactlyTheAcknowledgedRows() async throws
+  @Test(.needsPreupdateHook, .timeLimit(.minutes(60))) func fullDatabaseStoresExactlyTheAcknowledgedRows() async throws
   {
     try await withMembers(PoolConfiguration(handles: .init(maximumPageCount: 60))) { pool in
       let heard = Collected<Int>()
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test(.needsPreupdateHook, .timeLimit(.minutes(10))) func cancellationsLoseNoAcknowledgedRow() async throws {
+  @Test(.needsPreupdateHook, .timeLimit(.minutes(60))) func cancellationsLoseNoAcknowledgedRow() async throws {
     try await withMembers { pool in
       let heard = Collected<Int>()
       let changes = pool.changes(on: Member.self)
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(10))) func yieldingInsideWithWriterIsRefused() async throws {
+  @Test(.timeLimit(.minutes(60))) func yieldingInsideWithWriterIsRefused() async throws {
     try await withMembers { pool in
       let thrown = Mutex(false)
       try await pool.withWriter { db in
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test(.needsPreupdateHook, .timeLimit(.minutes(10)))
+  @Test(.needsPreupdateHook, .timeLimit(.minutes(60)))
   func concurrentYieldingTransactionsAllCommit() async throws {
     try await withMembers { pool in
       let changes = pool.changes(on: Member.self)

@@ -138,7 +138,7 @@ struct UndisturbedLoopTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(10))) func poolCanBeReleasedOnItsOwnThreads() async throws {
+  @Test(.timeLimit(.minutes(60))) func poolCanBeReleasedOnItsOwnThreads() async throws {
     try await withDirectoryAsync { directory in
       for round in 0..<100 {
         var pool: SqlitePool? = try SqlitePool(
@@ -170,7 +170,7 @@ struct UndisturbedLoopTests {
   }
 
   /// A live result retains the pool. The thread that delivers an external commit may release it last.
-  @Test(.timeLimit(.minutes(10))) func poolCanBeReleasedDuringADelivery() async throws {
+  @Test(.timeLimit(.minutes(60))) func poolCanBeReleasedDuringADelivery() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/pool.sqlite"
       let other = try SqliteDatabase(filepath: path)
@@ -205,7 +205,7 @@ struct UndisturbedLoopTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(10))) func concurrentClosesSucceedAtAnyMoment() async throws {
+  @Test(.timeLimit(.minutes(60))) func concurrentClosesSucceedAtAnyMoment() async throws {
     try await withDirectoryAsync { directory in
       for round in 0..<100 {
         let pool = try SqlitePool(

@@ -7,7 +7,7 @@ import Testing
 @testable import SqlablePoolTestSupport
 @testable import SqlableTestSupport
 
-@Suite(.timeLimit(.minutes(10))) struct PoolTotalsTests {
+@Suite(.timeLimit(.minutes(60))) struct PoolTotalsTests {
   private let counting = PoolConfiguration(keepsTotals: true)
 
   @Test func topStatementsRankByCountAndTime() throws {

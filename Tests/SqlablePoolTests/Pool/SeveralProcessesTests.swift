@@ -69,9 +69,10 @@ import Testing
       try other.goOn()
       let child = try #require(pid_t(other.answer()))
       defer {
-        kill(child, SIGKILL)
+        Fork.end(child)
         other.kill()
       }
+      try #require(child > 0)
       // A wait would include the child, which has inherited the pipes.
       other.signal(SIGKILL)
       // SQLite's locks belong to the killed process and ended with it.

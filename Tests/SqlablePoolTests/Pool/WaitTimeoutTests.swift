@@ -29,12 +29,15 @@ import Testing
     onThreads(3) { thread in
       switch thread {
       case 0:
-        try? pool.read(file: "Long.swift", line: 1) { _ in
-          isHeld.signal()
-          isHeld.signal()
-          WaitTimeoutTests.waitForReads(2, pool)
-          usleep(2_000_000)
+        let hold = {
+          try pool.read(file: "Long.swift", line: 1) { _ in
+            isHeld.signal()
+            isHeld.signal()
+            WaitTimeoutTests.waitForReads(2, pool)
+            usleep(2_000_000)
+          }
         }
+        while (try? hold()) == nil { usleep(1_000) }
       case 1:
         isHeld.wait()
         // This call waits first, so it gets the reader before the other call times out.

@@ -9,7 +9,7 @@ import Testing
 @testable import SqlableTestSupport
 
 /// The holder of the write lock, as reported by pools, handles and errors.
-@Suite(.timeLimit(.minutes(10))) struct WriteLockHolderTests {
+@Suite(.timeLimit(.minutes(60))) struct WriteLockHolderTests {
   private static let file = "SqlablePoolTests/WriteLockHolderTests.swift"
 
   @Test func holderNamesTheWritingHandleItsCallAndAge() throws {

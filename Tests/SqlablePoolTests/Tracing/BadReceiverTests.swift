@@ -10,7 +10,7 @@ import Testing
 @testable import SqlableTestSupport
 
 /// Receivers that block, write, close their handle or remove their trace.
-@Suite(.timeLimit(.minutes(10))) struct BadReceiverTests {
+@Suite(.timeLimit(.minutes(60))) struct BadReceiverTests {
   @Test func aReceiverThatBlocksDelaysItsCallerOnly() throws {
     try withMembers { pool in
       let (isBlocked, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

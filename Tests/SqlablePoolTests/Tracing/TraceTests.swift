@@ -157,11 +157,11 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       let other = try SqliteDatabase(filepath: db.filepath)
       var (waiting, stepping) = (Duration.zero, Duration.zero)
       // On a busy machine, the lock can be free before the insert begins: one attempt in ten is enough.
-      for _ in 0..<10 where waiting <= .milliseconds(20) || stepping >= waiting {
+      for attempt in 0..<10 where waiting <= .milliseconds(20) || stepping >= waiting {
         let isHeld = DispatchSemaphore(value: 0)
         Thread.detachNewThread { holdLock(of: other, isHeld) }
         isHeld.wait()
-        try Bicycle(name: "Trek", color: "red").insert().run(db)
+        try Bicycle(name: "Trek \(attempt)", color: "red").insert().run(db)
         let begin = try #require(log.take().first { $0.sql == "BEGIN IMMEDIATE" })
         (waiting, stepping) = (begin.waiting, begin.stepping)
       }

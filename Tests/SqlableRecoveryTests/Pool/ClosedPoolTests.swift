@@ -125,7 +125,7 @@ import Testing
       try await Member(id: 1, name: "one").insert().run(pool)
       let late = await Task { try await withDeadline(.milliseconds(50)) { try await pool.withClosed { _ in } } }.result
       #expect((late.failure as? SqlError)?.kind == .busy)
-      let cancelled = Task { try await pool.withClosed { _ in } }
+      let cancelled = Task { try await pool.withClosed(within: .seconds(900)) { _ in } }
       try await Task.sleep(for: .milliseconds(50))
       cancelled.cancel()
       #expect(await cancelled.result.failure is CancellationError)

@@ -50,11 +50,15 @@ import Testing
 
   @Test func walStaysSmallDespiteOverlappingReads() async throws {
     let limit = 1 << 20
-    try await withMembers(.init(handles: .init(walAutocheckpoint: 50), maximumWalSize: limit)) { pool in
+    try await withMembers(
+      .init(handles: .init(busyTimeout: 600, walAutocheckpoint: 50), waitTimeout: nil, maximumWalSize: limit)
+    ) { pool in
       let largest = try await largestLog(pool, writes: times(2_000), slow: 4 * limit)
       #expect(largest < 8 * limit)
     }
-    try await withMembers(.init(handles: .init(walAutocheckpoint: 50), maximumWalSize: nil)) { pool in
+    try await withMembers(
+      .init(handles: .init(busyTimeout: 600, walAutocheckpoint: 50), waitTimeout: nil, maximumWalSize: nil)
+    ) { pool in
       let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       defer { mayEnd.signal() }
       Thread.detachNewThread {
@@ -113,7 +117,7 @@ import Testing
   }
 
   @Test func readThatBlocksTheWALResetIsReported() async throws {
-    try await withMembers(.init(readers: 2, maximumWalSize: 65_536)) { pool in
+    try await withMembers(.init(readers: 2, waitTimeout: nil, maximumWalSize: 65_536)) { pool in
       let errors = Collected<SqlError>()
       pool.didFail = { if let error = $0 as? SqlError { errors.append(error) } }
       let gate = DispatchSemaphore(value: 0)
@@ -143,7 +147,7 @@ import Testing
 
   /// The pool holds the inner read back until the outer read ends, and the outer read waits for the inner one.
   @Test func mutuallyWaitingReadsDoNotDeadlock() async throws {
-    try await withMembers(.init(readers: 2, maximumWalSize: 65_536)) { pool in
+    try await withMembers(.init(readers: 2, waitTimeout: nil, maximumWalSize: 65_536)) { pool in
       let written = DispatchSemaphore(value: 0)
       let read = Task {
         try await pool.read { db in

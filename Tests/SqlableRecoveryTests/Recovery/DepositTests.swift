@@ -254,7 +254,7 @@ struct DepositTests {
       let isDone = DispatchSemaphore(value: 0)
       pool.onCorruption(exclusively: true) { report in
         #expect(report.isExclusive)
-        let moved = Result { try pool.withClosed { try Salvage.putAside($0.filepath) } }
+        let moved = Result { try pool.withClosed(within: .seconds(900)) { try Salvage.putAside($0.filepath) } }
         result.withLock { $0 = moved }
         isDone.signal()
       }

@@ -139,7 +139,7 @@ import Testing
           }
         }
         // On a loaded machine, a read can wait for longer than the timeout before it begins.
-        while (try? hold()) == nil {}
+        while (try? hold()) == nil { usleep(1_000) }
         isOver.signal()
       }
       isHeld.wait()

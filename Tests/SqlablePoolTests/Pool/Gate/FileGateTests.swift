@@ -134,13 +134,16 @@ struct FileGateTests {
   }
 
   @Test func timedOutGateKeepsItsPlaceInLine() throws {
-    var order: [Int] = []
-    // A later gate may overtake one that the kernel wakes late: one attempt in ten is enough.
-    for _ in 0..<10 where order != [2, 3] {
-      try withFile { path in order = try orderAfterATimeout(path) }
-      #expect(Set(order) == [2, 3])
+    var inOrder = 0
+    // A later gate may overtake one that the kernel wakes late.
+    for _ in 0..<20 where inOrder < 3 {
+      try withFile { path in
+        let order = try orderAfterATimeout(path)
+        #expect(Set(order) == [2, 3])
+        if order == [2, 3] { inOrder += 1 }
+      }
     }
-    #expect(order == [2, 3])
+    #expect(inOrder == 3)
   }
 
   /// The order in which two gates get the turn, of which the second one in line waits again after its timeout.
@@ -237,7 +240,7 @@ struct FileGateTests {
   }
 }
 
-/// Waits until /proc/locks lists `count` waiters for the gate file of a database, or for ten minutes.
+/// Waits until /proc/locks lists `count` waiters for the gate file of a database, or for five minutes.
 ///
 /// A kernel that does not list the lock itself lists no waiters: the wait then ends after two seconds.
 func waitForLine(of count: Int, at path: String) {
@@ -250,8 +253,11 @@ func waitForLine(of count: Int, at path: String) {
       lines = locks.split(separator: "\n").filter { $0.contains(":\(info.st_ino) ") }
     }
     if lines.count(where: { $0.contains(" -> ") }) >= count { return }
-    let limit = lines.isEmpty ? 2 : 600
-    if begin.duration(to: .now) > .seconds(limit) { return }
+    let limit = lines.isEmpty ? 2 : 300
+    if begin.duration(to: .now) > .seconds(limit) {
+      if !lines.isEmpty { Issue.record("no gate stands in line") }
+      return
+    }
     usleep(500)
   }
 }
