@@ -53,7 +53,9 @@ extension ChangeLog {
   }
 
   private static func trim(_ db: SqliteDatabase, _ rules: [ChangeRetention], atMost limit: Int) throws -> Int {
-    guard !rules.isEmpty else { throw SqlError.misuse("trim needs a rule for the changes to keep") }
+    guard !rules.isEmpty else {
+      throw SqlError.misuse("trim(_:keeping:) needs at least one rule that says which changes to keep")
+    }
     let state = try LogState(db)
     let least = try LogState.first(in: db)
     let (bound, isTooFar) = least.addingReportingOverflow(limit)

@@ -167,7 +167,9 @@ extension TableInfo {
     guard found[0] == "table" else { throw refused("it is a view") }
     guard found[2].virtualTableModule == nil else { throw refused("it is a virtual table") }
     let table = try LoggedTable(named: found[1], on: connection)
-    guard table.isIdentifiable else { throw refused("its columns hide all names of the rowid") }
+    guard table.isIdentifiable else {
+      throw refused("it has columns named rowid, oid and _rowid_, so its rowid can't be read")
+    }
     return table
   }
 }

@@ -173,7 +173,7 @@ struct LoggedTable {
     for term in uniques.flatMap(\.terms) where isComputed(term) {
       let inputs = inputs(of: term)
       if rowKey.isEmpty, let key = primaryKey.first, inputs.contains(where: { $0.name.isExactly(key) }) {
-        try refuse("a unique index computes its values from the automatic key \(key)")
+        try refuse("a unique index depends on key \(key), whose value SQLite sets after the log's BEFORE triggers")
       }
       for column in inputs where column.isGenerated {
         let generated = Term(column: column.name, expression: column.name.quotedName, collation: "")

@@ -78,8 +78,8 @@ extension ResultLayout {
       guard Set(found).count == found.count, !found.contains(nil) else {
         let (name, column) = (names[model.start + misplaced], model.names[misplaced])
         throw SqlError.misuse(
-          "the result has column \(name) in the position of \(model.table).\(column); select the columns of the model "
-            + "in the order of its layout, or all by their names"
+          "the result has column \(name) in the position of \(model.table).\(column); select the columns in the order "
+            + "of the model's layout, or give every column its name in the model"
         ).at(table: model.table, column: column)
       }
       moved += found.enumerated().map { (model.start + ($1 ?? $0), model.start + $0) }
