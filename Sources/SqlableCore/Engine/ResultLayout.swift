@@ -65,9 +65,10 @@ extension ResultLayout {
 
   /// Returns the layout with the columns of each model in the order of the result's names.
   ///
-  /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. A column
-  /// whose name the model lacks keeps its position. Throws `.misuse` if a column of the model is at the position of
-  /// another column. Does not throw if the result has exactly the model's names, in another order.
+  /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. If the
+  /// result has exactly the model's names, in any order, the layout gets the result's order. Otherwise, a column whose
+  /// name the model lacks keeps its position, and a column of the model at the position of another column throws
+  /// `.misuse`.
   func ordered(by names: [String]) throws -> ResultLayout {
     var moved: [(from: Int, to: Int)] = []
     for model in models where model.start + model.names.count <= names.count {
