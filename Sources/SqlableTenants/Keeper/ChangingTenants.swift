@@ -13,8 +13,8 @@ extension SqliteTenants {
   /// try await tenants.create("acme-copy", from: "/backups/acme.sqlite")
   /// ```
   ///
-  /// The file appears when it is complete: after a crash, the tenant exists either completely or not at all. A backup is
-  /// checked first, and its copy is migrated when the tenant is first used. Throws `.tenant(.exists)` if the tenant
+  /// The file appears when it is complete: after a crash, the tenant exists either completely or not at all. A backup
+  /// is checked first, and its copy is migrated when the tenant is first used. Throws `.tenant(.exists)` if the tenant
   /// exists, and the errors of reading the backup.
   public func create(_ name: String, from backup: String? = nil) async throws {
     let name = try TenantName(name)
