@@ -114,7 +114,7 @@ private struct FileEncryption {
   /// Throws `.misuse` if a pool archives the file, or if a handle has other cipher settings.
   private func check(_ families: [HandleFamily]) throws {
     for case let pool as SqlitePool in families.map(\.pool) where !pool.allFileUsers.isEmpty {
-      throw db.misuse("can't encrypt the file while a pool archives the file: stop the archive")
+      throw db.misuse("can't encrypt the file: a pool archives the file; stop the archive first")
     }
     for handle in families.flatMap(\.members) where handle.isOpen {
       var settings = handle.configuration.cipher

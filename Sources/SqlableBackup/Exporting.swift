@@ -120,7 +120,7 @@ extension Connection {
     try pragma("DETACH \(Connection.exported)")
   }
 
-  /// A table with a rowid, and a name by which SQL can read the rowid.
+  /// A table with a rowid, and the name under which SQL can read the rowid.
   private typealias RowidTable = (name: String, rowid: String, columns: [String])
 
   /// Returns the tables whose rowids the copy must preserve. Tables whose rowid has no name are omitted.

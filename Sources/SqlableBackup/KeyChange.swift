@@ -95,7 +95,7 @@ struct KeyChange {
     guard let family = families.first else { return try body() }
     if let pool = family.pool as? SqlitePool {
       guard pool.isOpen || family === db.family else {
-        throw SqlError(.busy, message: "can't \(action.rawValue): another pool of this process closes the file")
+        throw SqlError(.busy, message: "can't \(action.rawValue): another pool of this process is closing the file")
       }
       let other = SqlitePool.FileCloseBarrier(callSite: barrier.callSite, isCancelled: barrier.isCancelled)
       return try pool.closing(other, until: end) { try closing(families.dropFirst(), body) }

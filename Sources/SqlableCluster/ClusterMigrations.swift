@@ -103,7 +103,7 @@ extension Migrations {
       guard tableCount == [0], let fresh else { return false }
       guard case .schema(let schema) = fresh else {
         throw SqlError.misuse(
-          "the closure for a new database needs a handle, not a cluster; use a Schema")
+          "a cluster can't run the closure `fresh`, which needs a handle; pass a Schema as `fresh`")
       }
       try await cluster.createTables(of: schema)
       _ = try await MigrationRecord.insert(all.indices.map { record($0, isDone: true) }).run(tx)

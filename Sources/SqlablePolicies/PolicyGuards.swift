@@ -4,12 +4,12 @@ import SqlableCore
 import SqlableDocuments
 
 extension SqlExpression {
-  /// Returns `condition AND self`, in which SQLite evaluates `self` only for rows for which `condition` is true. In a
+  /// Returns `condition AND self` in a form that evaluates `self` only for rows for which `condition` is true. In a
   /// plain AND, SQLite could evaluate the conditions in any order, and the error of a term that throws for some values
   /// could reveal a row that `condition` hides.
   func guarded(by condition: SqlExpression) -> SqlExpression { guarded(by: condition, checking: condition) }
 
-  /// Returns `condition AND self`, in which SQLite evaluates `self` only for rows for which `visible` is true.
+  /// Returns `condition AND self` in a form that evaluates `self` only for rows for which `visible` is true.
   ///
   /// The search of `search(_:)` stays outside the CASE, because FTS5 supports a search only as a condition of the
   /// query. An error of the search depends only on its words, not on the rows.

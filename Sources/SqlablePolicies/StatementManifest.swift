@@ -171,7 +171,7 @@ extension DocumentDecoder {
     case .text(let name): return .name(name)
     case .object(let members) where members.count == 1 && members[0].key == "sha256":
       return .hash(try text(members[0].value, "a hash"))
-    default: throw failure("the value of run must be a name, or an object with sha256")
+    default: throw failure("the value of \"run\" must be a name, or an object with the key \"sha256\"")
     }
   }
 

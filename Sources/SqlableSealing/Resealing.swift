@@ -95,7 +95,7 @@ private struct ResealRun: Sendable {
     _ column: TypedColumn<Model, Value>, _ keys: KeyRing, _ limit: Int, _ earlierPlace: SealedPlace?
   ) throws {
     guard limit > 0 else {
-      throw SqlError.misuse("the number of rows in a transaction of a key rotation must be at least 1")
+      throw SqlError.misuse("a key rotation needs at least one row per transaction")
     }
     (sealedPlace, isDeterministic) = (column.sealedPlace, Value.isDeterministic)
     (self.keys, self.limit, self.earlierPlace) = (keys, limit, earlierPlace)

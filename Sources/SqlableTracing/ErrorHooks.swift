@@ -11,7 +11,7 @@ extension LocalDatabase {
   ///
   /// A hook is a trace: `body` is called like the closure of ``trace(_:_:)``, and every statement takes about a
   /// microsecond longer. The event of an error without a statement has the operation `CALL`. Only an ``SqlError`` has
-  /// an event. If a handle can't be opened, only `SqliteDatabase.onError(atLeast:_:)` reports the error.
+  /// an event. Only the static `SqliteDatabase.onError(atLeast:_:)` reports the error of opening a handle.
   @discardableResult
   public func onError(
     atLeast severity: SqlError.Severity, _ body: @escaping @Sendable (TraceEvent) -> Void

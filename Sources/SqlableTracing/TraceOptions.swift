@@ -45,7 +45,7 @@ public struct TraceOptions: Sendable, Hashable {
     TraceOptions(slowerThan: duration, interval: .seconds(60), explains: true)
   }
 
-  /// A source of advice. All sources are equal, so comparing options ignores the source.
+  /// A source of advice that `==` and `hash(into:)` of the options ignore.
   package struct Advising: Hashable, Sendable {
     package let source: any AdvisingEvents
 

@@ -72,7 +72,10 @@ import Testing
       (#""run":"none""#, "no approved statement has this name or hash", nil),
       (#""run":"cou\u0000nt""#, "no approved statement has this name or hash", nil),
       (#""count":{"from":"account"}"#, "a request has an unknown key", "count"),
-      (#""run":{"count":{"from":"account"}}"#, "the value of run must be a name, or an object with sha256", "run"),
+      (
+        #""run":{"count":{"from":"account"}}"#,
+        #"the value of "run" must be a name, or an object with the key "sha256""#, "run"
+      ),
       (#""with":{}"#, "a request needs the key run", nil),
       (#""run":"paint","with":{"id":1}"#, "the parameter has no value", "with.color"),
       (

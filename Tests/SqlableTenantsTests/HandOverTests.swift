@@ -228,7 +228,7 @@ import Testing
         .end(size: -1), .end(size: .max),
       ]
       for content in contents {
-        await expectAsync(.misuse("the part of the tenant has invalid numbers")) {
+        await expectAsync(.misuse("the part of the tenant has an invalid offset, page number or size")) {
           _ = try await tenants.receive(part(1, content, token: token))
         }
       }

@@ -67,8 +67,10 @@ extension SelectQuery {
   /// Adds the rowids to the query's order, so that rows that compare as equal keep the order of their tables.
   fileprivate mutating func prepareForEvaluation() throws {
     guard table.database == nil else {
-      throw SqlError.invalidStatement("a query of an attached database can't be evaluated without a database")
-        .at(table: table.name)
+      throw SqlError.invalidStatement(
+        "only tables of the main database can be evaluated without a database; run the query on a handle"
+      )
+      .at(table: table.name)
     }
     guard form == .rows, !isPlain else { return }
     let clauses = clauses

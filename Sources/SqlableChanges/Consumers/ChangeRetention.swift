@@ -26,8 +26,8 @@ extension ChangeLog {
   /// ```
   ///
   /// The log keeps every change that one of the rules keeps, and the last change. Without `.unacknowledged`, a slow
-  /// consumer can miss changes: its next read throws `.changeLog(.trimmed)`. So does a loop from a position whose
-  /// change was deleted. The space in the file is reused by later changes.
+  /// consumer can miss changes: its next read throws `.changeLog(.trimmed)`. A loop from a position whose change was
+  /// deleted throws the same error. Later changes reuse the space in the file.
   ///
   /// Throws `.misuse` without a rule, and for a negative age, count or size. Runs in one transaction and blocks the
   /// thread. In `async` code, use the overload for pools, which deletes in short transactions.
@@ -53,7 +53,9 @@ extension ChangeLog {
   }
 
   private static func trim(_ db: SqliteDatabase, _ rules: [ChangeRetention], atMost limit: Int) throws -> Int {
-    guard !rules.isEmpty else { throw SqlError.misuse("trim needs a rule for the changes to keep") }
+    guard !rules.isEmpty else {
+      throw SqlError.misuse("trim(_:keeping:) needs at least one rule that says which changes to keep")
+    }
     let state = try LogState(db)
     let least = try LogState.first(in: db)
     let (bound, isTooFar) = least.addingReportingOverflow(limit)

@@ -38,7 +38,7 @@ public struct ChangeRetries: Sendable, Hashable {
   func check() throws {
     guard attempts >= 1 else { throw SqlError.misuse("a consumer needs at least one attempt for each change") }
     guard pause >= .zero, longestPause >= pause, longestPause <= .seconds(86_400) else {
-      throw SqlError.misuse("the pauses of a consumer must grow from at least 0 seconds to at most a day")
+      throw SqlError.misuse("the pauses of a consumer must satisfy 0 <= pause <= longestPause <= 1 day")
     }
   }
 

@@ -64,9 +64,9 @@ extension ChangeLog {
   /// }
   /// ```
   ///
-  /// The tables must exist, in the database's own file. Plans, migrations and `createTable` keep the log up to date.
-  /// After other changes of the schema, call `create` in their transaction: a trigger logs only the columns that the
-  /// table had at the last `create`. A call that finds everything up to date changes nothing.
+  /// The tables must exist in the database's own file, not in an attached file. Plans, migrations and `createTable`
+  /// keep the log up to date. After other changes of the schema, call `create` in their transaction: a trigger logs
+  /// only the columns that the table had at the last `create`. A call that finds everything up to date changes nothing.
   ///
   /// A trigger of the program that changes rows of its own table must be older than the log's triggers. Otherwise, the
   /// log has the changes of a row in the wrong order. `create` therefore also recreates the log's triggers if another
@@ -167,7 +167,9 @@ extension TableInfo {
     guard found[0] == "table" else { throw refused("it is a view") }
     guard found[2].virtualTableModule == nil else { throw refused("it is a virtual table") }
     let table = try LoggedTable(named: found[1], on: connection)
-    guard table.isIdentifiable else { throw refused("its columns hide all names of the rowid") }
+    guard table.isIdentifiable else {
+      throw refused("it has columns named rowid, oid and _rowid_, so its rowid can't be read")
+    }
     return table
   }
 }

@@ -121,8 +121,8 @@ struct ChangeTriggers {
 
   /// A sub-SELECT with the value of an expression for the new row.
   ///
-  /// `new.a` has no affinity. CAST gives the value the column's affinity, by which comparisons in the expression
-  /// convert other values.
+  /// `new.a` has no affinity. CAST gives the value the column's affinity, so that comparisons in the expression convert
+  /// the compared values as they do for the column.
   private func newValue(_ expression: String, isCast: Bool) -> String {
     let values = table.columns(in: expression).map { column in
       let value = new(column.name)

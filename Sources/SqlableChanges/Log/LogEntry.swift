@@ -7,9 +7,10 @@ struct LogEntry: Sendable, Hashable {
   let id: Int
   let table: String
   let kept: ChangeLog.Values
-  /// The names of the kept columns, in the order of the log's columns. The last can be a rowid.
+  /// The names of the table's columns that the log keeps, in the order of the log's columns. The last can be a rowid.
   let columns: [String]
-  /// True if the last value is a rowid that readers of the log do not get, because the table has another key.
+  /// True if the last of the columns is a rowid that the table has besides its key. Readers of the log do not get this
+  /// rowid.
   let hidesRowid: Bool
   /// The names of the columns that identify a row.
   let key: [String]

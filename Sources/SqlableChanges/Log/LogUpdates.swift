@@ -29,7 +29,7 @@ extension LoggedTable {
       && !existing.dropLast(triggers.count).contains(where: \.isOfLog)
     guard !isUpToDate else { return additions + entry.updates }
     let drops = existing.filter(\.isOfLog).map { "DROP TRIGGER main.\($0.name.quotedName)" }
-    // Delete the candidates, because a rebuild can change the rowids by which they identify rows.
+    // Delete the candidates: they identify rows by rowid, and a rebuild can change the rowids.
     let forget = "DELETE FROM main.\(ChangeTables.candidates.quotedName) WHERE \"table\" IN (\(entry.id), -\(entry.id))"
     return additions + entry.updates + drops + [forget] + triggers.map(\.sql)
   }
@@ -150,12 +150,12 @@ extension Connection {
     return result
   }
 
-  /// Returns the statements that mark all positions as trimmed if the log might lack changes of a table: the table has
-  /// lost triggers of the log, or has a unique index for which the triggers were not made. Empty otherwise.
+  /// Returns the statements that mark all positions as trimmed if the log might lack changes of a table, because the
+  /// table lost triggers of the log, or got a unique index that its triggers do not consider. Empty otherwise.
   ///
   /// - Parameters:
   ///   - tables: The present names of the tables; nil for all logged tables.
-  ///   - includingDropped: True to include tables whose log was dropped, for which triggers are created again.
+  ///   - includingDropped: True to include tables whose log was dropped and whose triggers are created again.
   func lossUpdates(of tables: [String]? = nil, includingDropped: Bool = false) throws -> [String] {
     guard try hasTable(named: ChangeTables.tables) else { return [] }
     let entries = try LogEntry.all(on: self)
@@ -192,7 +192,7 @@ extension Connection {
       .map { ($0[0], $0[1], $0[0].isChangeTrigger) }
   }
 
-  /// True if the database's own file has a table with the name.
+  /// True if `main` has a table with the name.
   func hasTable(named name: String) throws -> Bool {
     try rows("SELECT name FROM main.sqlite_schema WHERE type = 'table'").contains { $0[0].isSameName(as: name) }
   }

@@ -5,15 +5,16 @@ import SqlableSchema
 struct LoggedTable {
   struct Column {
     let name: String
-    /// The SQL of the default by which OR REPLACE replaces NULL; nil if the column can be NULL or has no default.
+    /// The SQL of the default that OR REPLACE stores instead of NULL; nil if the column can be NULL or has no default.
     let replacement: String?
     let isGenerated: Bool
     /// The type to which CAST converts a value so that a comparison has the column's affinity; nil for a column without
     /// an affinity.
     let castType: String?
-    /// The expression of a generated column. Nil also in a table whose unique indexes consist of ordinary columns.
+    /// The expression of a generated column. Always nil if all unique indexes of the table consist of ordinary columns,
+    /// because the expression is then not needed.
     var expression: String?
-    /// The SQL of the declared collation. Nil also in a table whose unique indexes consist of ordinary columns.
+    /// The SQL of the declared collation. Always nil if all unique indexes of the table consist of ordinary columns.
     var collation: String?
   }
 
@@ -50,7 +51,7 @@ struct LoggedTable {
   /// True if a trigger of the program can change rows of the table while a REPLACE is running.
   var hasBeforeTriggers = false
 
-  /// - Parameter table: The name of an ordinary table of the database's own file.
+  /// - Parameter table: The name of an ordinary table in `main`.
   init(named table: String, on connection: Connection) throws {
     // Spell the name as the schema does, because the texts of the triggers are compared with the stored ones.
     let spelling = try connection.rows(
@@ -173,7 +174,7 @@ struct LoggedTable {
     for term in uniques.flatMap(\.terms) where isComputed(term) {
       let inputs = inputs(of: term)
       if rowKey.isEmpty, let key = primaryKey.first, inputs.contains(where: { $0.name.isExactly(key) }) {
-        try refuse("a unique index computes its values from the automatic key \(key)")
+        try refuse("a unique index depends on key \(key), whose value SQLite sets after the log's BEFORE triggers")
       }
       for column in inputs where column.isGenerated {
         let generated = Term(column: column.name, expression: column.name.quotedName, collation: "")

@@ -9,8 +9,9 @@ import SqlableCore
 /// for try await change in pool.changes(since: position) { … }
 /// ```
 ///
-/// A position names the history of its database. A position from another database throws `.changeLog(.otherHistory)`
-/// where changes are read. So does a position whose change a restore to an earlier point has undone.
+/// A position names the history of its database. Reading changes from a position of another database throws
+/// `.changeLog(.otherHistory)`. A position whose change was undone by a restore to an earlier point throws the same
+/// error.
 ///
 /// Positions of one history are ordered like their changes. Between positions of different histories, the order has no
 /// meaning. ``description`` and the encoded form are one short text without blanks.

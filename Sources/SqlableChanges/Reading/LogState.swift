@@ -61,7 +61,7 @@ struct LogState {
     SqlError(
       .changeLog(.otherHistory),
       message:
-        "the change log does not have the position, which is from another database or was undone by a restore",
+        "the position is not in the change log: it is from another database, or a restore has removed its change",
       table: ChangeTables.log)
   }
 }

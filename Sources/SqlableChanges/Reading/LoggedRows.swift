@@ -76,7 +76,7 @@ struct LoggedRowValues {
     return row
   }
 
-  /// Adds the change to `changes`, by which live results decide whether to read the table again.
+  /// Adds the change to `changes`. Live results use `changes` to decide whether to read the table again.
   func note(in changes: inout TableChanges, _ reading: ObservedTables.TableInterest) {
     if let old, let new {
       guard table.columns != nil else {

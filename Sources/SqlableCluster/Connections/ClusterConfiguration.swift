@@ -47,11 +47,10 @@ public struct ClusterConfiguration: Sendable, Hashable {
     }
     guard timeout > .zero, maximumGroupTime >= .zero, transactionIdAge > .zero, pollInterval > .zero else {
       throw SqlError.misuse(
-        "maximumGroupTime can't be negative, and the other durations of a cluster's configuration must be positive")
+        "timeout, transactionIdAge and pollInterval must be above 0, and maximumGroupTime can't be negative")
     }
     guard connections >= 1, maximumGroup >= 1, statementCacheSize >= 1 else {
-      throw SqlError.misuse(
-        "the limits of connections, writes in a group and compiled statements must each be at least 1")
+      throw SqlError.misuse("connections, maximumGroup and statementCacheSize must each be at least 1")
     }
   }
 }

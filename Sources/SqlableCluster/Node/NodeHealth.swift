@@ -8,7 +8,7 @@ extension SqliteClusterNode {
     public enum Problem: Sendable, Hashable {
       /// The node is not running. The kind is the reason if the node stopped because of an error, otherwise nil.
       case stopped(SqlError.Kind?)
-      /// The node did not answer in time.
+      /// The node did not answer within the time limit of the check.
       case noAnswer
       /// The node has no known leader. Either the voters have no majority, or the node is a spare, which no leader
       /// contacts.

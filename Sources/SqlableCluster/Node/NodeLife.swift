@@ -43,7 +43,7 @@ extension SqliteClusterNode {
         try await launch(in: directory, writing: record)
         do {
           try await membership.join(id, nodeAddress, before: deadline)
-          // The cluster commits a stand-by's role before this node has received the commit.
+          // `join` returns after the cluster has committed the new role. This node can receive the commit later.
           while await !hasFinalRole(before: deadline) {
             guard deadline > .now else { throw SqlError.unavailable(nil) }
             try await Task.sleep(for: .milliseconds(20))

@@ -33,10 +33,12 @@ final class RunningNode: @unchecked Sendable {
         guard code == 0 else { throw RunningNode.error(code, what, node) }
       }
       try check(dqlite_node_set_bind_address(node, listening), "listen on \(listening)")
-      try check(dqlite_node_set_connect_func(node, { PeerConnector.connect($1, $2) }, nil), "set how nodes connect")
+      try check(
+        dqlite_node_set_connect_func(node, { PeerConnector.connect($1, $2) }, nil),
+        "set the function that connects to other nodes")
       try check(dqlite_node_set_network_latency_ms(node, latency), "set the network latency")
       try check(
-        dqlite_node_set_snapshot_params(node, snapshots.threshold, snapshots.trailing), "set when to write snapshots")
+        dqlite_node_set_snapshot_params(node, snapshots.threshold, snapshots.trailing), "set the snapshot parameters")
       try check(
         dqlite_node_set_failure_domain(node, UInt64(configuration.failureDomain)), "set the failure domain")
       try check(dqlite_node_start(node), "start the node in \(directory.path)")

@@ -171,8 +171,8 @@ extension SqlError {
     SqlError(
       .decoding(.init(expected: "a value", found: values)),
       message:
-        "the value is ambiguous (\(values)): dqlite returns both alike in a column declared as \(type); select "
-        + "+\(column.quotedName)",
+        "the value is ambiguous (\(values)): dqlite returns the same result for both in a column declared as "
+        + "\(type); select the term +\(column.quotedName) instead",
       column: column)
   }
 }

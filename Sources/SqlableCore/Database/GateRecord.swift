@@ -1,6 +1,6 @@
 import Glibc
 
-/// A record in the pools' lock file (`-gate`), by which a pool with a long write identifies itself to other processes.
+/// A record in the pools' lock file (`-gate`). A pool with a long write identifies itself there for other processes.
 package struct GateRecord {
   static let maximumLength = 2_048
 

@@ -136,7 +136,7 @@ package final class HandleFamily: Sendable {
 
   // MARK: Closing the file
 
-  /// True if this thread is inside a closure for which the file is closed, such as the closure of `withClosed`.
+  /// True if this thread is inside a closure that runs while the file is closed, such as the closure of `withClosed`.
   var isClosedHere: Bool { state.withLock { $0.closing?.thread == pthread_self() } }
 
   /// Waits until earlier calls that close the file, and blocks of other handles, have ended. Then registers this call.

@@ -88,7 +88,7 @@ package enum Location: Sendable {
   func openChild(of parent: Connection, _ configuration: Configuration) throws -> Connection {
     guard case .file = self else {
       guard Library.sharesMemory else {
-        throw SqlError.misuse(Library.needed(for: "a child of an in-memory database", since: 36))
+        throw SqlError.misuse(Library.needed(for: "a child handle of an in-memory database", since: 36))
       }
       return try open(configuration)
     }

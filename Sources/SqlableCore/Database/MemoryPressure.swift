@@ -20,8 +20,8 @@ public struct MemoryPressure: Sendable, Hashable {
   fileprivate func validate() throws {
     guard (.milliseconds(500) ... .seconds(10)).contains(window), stall >= .milliseconds(1), stall <= window else {
       throw SqlError.misuse(
-        "the window of memory pressure must be from 0.5 to 10 seconds, and the stall from 1 millisecond to the "
-          + "window's length"
+        "the `window` of memory pressure must be from 0.5 to 10 seconds, and the `stall` must be at least "
+          + "1 millisecond and at most the window"
       )
     }
   }

@@ -5,8 +5,8 @@
 /// // PRAGMA cipher_page_size = 8192
 /// ```
 ///
-/// The settings are not stored in the file. Open a file with the same settings with which the file was created;
-/// otherwise opening throws `.wrongKey`.
+/// The settings are not stored in the file. Open a file with the settings that it was created with; otherwise opening
+/// throws `.wrongKey`.
 public struct CipherSettings: Sendable, Hashable {
   /// The major version of SQLCipher whose file format is used.
   public enum Compatibility: Int, Sendable, Hashable {

@@ -14,7 +14,7 @@ extension SqlError {
     message =
       "table \(name) has no unique index for ON CONFLICT \(targets.joined(separator: " or ")); declare Unique(…) or "
       + "Index(…, unique: true) of these columns in the model, and add it to the table with a plan or a migration; "
-      + "a partial index needs its condition"
+      + "for a partial index, pass its condition to onConflict"
     (kind, table) = (.schema(.mismatch(message)), name)
   }
 }

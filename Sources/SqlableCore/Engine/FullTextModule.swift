@@ -5,8 +5,8 @@ import CSqlableSQLite
 /// The triggers that keep a full-text index up to date write to a virtual table. In an untrusted schema SQLite allows
 /// such a write only if the table is marked innocuous. Newer versions of FTS5 mark their tables, but 3.40 does not.
 /// Trusting the whole schema would also allow every other function and virtual table. So this type marks FTS5's tables.
-/// SQLite accepts the mark only while it connects the table. At that time FTS5 creates the table's tokenizer, so the
-/// tokenizers set the mark.
+/// SQLite accepts the mark only while it connects the table. At that time FTS5 creates the table's tokenizer. The
+/// library therefore replaces the tokenizers with wrappers that set the mark when they are created.
 enum FullTextModule {
   /// True if this SQLite has an FTS5 that does not mark its tables innocuous.
   private static let isToBeAllowed = Library.Probe<Bool> {

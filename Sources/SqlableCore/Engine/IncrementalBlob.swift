@@ -80,7 +80,7 @@ package final class IncrementalBlob {
   }
 
   package static var outside: SqlError {
-    .misuse("the bytes are outside of the blob, whose size does not change")
+    .misuse("the bytes are outside the blob, and the size of an open blob can't change")
   }
 
   private func check(_ code: Int32) throws {
@@ -99,7 +99,7 @@ package final class IncrementalBlob {
     if error.message.begins(with: "no such rowid") {
       (error.kind, error.message) = (.notFound, "the row of the blob does not exist")
     } else if error.message.begins(with: "cannot open ") {
-      error.message += " in parts; read or write the whole value by a statement"
+      error.message += " as a blob; read or write the whole value with a statement"
       error.kind = .misuse(error.message)
     }
     (error.table, error.column) = (table, column)

@@ -107,7 +107,7 @@ enum LackingFeature {
   }
 
   private static func unregistered(_ kind: String, _ message: String) -> String {
-    "\(message); register a \(kind) of the program with register(_:) on the handle or pool, before its first use"
+    "\(message); if the program defines this \(kind), call register(_:) on the handle or pool before its first use"
   }
 
   private static func reason(ofFunction name: String) -> String? {

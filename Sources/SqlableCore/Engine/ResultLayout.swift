@@ -65,9 +65,10 @@ extension ResultLayout {
 
   /// Returns the layout with the columns of each model in the order of the result's names.
   ///
-  /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. A column
-  /// whose name the model lacks keeps its position. Throws `.misuse` if a column of the model is at the position of
-  /// another column. Does not throw if the result has exactly the model's names, in another order.
+  /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. If the
+  /// result has exactly the model's names, in any order, the layout gets the result's order. Otherwise, a column whose
+  /// name the model lacks keeps its position, and a column of the model at the position of another column throws
+  /// `.misuse`.
   func ordered(by names: [String]) throws -> ResultLayout {
     var moved: [(from: Int, to: Int)] = []
     for model in models where model.start + model.names.count <= names.count {
@@ -78,8 +79,8 @@ extension ResultLayout {
       guard Set(found).count == found.count, !found.contains(nil) else {
         let (name, column) = (names[model.start + misplaced], model.names[misplaced])
         throw SqlError.misuse(
-          "the result has column \(name) in the position of \(model.table).\(column); select the columns of the model "
-            + "in the order of its layout, or all by their names"
+          "the result has column \(name) in the position of \(model.table).\(column); select the columns in the order "
+            + "of the model's layout, or give every column its name in the model"
         ).at(table: model.table, column: column)
       }
       moved += found.enumerated().map { (model.start + ($1 ?? $0), model.start + $0) }

@@ -22,7 +22,7 @@ struct SharedState {
 extension Connection {
   /// Starts recording changes that callers make to the connection's state.
   package func beginSharing(isReader: Bool) throws {
-    // A cached statement would not be compiled again, so its effects would not be recorded.
+    // Empty the cache, so that every statement is compiled again: compiling records the statement's effects.
     cache.removeAll()
     shared = SharedState(isReader: isReader, objects: try temporaryObjects())
   }

@@ -12,7 +12,7 @@ extension SqlError {
   static var listInText: SqlError {
     .invalidStatement(
       """
-      an array or set in SQL text can't be optional, and needs elements that are single values; use \\(json: …)
+      an array or set in SQL text can't be optional, and its elements must be single values; use \\(json: …)
       """)
   }
 

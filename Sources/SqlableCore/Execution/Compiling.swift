@@ -114,7 +114,7 @@ extension Connection {
     guard table.keyIsRowid, !query.isUpsert, query.rest.value.returned == nil else { return }
     // Read the id back: the model declares a rowid key, but the table's key is not the rowid, and has a default.
     guard Library.hasReturning else {
-      throw SqlError.misuse(Library.needed(for: "the id of a row whose key has a default", since: 35))
+      throw SqlError.misuse(Library.needed(for: "returning the id of a row whose key has a default", since: 35))
         .at(table: table.name)
     }
     sql.append(" RETURNING ")

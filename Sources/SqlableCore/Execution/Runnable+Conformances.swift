@@ -15,7 +15,7 @@ extension Statement {
     let requests = try sentRequests()
     if tree.isUpsert, !tree.isSave, !Library.hasReturning, Output.self == Int.self || Output.self == [Int].self {
       // Without RETURNING, only a handle can look up the id of the updated row.
-      throw SqlError.misuse(Library.needed(for: "the id of an upsert on a remote database", since: 35))
+      throw SqlError.misuse(Library.needed(for: "returning the id of an upsert on a remote database", since: 35))
     }
     let returnsRows = Output.self == [Model].self || Output.self == Model?.self
     let answers =

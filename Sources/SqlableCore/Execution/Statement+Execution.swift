@@ -218,8 +218,8 @@ extension SqliteDatabase {
     return try running(of: table) { connection in
       var writer = RowWriter(table: table, buffer: connection.parameters, written: tree.writtenColumns)
       defer { writer.finish(connection.parameters) }
-      // `take` runs before the write starts. The struct's own code can write and observe too, and those writes do not
-      // belong to this statement.
+      // `take` calls the struct's own code before the write starts, because this code can run other writes, which do
+      // not belong to this statement.
       return try writer.withRow(in: connection.parameters, take) { row in
         // Without RETURNING, an upsert has a second part that reads the id of the updated row.
         try writing(on: connection, atomically: Library.hasReturning || !tree.isUpsert) {

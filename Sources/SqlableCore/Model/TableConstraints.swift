@@ -62,7 +62,7 @@ public struct Unique: ColumnOption, AppliedOption, TableConstraint, AppliedConst
 
   package func apply(to options: inout ColumnOptions) {
     options.set(\.unique, to: clauses, "Unique")
-    if !columns.isEmpty { options.defect = "a Unique with columns; use tableConstraints" }
+    if !columns.isEmpty { options.defect = "the option Unique can't list columns; use tableConstraints" }
   }
 
   /// True for a constraint of the table; false for an option of a column.

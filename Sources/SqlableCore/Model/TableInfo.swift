@@ -14,7 +14,8 @@ package final class TableInfo: Sendable {
   @usableFromInline package let count: Int
   /// The columns' identities in order, to predict the next column of a row. Ends with ``RowState/noColumn``.
   @usableFromInline package nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
-  /// The cells of the columns in order, for writing. The array ends with a cell for no column.
+  /// The cells of the columns in order, for writing. The array ends with a cell that matches no column, because
+  /// writers also compare the cell after the last column.
   @usableFromInline package nonisolated(unsafe) let cells: UnsafePointer<Cell>
   /// The positions of the primary key's columns, in the key's order; empty if the table has no key.
   package let key: [Int]

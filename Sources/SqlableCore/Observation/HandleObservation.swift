@@ -9,7 +9,8 @@ package final class HandleObservation {
   let buffer = ChangeBuffer()
   let hook: ChangeHook
   unowned let connection: Connection
-  /// Related handles share this lock for commit and delivery, so that commits reach a common ancestor in order.
+  /// The lock that a handle and its child handles hold during commit and delivery, so that the parent's observers
+  /// receive the commits of all these handles in order.
   private let order: CommitOrder
   /// The value of ``ObserverRegistry/changes`` when `interest` was last updated.
   @exclusivity(unchecked) private var seenChanges = -1
@@ -278,7 +279,7 @@ package final class HandleObservation {
 
   // MARK: Delivery
 
-  /// True if commits or traced runs wait for delivery. Reliable only for those of the calling thread.
+  /// True if commits or traced runs wait for delivery. Reliable only for commits and runs of the calling thread.
   var hasPending: Bool { pendingCount.load(ordering: .acquiring) > 0 || hasTraced.load(ordering: .relaxed) }
 
   /// Calls the handle's own observers, commit by commit. Call without the handle's lock.

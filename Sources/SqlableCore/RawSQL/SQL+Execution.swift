@@ -159,8 +159,8 @@ extension SqliteDatabase {
         guard statement.controlKeyword == nil else {
           throw misuse("a query can't begin or end a transaction; use execute(_:)")
         }
-        // No schema change can change the columns of these statements, so their number is checked before the first
-        // step.
+        // No schema change can change the number of columns of these statements, so this number is checked before the
+        // first step.
         if statement.columnCount == 0 || (!statement.isReadOnly && statement.firstKeyword == "PRAGMA") {
           try columns.check(statement.columnCount)
         }

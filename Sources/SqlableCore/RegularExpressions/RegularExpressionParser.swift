@@ -70,8 +70,7 @@ struct RegularExpressionParser {
     while let scalar = next, scalar != "|", scalar != ")" {
       let (start, stepsBefore) = (position, steps)
       let part = try repeated(try part(), from: start)
-      // Leaves out empty parts: building the program would visit them in each repetition without reaching the limit of
-      // steps.
+      // Leave out parts without steps, so that the limit of steps also limits the time of building the program.
       if part.isEmpty { steps = stepsBefore } else { parts.append(part) }
     }
     return parts.count == 1 ? parts[0] : .sequence(parts)

@@ -6,8 +6,8 @@ struct RegularExpressionProgram {
     steps.append(step)
   }
 
-  /// Adds a part. The limit of steps also limits the time of building, because the parser leaves out parts without
-  /// steps.
+  /// Adds a part. Each part adds steps, because the parser leaves out parts without steps. The limit of steps therefore
+  /// also limits the time of building the program.
   mutating func add(_ tree: RegularExpressionTree) throws(SqlError) {
     switch tree {
     case .step(let step): try append(step)

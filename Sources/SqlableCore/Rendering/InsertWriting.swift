@@ -165,8 +165,8 @@ extension StatementWriter {
     // For a key that is the rowid, SQLite would ignore the condition.
     guard !table.keyIsRowid || target != table.key else {
       throw SqlError.invalidStatement(
-        "the first where: of onConflict names a partial index, but the primary key of table \(table.name) has none; "
-          + "use the last where: for a condition of the update"
+        "the first `where:` of onConflict is for a partial index, but the primary key of table \(table.name) "
+          + "has no partial index; use the last `where:` for a condition of the update"
       ).at(table: table.name)
     }
     sql.append(" WHERE ")
@@ -202,14 +202,14 @@ extension StatementWriter {
   private func checkCanBeFound(_ upsert: Upsert, _ target: [Int], _ written: [Int]) throws {
     guard !Library.hasReturning, !table.isWithoutRowid else { return }
     guard upsert.index == nil else {
-      throw SqlError.misuse(Library.needed(for: "the id of an upsert on a partial index", since: 35))
+      throw SqlError.misuse(Library.needed(for: "returning the id of an upsert on a partial index", since: 35))
         .at(table: table.name)
     }
     let isNewRow = table.keyIsRowid && target == table.key && !written.contains { table.key.contains($0) }
     guard !isNewRow else { return }
     let isKept = try upsert.assignments.allSatisfy { !target.contains(try renderer.position(of: $0.column)) }
     guard isKept, target.allSatisfy(written.contains) else {
-      let feature = "the id of an upsert that sets or leaves out one of its conflict columns"
+      let feature = "returning the id of an upsert that sets or leaves out one of its conflict columns"
       throw SqlError.misuse(Library.needed(for: feature, since: 35)).at(table: table.name)
     }
   }
@@ -232,8 +232,10 @@ extension StatementWriter {
   /// Writes the assignments and the condition of an upsert, whose terms can use the existing row and the new row.
   private func writeTerms(of upsert: Upsert, after columns: [Int]) throws {
     guard !isNamedAsNewRow else {
-      throw SqlError.invalidStatement("an upsert can't use a table named \(table.name), SQLite's name for the new row")
-        .at(table: table.name)
+      throw SqlError.invalidStatement(
+        "an upsert can't use a table named \(table.name): SQLite gives the new row this name"
+      )
+      .at(table: table.name)
     }
     let scope = sql.isKey ? nil : try Scope(upsertingInto: table)
     let both = Renderer(table: table, scope, sql: sql, parameters: parameters)

@@ -132,7 +132,7 @@ package final class Scope: Sendable {
     guard !isInText else {
       throw SqlError.invalidStatement(
         "column \(reference.name) is ambiguous: the column might belong to alias \(resolved.qualifier ?? "") or to "
-          + "the enclosing SQL; use the alias's subscript"
+          + "the enclosing SQL; write alias[column]"
       ).at(table: nil, column: reference.name)
     }
     return resolved

@@ -1,7 +1,7 @@
 import Glibc
 
 package struct KernelLock: Hashable {
-  /// The process that holds the lock; 0 for the lock of an open file description, for which the kernel reports no
+  /// The process that holds the lock; 0 for the lock of an open file description, because the kernel then reports no
   /// process.
   package let process: Int
   package let inode: UInt64

@@ -145,7 +145,7 @@ extension SqlExpression {
   }
 
   private func refused(by operation: String) -> InvalidTerm {
-    SqlExpression.mismatch("\(operation) of a decimal has no exact decimal result; use units", of: self)
+    SqlExpression.mismatch("\(operation) of a decimal has no exact decimal result; use its `units`", of: self)
   }
 
   /// True if the term's values are known to be NULL or integers, and not stored decimals.

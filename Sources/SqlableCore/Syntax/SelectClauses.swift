@@ -188,7 +188,7 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Returns the position, from 1, of the result column by which ORDER BY and GROUP BY must refer to a term; nil if
+  /// Returns the position, from 1, of the result column that ORDER BY and GROUP BY must name instead of a term; nil if
   /// they can repeat the term. SQLite does not recognize a repeated term that binds values, and a combined query can
   /// only be ordered by its columns.
   func position(of term: SqlExpression) -> Int? {

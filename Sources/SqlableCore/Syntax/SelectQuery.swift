@@ -204,8 +204,8 @@ extension SelectQuery {
     case term(SqlExpression)
     /// All columns of the source at an index. Terms can replace some columns.
     case model(Int, replaced: [Replacement] = [])
-    /// All columns of a table that is not joined yet; running such a query throws. `isOptional` is true if the columns
-    /// are read as an optional model.
+    /// All columns of a table that the query does not join yet. Running the query before it joins the table throws.
+    /// `isOptional` is true if the columns are read as an optional model.
     case table(TableInfo, alias: String?, isOptional: Bool)
 
     var isUnjoined: Bool { if case .table = self { true } else { false } }

@@ -9,7 +9,7 @@ public struct ReadCell {
   @usableFromInline let value: OpaquePointer?
   @usableFromInline let state: UnsafeMutablePointer<RowState>
   @usableFromInline let generation: UInt64
-  /// The type by which the value is read: the type of the declared column.
+  /// The type of the declared column, which determines how the value is read.
   public let type: ColumnType
 
   @inlinable

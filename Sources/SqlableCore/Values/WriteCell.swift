@@ -10,8 +10,8 @@ public struct WriteCell {
   @usableFromInline var parameter = BoundValue.unset
   /// True if a value was set while another statement's scope was current.
   @usableFromInline var isStale = false
-  /// True if the value was converted to the value that the column stores. A converted integer of a decimal column is a
-  /// number of units: 1234 for 12.34.
+  /// True if the value was converted to the value that the column stores. A decimal column with two decimal places
+  /// stores 12.34 as the integer 1234.
   @usableFromInline var isConverted = false
   /// True if the value was read from a row of the column. Such a value can have any storage class.
   @usableFromInline var isHeld = false

@@ -88,7 +88,7 @@ package struct DecodedIncluding {
     guard case .object(var members) = document, let index = members.firstIndex(where: { $0.key == key }),
       case .object(var body) = members[index].value,
       let included = body.firstIndex(where: { $0.key == DocumentKey.including.rawValue })
-    else { throw decoder.failure("the statement must be a read with the key including") }
+    else { throw decoder.failure("the statement must be a read that has the key \"including\"") }
     let associations = body.remove(at: included).value
     members[index] = .init(key: key, value: .object(body))
     read = try DecodedStatement(.object(members), by: decoder)

@@ -5,7 +5,7 @@ extension DocumentDecoder {
     let fields = try fields(document, [.column, .to], "an assignment")
     guard let column = try part(fields, .column, { try self.column(text($0, "the name of a column"), of: table) }),
       let term = try part(fields, .to, { try self.term($0, scope) })
-    else { throw failure("an assignment must have column and to") }
+    else { throw failure("an assignment must have the keys \"column\" and \"to\"") }
     return (column, term)
   }
 
@@ -77,7 +77,7 @@ extension DocumentDecoder {
     try part(fields, .returning) { document in
       if case .bool(true) = document { return .rows }
       let terms = try terms(document, "the returned terms", scope)
-      guard !terms.isEmpty else { throw failure("a change must return a term") }
+      guard !terms.isEmpty else { throw failure("the list of returned terms can't be empty") }
       return .terms(terms)
     }
   }
@@ -148,7 +148,7 @@ extension DocumentDecoder {
     let tableScope = Scope(table)
     let scope = sources.isEmpty ? tableScope : try Scope([SelectQuery.Source(table: table)] + sources, outer: nil)
     guard (fields[.row] == nil) != (fields[.set] == nil) else {
-      throw failure("an update must have either row or set")
+      throw failure("an update must have the key \"row\" or \"set\", but not both")
     }
     var query: UpdateQuery
     var rows: [StoredRow] = []
@@ -160,7 +160,9 @@ extension DocumentDecoder {
       query = UpdateQuery(ofRowIn: table, writing: [])
       if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
     } else {
-      guard fields[.columns] == nil else { throw failure("an update with set can't have columns") }
+      guard fields[.columns] == nil else {
+        throw failure("an update with the key \"set\" can't have the key \"columns\"")
+      }
       let changes = try part(fields, .set) { try assignments($0, table, scope) } ?? []
       query = UpdateQuery(table, changes, try flag(fields[.all], .all) ? .all : .selected)
       if !sources.isEmpty { query.rest.value.sources = sources }

@@ -14,7 +14,7 @@ package struct DocumentAccess: Sendable {
   package var tables: [ByteComparedName: Table] = [:]
   /// The allowed SQLite functions, by their names in the statement format.
   package var functions: Set<String> = []
-  /// True if a document can call aggregates, window functions and JSON functions, respectively.
+  /// The kinds of functions that a document can call.
   package var (allowsAggregates, allowsWindows, allowsJSON) = (false, false, false)
   package var allowsNamedQueries = false
   /// The allowed functions and collations that the program registered.

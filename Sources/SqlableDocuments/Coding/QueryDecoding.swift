@@ -104,7 +104,7 @@ extension DocumentDecoder {
   // MARK: Tables
 
   private func sources(_ document: Document?, _ outer: Scope?) throws -> [SelectQuery.Source] {
-    guard let document else { throw failure("a query must have from or values") }
+    guard let document else { throw failure("a query must have the key \"from\" or \"values\"") }
     enter("from")
     let sources = try sources(list: document, outer)
     leave()

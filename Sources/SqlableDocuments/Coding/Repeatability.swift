@@ -177,7 +177,7 @@ private struct RepeatabilityCheck {
     case .named(let name):
       guard functions.contains(where: name.isSameName) else {
         throw failure(
-          "function \(name) can't be checked for repeatability; add its name to functions if equal arguments always "
+          "function \(name) can't be checked for repeatability; add its name to `functions` if equal arguments always "
             + "give equal values"
         )
       }

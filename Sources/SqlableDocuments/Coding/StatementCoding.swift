@@ -60,8 +60,8 @@ extension Statement {
   /// ```
   ///
   /// The JSON is canonical (RFC 8785): equal statements have equal bytes, so a hash of the bytes identifies a
-  /// statement. Throws the errors that a run of the statement would throw before SQLite is called. A change that
-  /// returns rows is encoded as a ``ReturningStatement``.
+  /// statement. Throws the errors that a run of the statement would throw before SQLite is called. Throws
+  /// `.invalidStatement` for a change that returns rows: encode it with ``ReturningStatement``.
   public func json() throws -> Data { Data(try document(returning: false).json) }
 
   /// Decodes and checks a statement from JSON. Every table, column and SQLite function must be known, and every value

@@ -76,8 +76,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     queue.sync { if !isEnded, usesWAL, let handle { findChangeLog(with: handle) } }
   }
 
-  /// Remembers the end of the change log, unless the log can have commits that no check has seen. The rows of such
-  /// commits would never be delivered.
+  /// Remembers the end of the change log; later reads start there. Does nothing if the log might contain commits that
+  /// no check has detected, because later reads would skip the rows of these commits.
   private func findChangeLog(with handle: SqliteDatabase) {
     feed.findChangeLog(with: handle, ifCurrent: detector.isCurrent)
   }

@@ -16,7 +16,8 @@ final class FileWatch: Sendable {
 
   private let watches: FileWatches
   private let token: FileWatches.Token
-  /// Holds back the reports of this watch alone; nil for a watch that suspends its whole instance.
+  /// Delays the reports of a suspended watch. Nil for a watch with its own inotify instance, because such a watch
+  /// suspends the instance.
   private let pause: Pause?
   private let queue: DispatchQueue
   private let path: String
@@ -66,7 +67,7 @@ final class FileWatch: Sendable {
   /// can have the identity of the deleted one.
   var isOutdated: Bool { !watches.isAlive(token) || FileIdentity(path) != file }
 
-  /// Holds reports back until `resume` has been called as often as `suspend`.
+  /// Delays all reports until `resume` has been called as often as `suspend`.
   func suspend() {
     if let pause { pause.suspend() } else { watches.suspend() }
   }
@@ -81,7 +82,7 @@ final class FileWatch: Sendable {
   func cancel() { watches.remove(token) }
 }
 
-/// The held-back reports of a watch that shares its inotify instance, which can't be suspended for one file.
+/// The delayed reports of a watch that shares its inotify instance. The instance can't be suspended for one file.
 private final class Pause: Sendable {
   private let state = LockedValue((suspensions: 0, event: FileWatch.Event?.none))
   private let body: @Sendable (FileWatch.Event) -> Void
@@ -98,7 +99,7 @@ private final class Pause: Sendable {
 
   func suspend() { state.withLock { $0.suspensions += 1 } }
 
-  /// Returns the held-back event, which must be reported now; nil without an event.
+  /// Returns the delayed event, which must be reported now; nil without an event.
   func resume() -> FileWatch.Event? {
     state.withLock { state in
       state.suspensions -= 1

@@ -27,8 +27,8 @@ final class FileWatches: @unchecked Sendable {
     var count = 0
   }
 
-  /// The shared instance for watches that can't get their own instance. Nil while no instance is left; each use tries
-  /// again.
+  /// The instance for all watches that can't get their own inotify instance. Nil if the process can't create another
+  /// instance; each use tries again.
   static var spare: FileWatches? {
     knownSpare.withLock { spare in
       if spare == nil { spare = FileWatches(on: DispatchQueue(label: "sqlable.watches")) }

@@ -38,8 +38,8 @@ package protocol ChangeLogReading: Sendable {
 /// therefore moves to the end of the log. Changes after the position are from other connections. The lock is held while
 /// the log is read, so that commits are delivered in their order.
 ///
-/// The position is lost after a commit of this process without `commitBegins`, after a restore, and after errors. The
-/// next commit of another connection is then delivered as unknown.
+/// The position is lost after a commit of this process that `commitBegins` did not announce, after a restore, and after
+/// errors. The next commit of another connection is then delivered as unknown.
 final class FollowedChangeLog: Sendable {
   fileprivate struct Position {
     let end: ChangeLogEnd

@@ -9,7 +9,7 @@ struct LiveQueryIndex {
 
   /// The position of a result in the index.
   private enum Bucket {
-    /// Every commit affects the result, because the result's tables are unknown or can't be observed.
+    /// The result is notified of every commit, because its tables are unknown or can't be observed.
     case everywhere
     case tables([[UInt8]])
     case value(table: [UInt8], DemandedColumn, MatchKey)
@@ -57,7 +57,7 @@ struct LiveQueryIndex {
   private var tables: [[UInt8]: Table] = [:]
   private var everywhere: Set<Int> = []
 
-  /// The number of results that every commit affects.
+  /// The number of results that are notified of every commit.
   var countEverywhere: Int { everywhere.count }
   var numbers: [Int] { Array(entries.keys) }
   var all: [any FollowedLiveQuery] { entries.values.compactMap(\.result) }

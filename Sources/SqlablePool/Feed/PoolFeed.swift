@@ -112,7 +112,7 @@ package final class PoolFeed: CommitSink {
 
   /// Adds a subscriber with the tables that it observes. Later commits are matched with the subscriber.
   private func listen(_ interest: ObservedTables, _ number: Int, _ body: (inout Subscribers) -> Void) {
-    // Without subscribers, the feed gets no `commitBegins`, so the position in the change log is unknown.
+    // Without subscribers, `commitBegins` does not announce commits, so the position in the change log is unknown.
     if !self.interest.commits { changeLog?.lose() }
     // Add the subscriber first, so that every later commit is matched, even a commit without recorded changes.
     subscribers.withLock { subscribers in

@@ -118,7 +118,7 @@ package final class RowFilter: Sendable {
 final class FilterTables: Sendable {
   private struct State {
     var database: SqliteDatabase?
-    /// The columns of each copy, keyed by the table's folded name.
+    /// The columns of each table in `database`, keyed by the table's folded name.
     var columns: [[UInt8]: [ComparedColumn]] = [:]
   }
 

@@ -17,7 +17,7 @@ extension Statement where Output == [Model] {
   /// - The commit changes more than 256 rows of the table, or rows with more than 1 MiB of texts and blobs.
   /// - The commit changes more than 32 rows for which SQLite must evaluate the filter.
   ///
-  /// Schema changes trigger a new read. So do commits of other processes to tables without a change log.
+  /// Schema changes, and commits of other processes to tables without a change log, trigger a new read.
   ///
   /// If the statement is ordered by columns and has a limit, the pool also ignores a commit that changes only rows
   /// after a full page.
@@ -160,8 +160,8 @@ extension StatementTree {
 }
 
 extension Statement {
-  /// Returns the source of the live result. `rows` reads the rows of the run that it receives, with the handle's lock
-  /// held.
+  /// Returns the source of the statement's live result. `rows` gets a run of the statement and reads its rows. The
+  /// handle is locked during the call of `rows`.
   fileprivate func source<Value>(
     _ onlyChanges: Bool, _ callSite: CallSite,
     _ rows: @escaping @Sendable (StatementRun, inout LiveQueryNotes) throws -> Value

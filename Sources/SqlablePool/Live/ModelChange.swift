@@ -60,7 +60,7 @@ final class ImageReader: Sendable {
       sql.appendLiteral(" AS \(column.quotedName)")
     }
     guard let model = try db.query(SQL(stringInterpolation: sql), as: Model.self).first else {
-      throw SqlError.misuse("the query of the changed row's values returned no row")
+      throw SqlError.misuse("the query for the values of the changed row returned no row")
     }
     return model
   }

@@ -46,7 +46,7 @@ extension SqlitePool {
   }
 
   /// Counts work that uses the file with connections of its own, such as a backup. ``close(within:)`` waits for the
-  /// work as for a call, and calls `stop` if the work has not ended in time. Returns a token for `endWork`.
+  /// work as for a call, and calls `stop` if the work still runs after `duration`. Returns a token for `endWork`.
   package func beginWork(_ stop: @escaping @Sendable () -> Void) throws -> Int {
     try withState { try $0.beginWork(stop, configuration.handles.label) }
   }

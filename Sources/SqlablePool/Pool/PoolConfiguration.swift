@@ -88,7 +88,7 @@ public struct PoolConfiguration: Sendable, Hashable {
 
   /// Throws `.misuse` for invalid settings, before the pool opens any file.
   package func validate() throws {
-    guard (1...1_000).contains(readers) else { throw SqlError.misuse("readers must be from 1 to 1,000") }
+    guard (1...1_000).contains(readers) else { throw SqlError.misuse("the number of readers must be from 1 to 1,000") }
     guard maximumWaiting >= 0 else { throw SqlError.misuse("maximumWaiting can't be negative") }
     guard maximumGroup >= 1 else { throw SqlError.misuse("maximumGroup must be at least 1") }
     guard longRead.map({ $0 >= .milliseconds(1) }) ?? true else {

@@ -8,8 +8,8 @@ extension SqlitePool {
   /// // BEGIN DEFERRED … COMMIT
   /// ```
   ///
-  /// Throws `.readOnly` on a write, `.timeout` if no reader becomes free in time, and the errors of `body`. Blocks the
-  /// thread. In `async` code, use the overload with `await`.
+  /// Throws `.readOnly` on a write, `.timeout` if no reader becomes free within ``PoolConfiguration/waitTimeout``, and
+  /// the errors of `body`. Blocks the thread. In `async` code, use the overload with `await`.
   public func read<Value>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {

@@ -12,9 +12,9 @@ extension SqlitePool {
   /// transaction, each call runs again in its own transaction. `body` can therefore run twice; changes of the first run
   /// are not stored. Another caller's thread can run `body` while the calling thread waits.
   ///
-  /// Throws `.timeout` if the writer does not become free in time. Throws `.busy` if another process, pool or handle
-  /// writes for longer than the busy timeout. Throws the errors of `body`. Blocks the thread. In `async` code, use the
-  /// overload with `await`.
+  /// Throws `.timeout` if the writer does not become free within ``PoolConfiguration/waitTimeout``. Throws `.busy` if
+  /// another process, pool or handle writes for longer than the busy timeout. Throws the errors of `body`. Blocks the
+  /// thread. In `async` code, use the overload with `await`.
   @discardableResult
   public func transaction<Value>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value

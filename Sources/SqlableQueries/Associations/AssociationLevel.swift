@@ -89,7 +89,7 @@ extension AssociationLevel {
       return .invalidStatement("an aggregate of associated rows can't have a limit").at(table: query.table.name)
     }
     if form != .count, !query.clauses.order.isEmpty {
-      let text = "an aggregate can't use the order of associated rows; use orderBy of the aggregate"
+      let text = "an aggregate can't use the order of associated rows; pass `orderBy:` to the aggregate"
       return .invalidStatement(text).at(table: query.table.name)
     }
     guard !term.hasAggregate, !term.callsRegisteredFunction else { return nil }
@@ -116,9 +116,10 @@ extension AssociationLevel {
       $0.table.hasSameModel(as: table) || $0.name.isSameName(as: table.name)
     }
     if isRepeated {
-      // Put the inner rows in a subquery with an alias, so that the table's name refers to the enclosing query.
+      // The inner rows and the enclosing query come from the same table. Put the inner rows in a subquery with an
+      // alias, so that in the filter below the name of the table refers to the enclosing query.
       guard !term.hasText else {
-        let text = "an aggregate of rows that reference their own table can't contain SQL text"
+        let text = "an aggregate over an association from a table to itself can't contain SQL text"
         throw SqlError.invalidStatement(text).at(table: table.name)
       }
       (rows, term, columns) = rows.named(term, columns)
@@ -134,8 +135,8 @@ extension AssociationLevel {
 
   private func existence(under table: TableInfo) throws -> SqlExpression {
     guard !query.isLimited else {
-      throw SqlError.invalidStatement("exists, whereAny and whereNone can't use an association with a limit").at(
-        table: query.table.name)
+      throw SqlError.invalidStatement("`exists`, `whereAny` and `whereNone` can't use an association with a limit")
+        .at(table: query.table.name)
     }
     let path = try resolvedPath(under: table)
     var rows = joined(by: path)

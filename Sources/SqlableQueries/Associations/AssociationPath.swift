@@ -87,8 +87,10 @@ extension AssociationLevel {
       level.query.clauses.limit = nil
       level.query.clauses.offset = nil
       level.query.clauses.defect =
-        .invalidStatement("an association through another can't have a limit inside; limit the whole association").at(
-          table: limited.query.table.name)
+        .invalidStatement(
+          "neither part of an association through another one can have a limit; limit the whole association"
+        )
+        .at(table: limited.query.table.name)
     }
     if let defect = first.query.clauses.defect ?? next.query.clauses.defect { level.query.clauses.defect = defect }
     return level
@@ -131,7 +133,7 @@ extension SelectQuery.Clauses {
       return term.replacing(alias: alias, with: name)
     }
     if filter?.hasText == true || order.contains(where: \.expression.hasText) {
-      defect = .invalidStatement("an association that passes a table twice can't contain SQL text").at(
+      defect = .invalidStatement("an association that joins a table twice can't contain SQL text").at(
         table: source.table.name)
     }
     filter = filter.map(renamed)

@@ -20,7 +20,7 @@ extension Sqlable {
       guard !table.columns.contains(where: { $0.definition === column.definition }) else {
         return SqlExpression(
           invalid: SqlError.invalidStatement(
-            "pass columns of the other joined table to using(_:), not columns of the model itself"
+            "using(_:) needs columns of the other joined table, not columns of the model itself"
           )
           .at(table: table.name, column: column.name))
       }

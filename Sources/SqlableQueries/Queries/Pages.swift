@@ -58,7 +58,9 @@ extension Statement where Output == [Model] {
   /// `page(after:limit:)` does.
   public func pageToken(after row: Model?) throws -> PageToken? {
     guard let row else { return nil }
-    guard case .select(let query) = tree else { throw SqlError.invalidStatement("pageToken(after:) needs a read") }
+    guard case .select(let query) = tree else {
+      throw SqlError.invalidStatement("pageToken(after:) can only be called on a read")
+    }
     let table = try tree.table
     let order = try query.pageOrder(of: table)
     return try PageToken(order, of: table, after: table.values(of: row, in: order))
@@ -264,7 +266,7 @@ extension TableInfo {
       guard let value = stored, !isKey || value != .null else {
         let reason =
           isKey
-          ? "the row before the page has no key" : "the row before the page has no value for a column of the order"
+          ? "the row passed as `after` has no key" : "the row passed as `after` has no value for a column of the order"
         throw SqlError.invalidStatement(reason + "; pass a row that was read").at(table: name, column: column.name)
       }
       return value

@@ -47,7 +47,7 @@ extension SqlTerm {
 extension SqlExpression {
   fileprivate var decimalUnits: SqlExpression {
     guard columnDefinition?.type.scale != nil else {
-      return SqlExpression(invalid: SqlError.invalidStatement("only a decimal with a known scale can be read in units"))
+      return SqlExpression(invalid: SqlError.invalidStatement("only a decimal column with a known scale has `units`"))
     }
     return .special(.cast(.integer), self)
   }

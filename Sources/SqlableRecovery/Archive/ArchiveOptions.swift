@@ -41,10 +41,10 @@ public struct ArchiveOptions: Sendable, Hashable {
 
   func validate() throws {
     guard interval >= .milliseconds(1), baseInterval > .zero, keep.map({ $0 > .zero }) ?? true else {
-      throw SqlError.misuse("the times of an archive must be above 0, and its interval at least 1 millisecond")
+      throw SqlError.misuse("interval must be at least 1 millisecond, and baseInterval and keep must be above 0")
     }
     guard fileSize > 0, maximumWalSize > 0 else {
-      throw SqlError.misuse("the sizes of an archive must be above 0")
+      throw SqlError.misuse("fileSize and maximumWalSize must be above 0")
     }
   }
 }

@@ -77,7 +77,7 @@ public struct Salvage: Sendable {
   }
 
   static var encrypted: SqlError {
-    .misuse("can't salvage an encrypted file: encrypted pages can't be told apart; restore a backup")
+    .misuse("can't salvage an encrypted file: a salvage can't read encrypted pages; restore a backup")
   }
 }
 

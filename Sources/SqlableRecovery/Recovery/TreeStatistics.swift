@@ -172,8 +172,8 @@ struct TreeStatistics {
       // A root has as many children as it needs, so the usual number of children says nothing about the root.
       return gap.depth == 0 ? 0 : max(below - Double(inside.count), 0) * perLeaf
     }
-    // A hole between two leaves is treated as lost rows only if half a leaf of rows would fit. Smaller holes occur by
-    // chance.
+    // A hole in the rowids counts as lost rows only if at least half a leaf of rows would fit into the hole. Smaller
+    // holes also occur in undamaged tables.
     var holes = zip(inside, inside.dropFirst()).map { Double($1.lowerBound) - Double($0.upperBound) - 1 }
     if gap.rowids.lowerBound != .min { holes.append(Double(first.lowerBound) - Double(gap.rowids.lowerBound)) }
     if !isOpen { holes.append(Double(gap.rowids.upperBound) - Double(last.upperBound)) }

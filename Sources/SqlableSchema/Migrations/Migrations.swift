@@ -253,8 +253,8 @@ extension Migration {
     let exists = error.message.contains("duplicate column name: ") || error.message.hasSuffix(" already exists")
     if exists, let code = earlier.last(where: \.isCode) {
       error.message +=
-        "; if migration \(code.name) calls createTable or applies a plan, it used the models of this release: write it "
-        + "as SQL, or create new files with fresh:"
+        "; createTable and plans use the models of this release: if migration \(code.name) uses one of them, write the "
+        + "migration as SQL, or create new files with `fresh:`"
     }
     return error
   }
@@ -289,7 +289,7 @@ extension Migrations {
       let rows = SQL(verbatim: "SELECT \(columns) FROM \(table.name.quotedName) ORDER BY \(columns)")
       let (left, right) = (try short.query(rows, as: DynamicRow.self), try long.query(rows, as: DynamicRow.self))
       guard left.map(\.values) == right.map(\.values) else {
-        throw Migrations.mismatch("table \(table.name) has other rows in a new file than in a migrated file")
+        throw Migrations.mismatch("the rows of table \(table.name) differ between a new file and a migrated file")
       }
     }
   }

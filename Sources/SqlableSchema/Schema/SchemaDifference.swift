@@ -118,7 +118,7 @@ extension SchemaDifference: CustomStringConvertible {
     return "\(location): \(problem)"
   }
 
-  /// True if the difference is the whole table, column or view with which the description begins.
+  /// True if the difference is a whole table, column or view. The description begins with that name.
   private var isWhole: Bool { kind == .table || kind == .column || kind == .view }
 }
 

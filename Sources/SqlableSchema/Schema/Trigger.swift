@@ -63,8 +63,8 @@ public struct Trigger: Sendable, Hashable {
 
   /// Creates a trigger that runs its statements after a row is changed.
   ///
-  /// `table` names a table other than the model's own. The trigger does not fire for a row for which the condition is
-  /// false or NULL.
+  /// `table` names a table other than the model's own. The trigger does not fire if the condition is false or NULL for
+  /// the row.
   public init<Model: Sqlable, each Target: Sqlable, each Output>(
     _ name: String, after event: Event, on model: Model.Type, in table: String? = nil,
     when condition: (any SqlCondition)? = nil, run statement: repeat Statement<each Target, each Output>

@@ -173,8 +173,8 @@ private final class TenantBackupRun: Sendable {
     let progress = LockedValue((pages: 0, bytes: 0, time: Date()))
     let options = BackupOptions(pagesPerStep: 64) { [rate, stop = file.stop] now in
       let pages = progress.withLock { last in
-        // At the first step, the snapshot has begun. Without a WAL, a commit of another connection restarts the copy
-        // with a new snapshot.
+        // The first step of a copy begins the snapshot, so its time is the backup's time. Without a WAL, a commit of
+        // another connection restarts the copy with a new snapshot.
         let isNew = now.copiedPages <= last.pages || last.bytes == 0
         if isNew { last.time = Date() }
         let pages = isNew ? now.copiedPages : now.copiedPages - last.pages

@@ -104,7 +104,7 @@ struct BackupDirectory: Sendable {
     guard file >= 0 else { throw SqlError.system("create", path + "/lock", errno) }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
       close(file)
-      throw SqlError(.busy, message: "another run backs tenants up into \(path)")
+      throw SqlError(.busy, message: "another run is backing up tenants to \(path)")
     }
     return file
   }

@@ -274,7 +274,8 @@ extension SqliteTenants {
     do {
       guard let size = try await sendRest(&sender) else { return try await confirm(name, lock) }
       guard try await sender.send(.end(size: size)) else {
-        throw SqlError.misuse("the receiver has not become the owner").labelled(name.text)
+        throw SqlError.misuse("the receiver has the last part, but did not become the tenant's owner")
+          .labelled(name.text)
       }
     } catch {
       do { try await cancel(sender, lock) } catch let error as SqlError

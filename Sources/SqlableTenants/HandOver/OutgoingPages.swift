@@ -195,7 +195,7 @@ final class OutgoingPages: @unchecked Sendable {
       if let end = try hold.logEnd() { return end }
       usleep(1_000)
     }
-    throw SqlError(.busy, message: "another connection has been changing the index of the WAL for a second")
+    throw SqlError(.busy, message: "can't read the WAL's index: another connection kept changing it for one second")
   }
 }
 

@@ -116,7 +116,8 @@ extension SqliteTenants {
 
   private func unknown(_ name: TenantName) -> SqlError {
     SqlError(
-      .tenant(.missing), message: "this process does not have the earlier parts of the tenant; hand over again",
+      .tenant(.missing),
+      message: "this process does not have the earlier parts of the tenant; hand the tenant over again",
       label: name.text)
   }
 }

@@ -13,8 +13,8 @@ extension SqliteTenants {
   /// try await tenants.create("acme-copy", from: "/backups/acme.sqlite")
   /// ```
   ///
-  /// The file appears when it is complete: after a crash, either the complete tenant exists or no tenant. A backup is
-  /// checked first, and its copy is migrated when the tenant is first used. Throws `.tenant(.exists)` if the tenant
+  /// The file appears when it is complete: after a crash, the tenant exists either completely or not at all. A backup
+  /// is checked first, and its copy is migrated when the tenant is first used. Throws `.tenant(.exists)` if the tenant
   /// exists, and the errors of reading the backup.
   public func create(_ name: String, from backup: String? = nil) async throws {
     let name = try TenantName(name)
@@ -39,10 +39,10 @@ extension SqliteTenants {
 
   /// Deletes a tenant's file.
   ///
-  /// Calls that use or await the tenant throw `.tenant(.deleted)`, and their open transactions are rolled back. So do
-  /// copies of the tenant, and backups of its pool. None of these calls creates the file again. A later call creates an
-  /// empty tenant if ``TenantsConfiguration/createsMissing`` is true. After a crash, either the complete tenant exists
-  /// or no tenant.
+  /// Calls that use or await the tenant throw `.tenant(.deleted)`, and their open transactions are rolled back. Running
+  /// copies of the tenant and backups of its pool throw the same error. None of these calls creates the file again. A
+  /// later call creates an empty tenant if ``TenantsConfiguration/createsMissing`` is true. After a crash, the tenant
+  /// exists either completely or not at all.
   ///
   /// Throws `.tenant(.missing)` if the tenant does not exist. Throws `.busy` if a closure of a call does not end within
   /// ``TenantsConfiguration/waitTimeout``, or if another process has the file open; the tenant then stays.

@@ -11,8 +11,9 @@ import SqlablePool
 ///
 /// A tenant is a light value, which keeps nothing open. Calls throw the errors of a pool's calls and these errors:
 /// `.tenant(.invalidName)`, `.tenant(.missing)` if the configuration does not create missing tenants,
-/// `.tenant(.deleted)` if the tenant is deleted or renamed meanwhile, `.timeout` if it could not be opened in time, and
-/// the errors of opening and migrating its file. The label of these errors is the tenant's name.
+/// `.tenant(.deleted)` if the tenant is deleted or renamed meanwhile, `.timeout` if the tenant is not open after
+/// ``TenantsConfiguration/waitTimeout``, and the errors of opening and migrating its file. The label of these errors is
+/// the tenant's name.
 public struct SqliteTenant: AsyncSqlExecutor {
   public let name: String
   let tenants: SqliteTenants

@@ -46,7 +46,9 @@ public struct TenantsConfiguration: Sendable, Hashable {
 
   func validate() throws {
     guard maximumOpen >= 1 else { throw SqlError.misuse("maximumOpen must be at least 1") }
-    guard (1...1_000).contains(threads) else { throw SqlError.misuse("threads must be from 1 to 1,000") }
+    guard (1...1_000).contains(threads) else {
+      throw SqlError.misuse("the number of threads must be from 1 to 1,000")
+    }
     guard waitTimeout.map({ $0 >= .zero }) ?? true else { throw SqlError.misuse("waitTimeout can't be negative") }
     guard maximumWaiting >= 0 else { throw SqlError.misuse("maximumWaiting can't be negative") }
     try pool.validate()

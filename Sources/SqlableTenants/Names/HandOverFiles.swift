@@ -151,7 +151,7 @@ final class HandOverLock: Sendable {
   func token() throws -> String {
     let token = try readText(path)
     guard isToken(token) else {
-      throw SqlError(.io, message: "the file \(path) should contain the token of the hand-over")
+      throw SqlError(.io, message: "the file \(path) does not contain a valid hand-over token")
     }
     return token
   }

@@ -132,5 +132,7 @@ final class TenantReception: Sendable {
     }
   }
 
-  private static var invalid: SqlError { SqlError.misuse("the part of the tenant has invalid numbers") }
+  private static var invalid: SqlError {
+    SqlError.misuse("the part of the tenant has an invalid offset, page number or size")
+  }
 }

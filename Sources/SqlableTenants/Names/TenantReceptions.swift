@@ -3,8 +3,8 @@ import SqlableCore
 
 /// The tenants that are being received from other machines.
 ///
-/// A sender that never returns sends no last part. Its reception ends after a time without parts, so that it occupies
-/// no descriptor and no disk space.
+/// A reception receives the file of one tenant, part by part. A sender can fail before it sends the last part. The
+/// reception therefore ends after a time without parts, which frees its descriptor and its disk space.
 final class TenantReceptions: Sendable {
   private struct Entry {
     let reception: TenantReception
@@ -17,7 +17,7 @@ final class TenantReceptions: Sendable {
 
   private struct State {
     var receptions: [TenantName: Entry] = [:]
-    /// The time of the next check for idle receptions; nil if no check is scheduled.
+    /// The time of the next check for receptions without recent parts; nil if no check is scheduled.
     var nextCheck: ContinuousClock.Instant?
 
     /// Returns the time of the next check if a check must be scheduled.
@@ -35,7 +35,7 @@ final class TenantReceptions: Sendable {
 
   init(limit: Duration = .seconds(600)) { self.limit = limit }
 
-  /// Adds a reception. It replaces an earlier reception of the same tenant.
+  /// Adds a reception, which replaces an earlier reception of the same tenant.
   ///
   /// - Parameter wait: The longest time for which the sender will wait between two parts.
   func add(_ reception: TenantReception, of name: TenantName, wait: Duration = .zero) {

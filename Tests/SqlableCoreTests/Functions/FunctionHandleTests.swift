@@ -105,8 +105,8 @@ import Testing
       #expect(try versions() == [1, 1, 1, 1])
       let missing = sqlError { _ = try other.query("SELECT version()", as: Int.self) }
       let message = """
-        no such function: version; register a function of the program with register(_:) on the handle or pool, before \
-        its first use
+        no such function: version; if the program defines this function, call register(_:) on the handle or pool \
+        before its first use
         """
       #expect(missing?.message == message)
       #expect(missing?.kind == .misuse(message))

@@ -94,7 +94,7 @@ private struct HTTPServer: Unwritten {
     try expectContradiction(CountedDownwards.self, "has an invalid column id: autoincrement needs a single")
     try expectContradiction(CountedWithoutRowid.self, "has an invalid column id: autoincrement needs a single")
     try expectContradiction(TwoDefaults.self, "has an invalid column a: the option Default is given twice")
-    try expectContradiction(MisplacedUnique.self, "has an invalid column b: a Unique with columns")
+    try expectContradiction(MisplacedUnique.self, "has an invalid column b: the option Unique can't list columns")
     try expectContradiction(
       NullableNotNull.self, "has an invalid column a: NotNull() needs a type that is not optional")
     try expectContradiction(GeneratedDefault.self, "has an invalid column b: a generated column can't have a default")

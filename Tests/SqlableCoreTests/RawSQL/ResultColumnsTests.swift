@@ -57,8 +57,8 @@ private actor Counting: SqlTransport {
     }
     #expect(
       mixed?.message == """
-        the result has column owner_id in the position of boat.name; select the columns of the model in the order of \
-        its layout, or all by their names
+        the result has column owner_id in the position of boat.name; select the columns in the order of the \
+        model's layout, or give every column its name in the model
         """)
   }
 

@@ -188,7 +188,7 @@ import Testing
       #expect(error != nil, "\(including): \(String(describing: error))")
       #expect(error?.documentPath == place, "\(including): \(String(describing: error))")
     }
-    #expect(refusal(#"{"from":"person"}"#)?.message == "the statement must be a read with the key including")
+    #expect(refusal(#"{"from":"person"}"#)?.message == #"the statement must be a read that has the key "including""#)
     let limited = #"{"from":"bicycle","including":[{"from":"person","referredBy":"owner_id","limit":1}]}"#
     let error = sqlError { _ = try AssociatedQuery(json: data(limited), like: Bicycle.read().including(Bicycle.owner)) }
     #expect(error?.message == "an association with a single referenced row can't have an order or limit")

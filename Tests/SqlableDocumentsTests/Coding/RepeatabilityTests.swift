@@ -37,7 +37,7 @@ import Testing
     let update = Person.updateAll(Person.name.set(to: shout(Person.name)))
     #expect(
       message(update)
-        == "function shout can't be checked for repeatability; add its name to functions if equal arguments always "
+        == "function shout can't be checked for repeatability; add its name to `functions` if equal arguments always "
         + "give equal values"
     )
     #expect(message(update, functions: ["whisper"]) != nil)

@@ -104,7 +104,7 @@ import Testing
           "SELECT nosuch()",
           .misuse(
             """
-            no such function: nosuch; register a function of the program with register(_:) on the handle or pool, \
+            no such function: nosuch; if the program defines this function, call register(_:) on the handle or pool \
             before its first use
             """)
         ),

@@ -68,7 +68,7 @@ import Testing
 
   @Test func bytesOutsideOfTheBlobThrow() throws {
     try withPhoto { db in
-      let message = "the bytes are outside of the blob, whose size does not change"
+      let message = "the bytes are outside the blob, and the size of an open blob can't change"
       try db.writeBlob(Portrait.image, of: photo) { blob in
         for offset in [-1, 5, 7, Int.max] {
           #expect(sqlError { try blob.write([1, 2] as [UInt8], at: offset) }?.message == message)
@@ -137,7 +137,7 @@ import Testing
       let indexed = sqlError { try db.writeBlob(Portrait.hash, of: photo, size: 1) { _ in } }
       #expect(
         indexed?.message
-          == "cannot open indexed column for writing in parts; read or write the whole value by a statement")
+          == "cannot open indexed column for writing as a blob; read or write the whole value with a statement")
       guard case .misuse? = indexed?.kind else {
         Issue.record("\(String(describing: indexed))")
         return

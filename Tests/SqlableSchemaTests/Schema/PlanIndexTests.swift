@@ -143,11 +143,11 @@ private enum Numbers: TableDeclaration { static let columns = [id, number] }
     try fail(Entry<Numbers>.self, "(3, 1), (5, 2), (7, '1')", "\(unique) 7", 7)
     try fail(
       Entry<Indexed>.self, "(3, 'x'), (5, 'y'), (7, 'x')",
-      "rows of t have the same a as other rows in column a, such as 3",
+      "rows of t have the same a as other rows in column a; affected row ids include 3",
       3)
     try fail(
       Entry<Partial>.self, "(1, 'x'), (3, 'x'), (7, 'x')",
-      "rows of t have the same a as other rows in column a, such as 3",
+      "rows of t have the same a as other rows in column a; affected row ids include 3",
       3)
   }
 }

@@ -80,15 +80,16 @@ private let id = Column("id", .integer, PrimaryKey())
   @Test func aConflictPolicyOfTheModelRemovesNoRow() throws {
     let twice = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT NOT NULL); INSERT INTO t VALUES (1, 'x'), (2, 'x')"
     for model in [Entry<OneIgnored>.self, Entry<OneReplaced>.self] as [any Sqlable.Type] {
-      try expectRefusal(twice, model, "rows of t have the same a as other rows in column a, such as 1")
+      try expectRefusal(
+        twice, model, "rows of t have the same a as other rows in column a; affected row ids include 1")
     }
     let none = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL)"
     for model in [Entry<NullReplaced>.self, Entry<NullIgnored>.self] as [any Sqlable.Type] {
-      try expectRefusal(none, model, "rows of t have no value in column a, such as 2")
+      try expectRefusal(none, model, "rows of t have no value in column a; affected row ids include 2")
     }
     try expectRefusal(
       "CREATE TABLE t (a TEXT NOT NULL); INSERT INTO t VALUES ('x'), ('x')", Entry<KeyReplaced>.self,
-      "rows of t have the same a as other rows in column a, such as 1")
+      "rows of t have the same a as other rows in column a; affected row ids include 1")
   }
 
   @Test func aColumnWhoseValuesWillBeComputedLosesData() throws {
@@ -107,7 +108,7 @@ private let id = Column("id", .integer, PrimaryKey())
     func reject(_ type: String, _ value: String, _ model: any Sqlable.Type, _ name: String) throws {
       try expectRefusal(
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a \(type)); INSERT INTO t VALUES (1, NULL), (3, \(value))", model,
-        "rows of t have values that \(name) can't hold exactly in column a, such as 3")
+        "rows of t have values that \(name) can't hold exactly in column a; affected row ids include 3")
     }
     for value in ["'007'", "'-01'", "'+4930'", "' 010 '"] {
       try reject("TEXT", value, Entry<Integers>.self, "INTEGER")
@@ -151,10 +152,12 @@ private let id = Column("id", .integer, PrimaryKey())
       let setup = "CREATE TABLE t (id INTEGER PRIMARY KEY, a \(type)); INSERT INTO t VALUES (1, NULL), (2, 12)"
       try expectRefusal(
         setup, Entry<Cents>.self,
-        "rows of t have values that are not stored as a Decimal with 2 digits after the point in column a, such as 2")
+        "rows of t have values that are not stored as a Decimal with 2 digits after the point in column a; "
+          + "affected row ids include 2")
       try expectRefusal(
         setup, Entry<Milliseconds>.self,
-        "rows of t have values that are not stored as INTEGER (date as unixMilliseconds) in column a, such as 2")
+        "rows of t have values that are not stored as INTEGER (date as unixMilliseconds) in column a; "
+          + "affected row ids include 2")
     }
     try withDatabase { db in
       try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); INSERT INTO t VALUES (1, 1250)")
@@ -166,7 +169,7 @@ private let id = Column("id", .integer, PrimaryKey())
   @Test func planRefusesARowWithoutAKey() throws {
     try expectRefusal(
       "CREATE TABLE t (id INTEGER, a TEXT); INSERT INTO t VALUES (5, 'x'), (NULL, 'y')", Entry<Texts>.self,
-      "rows of t have no value in column id, such as 2")
+      "rows of t have no value in column id; affected row ids include 2")
   }
 
   @Test func autoincrementCounterSurvivesANameInAnotherCase() throws {
@@ -184,7 +187,7 @@ private let id = Column("id", .integer, PrimaryKey())
   @Test func aFillingThatRefersToNoRowIsReported() throws {
     try expectRefusal(
       "CREATE TABLE owner (id INTEGER PRIMARY KEY); CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1)",
-      Entry<Owned>.self, "rows of t reference missing rows of owner, such as 1", filling: ["a": 99])
+      Entry<Owned>.self, "rows of t reference missing rows of owner; affected row ids include 1", filling: ["a": 99])
   }
 
   @Test func aFillingFiresNoTriggers() throws {

@@ -128,7 +128,7 @@ private enum New: TableDeclaration {
       #expect(
         error?.message == """
           column t.name needs a value for existing rows: it can't be NULL and has no default; use filling: \
-          ["t.name": …], or renamed: if the column is the new name of title
+          ["t.name": …], or `renamed:` if the column is the new name of title
           """)
       let asking = try schema.plan(db, filling: ["name": "?"], dropping: .columns)
       #expect(asking.questions.map(\.description) == ["was t.title renamed to name or code?"])
@@ -159,7 +159,7 @@ private enum New: TableDeclaration {
       #expect(
         error?.message == """
           column t.title is NOT NULL without a default, and no model declares it, so each insert fails; declare the \
-          column, rename it with renamed:, or drop it with dropping: .columns
+          column, rename it with `renamed:`, or drop it with `dropping: .columns`
           """)
       #expect(error?.column == "title")
       let plan = try schema.plan(db, notRenamed: ["title"], filling: ["name": "?"], dropping: .columns)
@@ -232,14 +232,20 @@ private enum New: TableDeclaration {
     let old =
       "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, price TEXT, code TEXT, owner_id INTEGER)"
     for (rows, message, id) in [
-      ("(1, 'a', 1, NULL, NULL), (2, NULL, 1, NULL, NULL)", "rows of t have no value in column name, such as 2", 2),
-      ("(1, 'a', 'much', NULL, NULL)", "rows of t have values that are not REAL in column price, such as 1", 1),
-      ("(1, 'a', -1, NULL, NULL)", "rows of t violate CHECK (price >= 0), such as 1", 1),
+      (
+        "(1, 'a', 1, NULL, NULL), (2, NULL, 1, NULL, NULL)",
+        "rows of t have no value in column name; affected row ids include 2", 2
+      ),
+      (
+        "(1, 'a', 'much', NULL, NULL)",
+        "rows of t have values that are not REAL in column price; affected row ids include 1", 1
+      ),
+      ("(1, 'a', -1, NULL, NULL)", "rows of t violate CHECK (price >= 0); affected row ids include 1", 1),
       (
         "(4, 'a', 1, 'x', NULL), (5, 'a', 1, 'x', NULL)",
-        "rows of t have the same code as other rows in column code, such as 4", 4
+        "rows of t have the same code as other rows in column code; affected row ids include 4", 4
       ),
-      ("(1, 'a', 1, NULL, 77)", "rows of t reference missing rows of person, such as 1", 1),
+      ("(1, 'a', 1, NULL, 77)", "rows of t reference missing rows of person; affected row ids include 1", 1),
     ] {
       try withOld(old) { db in
         try db.execute("PRAGMA foreign_keys = OFF")
@@ -283,7 +289,7 @@ private enum New: TableDeclaration {
         ])
       #expect(
         sqlError { _ = try schema.plan(db, filling: ["nothing": 1]) }?.message
-          == "the argument filling names column nothing, but no model has the column")
+          == "the argument `filling` names column nothing, but no model has the column")
     }
   }
 

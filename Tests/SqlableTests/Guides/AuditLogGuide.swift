@@ -262,7 +262,7 @@ extension AnyStatement.Output {
           == "random() is not repeatable: its value changes with each call")
       #expect(
         message(Person.updateAll(Person.name.set(to: shout(Person.name))))
-          == "function shout can't be checked for repeatability; add its name to functions if equal arguments always "
+          == "function shout can't be checked for repeatability; add its name to `functions` if equal arguments always "
           + "give equal values"
       )
       #expect(

@@ -50,8 +50,8 @@ import Testing
       let error = sqlError { try Migrations([tables, color]).apply(db) }
       #expect(
         error?.message == """
-          migration color: duplicate column name: color; if migration tables calls createTable or applies a plan, \
-          it used the models of this release: write it as SQL, or create new files with fresh:
+          migration color: duplicate column name: color; createTable and plans use the models of this release: \
+          if migration tables uses one of them, write the migration as SQL, or create new files with `fresh:`
           """)
       let other = Migration("color", sql: "ALTER TABLE bicycle ADD COLUMN id TEXT")
       let plain = Migration("tables", sql: "CREATE TABLE bicycle (id INTEGER)")
@@ -144,7 +144,7 @@ import Testing
       #expect(error?.table == "pet")
       #expect(error?.rowId == 2)
       #expect(
-        error?.message == "migration nameless: rows of pet reference missing rows of owner, such as 2")
+        error?.message == "migration nameless: rows of pet reference missing rows of owner; affected row ids include 2")
       #expect(try db.query("SELECT count(*) FROM owner", as: Int.self) == [2])
       #expect(try records(db) == ["owners"])
       #expect(sqlError { try db.execute("INSERT INTO pet VALUES (3, 3)") }?.kind == .constraint(.foreignKey))
@@ -195,7 +195,7 @@ import Testing
       fresh: Schema(Person.self, Bicycle.self))
     #expect(
       sqlError { try filled.checkFreshSchema() }?.message
-        == "table person has other rows in a new file than in a migrated file")
+        == "the rows of table person differ between a new file and a migrated file")
   }
 
   @Test func statementsRunAsMigrations() throws {

@@ -147,7 +147,7 @@ extension SqliteDatabase {
     _ sql: SQL, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Prepared<Never, Int> {
     Prepared(try PreparedCore(.sql(sql, nil), on: self, at: CallSite(file: file, line: line))) { _ in
-      throw SqlError.misuse("a change has no rows")
+      throw SqlError.misuse("a prepared change returns no rows")
     }
   }
 }

@@ -67,7 +67,7 @@ struct PreparedBinder {
       core.names.contains(where: named.keys.contains)
     {
       throw SqlError.misuse(
-        "the values are in a dictionary variable, which binds as one JSON value; pass a dictionary literal")
+        "a dictionary variable binds as one JSON value; pass the values as a dictionary literal")
     }
   }
 

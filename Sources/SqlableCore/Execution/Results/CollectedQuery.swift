@@ -39,8 +39,8 @@ public struct CollectedQuery<Source: Runnable, Output>: Runnable, WrappingWork {
   public func run(over transport: some SqlTransport) async throws -> Output {
     guard isReadOnly || !shape.refusesRows else {
       throw SqlError.misuse(
-        "a remote database can't roll back a change when its rows can't be collected; run the change, then collect "
-          + "the rows"
+        "a remote database can't roll back a change whose rows can't be collected; run the change first, and then "
+          + "collect the rows"
       )
     }
     let rows = try await source.run(over: transport)

@@ -46,7 +46,7 @@ extension Table {
   public func read() -> Statement<TableRow, [TableRow]> {
     var query = SelectQuery(of: info)
     if info.columns.isEmpty {
-      query.clauses.defect = .misuse("table \(name) has no column names to read; use Table(\"…\", \"column\")")
+      query.clauses.defect = .misuse("table \(name) lists no columns to read; name them: Table(\"…\", \"column\")")
         .at(table: name)
     }
     return Statement(.select(query))

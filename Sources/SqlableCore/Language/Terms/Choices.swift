@@ -225,7 +225,7 @@ extension SqlExpression {
       return SqlExpression(invalid: SqlError.invalidStatement("SQLite can't cast to a date"))
     }
     if columnDefinition?.type.scale != nil {
-      return SqlExpression(invalid: SqlError.invalidStatement("SQLite can't cast a decimal; use units"))
+      return SqlExpression(invalid: SqlError.invalidStatement("SQLite can't cast a decimal; cast its `units`"))
     }
     return .special(.cast(type.columnType.storageClass), self)
   }

@@ -148,7 +148,8 @@ extension SqlExpression {
       return SqlExpression(invalid: SqlError.invalidStatement("division by 0 gives NULL"))
     // SQLite's % converts both operands to integers, so a divisor below 1 becomes 0.
     case .value(.real(let real)) where operation == .remainder && real.magnitude < 1:
-      return SqlExpression(invalid: SqlError.invalidStatement("the remainder of a division by less than 1 gives NULL"))
+      return SqlExpression(
+        invalid: SqlError.invalidStatement("the remainder of a division by a number between -1 and 1 gives NULL"))
     default: return combined(operation, with: divisor)
     }
   }

@@ -45,7 +45,7 @@ final class FairWriterLock: Sendable {
     var file: GateFile?
     var lastChecked: ContinuousClock.Instant?
     var hasTurn = false
-    /// True if the file names this pool as the turn's holder.
+    /// True if the file contains this pool's record.
     var isPublished = false
     /// The time until which this pool can retake the turn without queueing.
     var turnEnd: ContinuousClock.Instant?
@@ -103,7 +103,8 @@ final class FairWriterLock: Sendable {
     }
   }
 
-  /// Writes the turn's holder into the file for other processes to read, if this pool holds the turn.
+  /// Writes the record of this pool's long write into the lock file, for other processes to read. Does nothing if the
+  /// pool does not hold the turn.
   func publish(_ record: GateRecord) {
     guard !isForked else { return }
     state.withLock { state in

@@ -88,7 +88,8 @@ final class GateFile: Sendable {
     return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) - lastWait <= 1_000_000_000
   }
 
-  /// Replaces the contents. If writing fails, the only effect is that other processes don't know the turn's holder.
+  /// Replaces the contents. If writing fails, the only effect is that other processes don't know which pool holds the
+  /// turn.
   func write(_ bytes: [UInt8]) {
     guard !isForked else { return }
     // A pool updates its record while the write lasts. Another process must not find the file empty during an update.

@@ -256,7 +256,7 @@ extension Connection {
       if let id = row.first.flatMap({ Int($0) }) { ids.append(id) }
     }
     guard count > 0 else { return nil }
-    let examples = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
+    let examples = ids.isEmpty ? "" : "; affected row ids include \(ids.map(String.init).joined(separator: ", "))"
     let location = diagnosis.column.map { " in column \($0)" } ?? ""
     let message = "rows of \(table) \(diagnosis.fault)\(location)\(examples)"
     return SqlError(
@@ -292,7 +292,7 @@ extension Connection {
 
 extension SqlError {
   package static func orphans(of child: String, ids: [Int], without parent: String) -> SqlError {
-    let examples = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
+    let examples = ids.isEmpty ? "" : "; affected row ids include \(ids.map(String.init).joined(separator: ", "))"
     let message = "rows of \(child) reference missing rows of \(parent)\(examples)"
     return SqlError(.constraint(.foreignKey), message: message, table: child, rowId: ids.first)
   }

@@ -27,7 +27,7 @@ extension SchemaPlanner {
           table.columns.contains { name.isSameName(as: $0.name) || name.isSameName(as: "\(table.name).\($0.name)") }
         }
         guard isDeclared else {
-          throw SqlError.misuse("the argument filling names column \(name), but no model has the column")
+          throw SqlError.misuse("the argument `filling` names column \(name), but no model has the column")
         }
       }
       for (old, new) in renamed {

@@ -361,7 +361,7 @@ extension SchemaPlanner {
       else { continue }
       throw SchemaPlanner.mismatch(
         "column \(table.name).\(column) is NOT NULL without a default, and no model declares it, so each insert fails; "
-          + "declare the column, rename it with renamed:, or drop it with dropping: .columns",
+          + "declare the column, rename it with `renamed:`, or drop it with `dropping: .columns`",
         table.name, column)
     }
   }

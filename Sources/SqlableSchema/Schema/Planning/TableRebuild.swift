@@ -74,7 +74,7 @@ struct TableRebuild {
         throw SchemaPlanner.mismatch(
           "column \(table.name).\(column.name) needs a value for existing rows: it can't be NULL and has no default; "
             + "use filling: [\"\(table.name).\(column.name)\": …]"
-            + (old.isEmpty ? "" : ", or renamed: if the column is the new name of \(old)"),
+            + (old.isEmpty ? "" : ", or `renamed:` if the column is the new name of \(old)"),
           table.name, column.name)
       }
     }

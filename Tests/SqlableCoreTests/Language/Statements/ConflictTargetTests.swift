@@ -12,8 +12,8 @@ import Testing
       let error = sqlError { try upsert.run(db) }
       let message = """
         table bicycle has no unique index for ON CONFLICT (name, color); declare Unique(…) or Index(…, unique: true) \
-        of these columns in the model, and add it to the table with a plan or a migration; a partial index needs its \
-        condition
+        of these columns in the model, and add it to the table with a plan or a migration; for a partial index, \
+        pass its condition to onConflict
         """
       #expect(error?.message == message)
       #expect(error?.kind == .schema(.mismatch(message)))

@@ -256,7 +256,7 @@ private struct Busy: SqlValue {
       let error = expectMisuse { _ = try byColor.run(names) }
       #expect(
         error?.message
-          == "the values are in a dictionary variable, which binds as one JSON value; pass a dictionary literal")
+          == "a dictionary variable binds as one JSON value; pass the values as a dictionary literal")
       #expect(try byColor.run(other) == [])
       try Bicycle(name: "json", color: #"{"color":"red"}"#).insert().run(db)
       #expect(try byColor.run(["color": names]).map(\.name) == ["json"])

@@ -224,11 +224,11 @@ import Testing
   @Test func sqlTextIsRefusedInASelfReferencingAggregate() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let text = Worker.team.aggregate(TypedExpression<Int>(sql: "id + 1").sum())
-      let refusal = "an aggregate of rows that reference their own table can't contain SQL text"
+      let refusal = "an aggregate over an association from a table to itself can't contain SQL text"
       #expect(error(of: Worker.select(text), db)?.message == refusal)
       #expect(try Worker.read().orderBy(Worker.id).including(text).run(db).map(\.1) == [7, 5, nil, nil])
       let ordered = Person.courses.orderBy(Course.title).aggregate(Course.title.groupConcat())
-      let unordered = "an aggregate can't use the order of associated rows; use orderBy of the aggregate"
+      let unordered = "an aggregate can't use the order of associated rows; pass `orderBy:` to the aggregate"
       #expect(error(of: Person.select(ordered), db)?.message == unordered)
       let long = Bicycle.repairs.aggregate(countAll().expression.typed(as: Int64.self))
       #expect(try Bicycle.read().orderBy(Bicycle.id).including(long).run(db).map(\.1) == [2, 1, 1, 0])

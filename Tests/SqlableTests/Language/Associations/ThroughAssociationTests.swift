@@ -175,7 +175,7 @@ import Testing
 
   @Test func aLimitInsideThrows() throws {
     try withSchool { db in
-      let message = "an association through another can't have a limit inside; limit the whole association"
+      let message = "neither part of an association through another one can have a limit; limit the whole association"
       let limited = [
         Person.toMany(Repair.self, through: Person.bikes.limit(1), using: Bicycle.repairs),
         Person.toMany(Repair.self, through: Person.bikes, using: Bicycle.repairs.limit(1)),
@@ -196,7 +196,7 @@ import Testing
       let boss = Worker.boss.filter(SqlExpression(sql: "worker.salary > \(4)"))
       let above = Worker.toOne(Worker.self, through: boss, using: Worker.boss)
       let error = expectInvalidStatement { _ = try Worker.read().including(above).run(db) }
-      #expect(error?.message == "an association that passes a table twice can't contain SQL text")
+      #expect(error?.message == "an association that joins a table twice can't contain SQL text")
       let team = Worker.toMany(Worker.self, through: Worker.team, using: Worker.team)
       let named = team.filter(SqlExpression(sql: "worker.name = \("Dan")"))
       let found = try Worker.read().orderBy(Worker.id).including(named).run(db)

@@ -41,7 +41,7 @@ import Testing
       }
       let own = expectInvalidStatement { _ = try Bicycle.join(Person.self, on: Person.using(Person.id)).run(db) }
       #expect(
-        own?.message == "pass columns of the other joined table to using(_:), not columns of the model itself")
+        own?.message == "using(_:) needs columns of the other joined table, not columns of the model itself")
       expectError(.schema(.missingColumn("color"))) {
         _ = try Bicycle.read().joining(other, on: other.using(Bicycle.color)).run(db)
       }

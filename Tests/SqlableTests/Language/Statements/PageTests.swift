@@ -169,7 +169,7 @@ import Testing
       #expect(message(read.orderBy(Bicycle.name.length()).page(limit: 1)) == columns)
       #expect(
         message(read.page(after: Bicycle(name: "", color: ""), limit: 1))
-          == "the row before the page has no key; pass a row that was read")
+          == "the row passed as `after` has no key; pass a row that was read")
       #expect(
         message(read.limit(1, offset: 2).page(after: row, limit: 1))
           == "a page can't have an offset; use either page or limit(_:offset:)")

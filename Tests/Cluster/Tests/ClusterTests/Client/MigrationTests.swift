@@ -84,7 +84,7 @@ import Testing
       let code = Migrations([Migration("a", sql: "SELECT 1")]) { db in try db.createTable(Person.self) }
       let error = await failure { try await code.apply(cluster) }
       #expect(error?.isMisuse == true)
-      #expect(error?.message.contains("use a Schema") == true)
+      #expect(error?.message.contains("pass a Schema as `fresh`") == true)
       let tables = try await cluster.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
       #expect(tables == [0])
     }
