@@ -10,7 +10,7 @@ extension Scenario {
     promise: "If file descriptors run out, calls throw and store nothing. Later calls work, and no descriptor leaks.",
     unit: "calls", limit: 240, flaws: ["leaksADescriptor", "ignoresErrors"],
     run: { round in
-      let library = try FaultLibrary.compileThreads(in: round.directory)
+      let library = try FaultLibrary.compileThreads(in: round.libraries)
       let teller = try round.startTeller(
         ["\(round.seed)", round.directory, round.flaw ?? "-"], environment: ["LD_PRELOAD": library])
       teller.read(seconds: 200)
