@@ -32,8 +32,8 @@ struct SalvageTrial {
   private(set) var description = ""
   /// True if no page with the names of the tables is damaged.
   private(set) var hasSchema = true
-  /// True if keys of an index look like rows of a table without a rowid: the same number of values, of the same types. A
-  /// salvage can then assign neither to a table.
+  /// True if keys of an index look like rows of a table without a rowid: the same number of values, of the same types.
+  /// A salvage can then assign neither to a table.
   private(set) var hasAmbiguousKeys = false
   /// The pages with the names of the tables.
   private var schemaPages: Set<Int> = [0]
