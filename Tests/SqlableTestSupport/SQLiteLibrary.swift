@@ -3,11 +3,10 @@ import SqlableCore
 
 /// The SQLite library that the tests run with. The tests may have been built with another version.
 enum SQLiteLibrary {
+  private static let version = SqliteDatabase.sqliteVersion.split(separator: ".").compactMap { Int($0) }
+
   /// Returns whether the version is 3.`minor` or later.
-  static func isAtLeast(_ minor: Int) -> Bool {
-    let parts = SqliteDatabase.sqliteVersion.split(separator: ".").compactMap { Int($0) }
-    return parts.count > 1 && (parts[0], parts[1]) >= (3, minor)
-  }
+  static func isAtLeast(_ minor: Int) -> Bool { version.count > 1 && (version[0], version[1]) >= (3, minor) }
 
   /// The compile options with their values and without `SQLITE_`, as in `THREADSAFE=1`.
   static let options: Set<String> = {

@@ -54,14 +54,13 @@ extension SalvageRun {
   /// Returns the table that owns a page; nil if no table matches, or if several tables match equally well.
   private func owner(of page: TreePage) throws -> SalvagedTable? {
     var candidates = tables.filter { gap(for: page, in: $0) != nil }
-    if let root = file.mappedRoot(of: page.number), schema.entries.contains(where: { $0.root == root }) {
-      candidates.removeAll { $0.entry.root != root }
+    let root = file.mappedRoot(of: page.number).flatMap { root in
+      schema.entries.contains { $0.root == root } ? root : nil
     }
+    if let root { candidates.removeAll { $0.entry.root != root } }
     guard !candidates.isEmpty else { return nil }
     let records = samples(of: page)
     guard !records.isEmpty else { return nil }
-    // A page of an index can look like a page of a WITHOUT ROWID table.
-    if !page.kind.isTable, damagedIndexes.contains(where: { $0 == nil || $0 == records[0].count }) { return nil }
     var best: [(table: SalvagedTable, points: Int)] = []
     for table in candidates {
       guard let shape = table.shape, !records.contains(where: shape.contradicts), try !overlaps(page, table) else {
@@ -72,7 +71,12 @@ extension SalvageRun {
       guard records.allSatisfy({ $0.count >= least }) else { continue }
       best.append((table, records.reduce(0) { $0 + shape.likelihood(of: $1) }))
     }
-    let most = best.map(\.points).max()
+    guard let most = best.map(\.points).max() else { return nil }
+    // Without a pointer map, a page of an index can look like a page of a WITHOUT ROWID table.
+    let isIndexPossible = root == nil && !page.kind.isTable
+    if isIndexPossible, damagedIndexes.contains(where: { $0.likelihood(of: records).map { $0 >= most } == true }) {
+      return nil
+    }
     best.removeAll { $0.points != most }
     return best.count == 1 ? best[0].table : nil
   }

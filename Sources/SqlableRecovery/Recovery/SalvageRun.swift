@@ -15,8 +15,8 @@ final class SalvageRun {
   var report = SalvageReport()
   private(set) var schema = SalvagedSchema()
   private(set) var tables: [SalvagedTable] = []
-  /// The number of values in the keys of each index with lost pages; nil if the number is unknown.
-  private(set) var damagedIndexes: [Int?] = []
+  /// The keys of each index with lost pages.
+  private(set) var damagedIndexes: [IndexShape] = []
   private(set) var indexTallies: [TreeStatistics] = []
   /// The rowids of rows whose table is unknown, for recognizing the keys of that table's indexes.
   var rowidsOfUnknownTables: Set<Int64> = []
@@ -186,12 +186,12 @@ final class SalvageRun {
       let sample = try crawler.countKeys(entry.root, &tally)
       report.unreadablePages += tally.unreadablePages
       indexTallies.append(tally)
-      if tally.mayHaveOrphans { damagedIndexes.append(tally.leastFields) }
+      let table = tables.first { $0.entry.name.isSameName(as: entry.table) }
+      if tally.mayHaveOrphans {
+        damagedIndexes.append(IndexShape(entry.sql, of: table?.shape, fields: tally.leastFields))
+      }
       let isFull = entry.sql.isEmpty || (try? SchemaReader.index(entry.sql).condition) == .some(nil)
-      guard tally.isComplete, isFull,
-        let table = tables.first(where: { $0.entry.name.isSameName(as: entry.table) }),
-        try fits(sample, table)
-      else { continue }
+      guard tally.isComplete, isFull, let table, try fits(sample, table) else { continue }
       table.rowsByIndex = max(table.rowsByIndex ?? 0, tally.entries)
     }
   }

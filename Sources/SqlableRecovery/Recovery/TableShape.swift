@@ -71,7 +71,10 @@ struct TableShape {
   }
 
   /// Returns a score for how well a record matches the table, to select one of several possible tables.
-  func likelihood(of record: StoredRecord) -> Int {
+  func likelihood(of record: StoredRecord) -> Int { TableShape.likelihood(of: record, in: columns) }
+
+  /// Returns the score of a record of a table or an index with these columns.
+  static func likelihood(of record: StoredRecord, in columns: [Column]) -> Int {
     var points = record.count == columns.count ? 3 : 0
     for (field, column) in zip(record.fields, columns) {
       switch (column.affinity, field.storage) {
@@ -88,7 +91,7 @@ struct TableShape {
 }
 
 extension TableShape.Column {
-  fileprivate func contradicts(_ storage: StorageClass) -> Bool {
+  func contradicts(_ storage: StorageClass) -> Bool {
     if isRowid { return storage != .null }
     if storage == .null { return isNotNull }
     // A TEXT column converts numbers to text before they are stored.

@@ -187,6 +187,8 @@ final class DocumentTrial {
       // A full-text search has a separate query language.
       case .syntax where error.message.hasPrefix("fts5: "): return .error(error.message)
       case .misuse where error.message.hasPrefix("parameter "): return .error(error.message)
+      // A pattern from a row.
+      case .invalidStatement where error.message.hasPrefix("the regular expression is "): return .error(error.message)
       // SQLite refuses a misplaced aggregate, an unknown collation or, in an older version, a later feature. The
       // decoder does not know these.
       case .misuse where error.extendedCode != 0, .invalidStatement where error.extendedCode != 0:

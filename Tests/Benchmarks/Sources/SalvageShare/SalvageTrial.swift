@@ -32,6 +32,9 @@ struct SalvageTrial {
   private(set) var description = ""
   /// True if no page with the names of the tables is damaged.
   private(set) var hasSchema = true
+  /// True if keys of an index look like rows of a table without a rowid: the same number of values, of the same types.
+  /// A salvage can then assign neither to a table.
+  private(set) var hasAmbiguousKeys = false
   /// The pages with the names of the tables.
   private var schemaPages: Set<Int> = [0]
 
@@ -45,8 +48,9 @@ struct SalvageTrial {
       try db.execute(SQL(verbatim: "PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = \(random.pick([0, 0, 0, 1]))"))
     }
     let tables = Int.random(in: 3...8, using: &random)
+    var filled: [Filled] = []
     func fill(_ numbers: Range<Int>) throws {
-      for number in numbers { try SalvageTrial.fill(db, "t\(number)", &random) }
+      for number in numbers { filled.append(try SalvageTrial.fill(db, "t\(number)", &random)) }
     }
     if damage == .wal {
       try db.transaction { _ in try fill(0..<tables / 2) }
@@ -54,6 +58,13 @@ struct SalvageTrial {
       for number in tables / 2..<tables { try db.transaction { _ in try fill(number..<number + 1) } }
     } else {
       try db.transaction { _ in try fill(0..<tables) }
+    }
+    hasAmbiguousKeys = filled.contains { table in
+      table.isWithoutRowid && table.types.count == 1
+        && filled.contains { other in
+          // An index on a text, then the text of the key, or the rowid.
+          other.isIndexed && other.types[0] == "TEXT" && table.types[0] == (other.isWithoutRowid ? "TEXT" : "INTEGER")
+        }
     }
     rows = try SalvageTrial.rows(of: db)
     let pages = try? db.query(
@@ -119,7 +130,14 @@ struct SalvageTrial {
     description = "\(damage), \(pages) pages\(hasSchema ? "" : ", names of tables are lost")"
   }
 
-  private static func fill(_ db: SqliteDatabase, _ name: String, _ random: inout SeededGenerator) throws {
+  /// The definition of a table.
+  private struct Filled {
+    let isWithoutRowid: Bool
+    let types: [String]
+    let isIndexed: Bool
+  }
+
+  private static func fill(_ db: SqliteDatabase, _ name: String, _ random: inout SeededGenerator) throws -> Filled {
     let key = random.pick(["INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY", "TEXT", "TEXT PRIMARY KEY"])
     let suffix = key == "TEXT PRIMARY KEY" ? " WITHOUT ROWID" : ""
     let types = (0..<Int.random(in: 1...6, using: &random)).map { _ in random.pick(["TEXT", "INTEGER", "REAL"]) }
@@ -144,11 +162,13 @@ struct SalvageTrial {
       }
       try db.execute("INSERT OR IGNORE INTO \(table: name) VALUES (\(values))")
     }
-    if random.pick([true, false]) { try db.execute(SQL(verbatim: "CREATE INDEX i_\(name) ON \(name)(c0)")) }
+    let isIndexed = random.pick([true, false])
+    if isIndexed { try db.execute(SQL(verbatim: "CREATE INDEX i_\(name) ON \(name)(c0)")) }
     if random.pick([true, false]) {
       let digit = Int.random(in: 0...9, using: &random)
       try db.execute("DELETE FROM \(table: name) WHERE id LIKE \("%\(digit)")")
     }
+    return Filled(isWithoutRowid: !suffix.isEmpty, types: types, isIndexed: isIndexed)
   }
 
   /// The rows of each table as texts, and how often each is there. Damaged texts need not be valid UTF-8.

@@ -24,7 +24,7 @@ enum FaultLibrary {
   private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../../../Faults").standardizedFileURL.path
 
-  /// Compiles the library into a directory; returns its path.
+  /// Compiles the library into a directory, unless an earlier round has; returns its path.
   static func compile(in directory: String) throws -> String { try compile("files", in: directory) }
 
   /// Compiles `Tests/Faults/clock.c`, with which a process's wall clock jumps.
@@ -35,9 +35,17 @@ enum FaultLibrary {
 
   private static func compile(_ name: String, in directory: String) throws -> String {
     let (source, path) = ("\(sources)/\(name).c", "\(directory)/\(name).so")
+    if access(path, F_OK) == 0 { return path }
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    // A round that is killed here leaves no half of a library.
+    let partial = "\(path).\(getpid())"
     for compiler in ["cc", "clang", "gcc"] {
-      let arguments = ["-shared", "-fPIC", "-O1", "-o", path, source, "-ldl", "-lpthread"]
-      if let process = try? ChildProcess(compiler, arguments, errors: .dropped), process.end() { return path }
+      let arguments = ["-shared", "-fPIC", "-O1", "-o", partial, source, "-ldl", "-lpthread"]
+      if let process = try? ChildProcess(compiler, arguments, errors: .dropped), process.end(),
+        rename(partial, path) == 0
+      {
+        return path
+      }
     }
     throw Failure("no C compiler compiles \(source)")
   }

@@ -38,6 +38,7 @@ enum Interruptions {
         "\(name): \(row.tried) \(scenario.unit) in \(row.rounds) rounds, without interruptions \(tried) in \(rounds)")
       if !isEqual { isWell = false }
     }
+    RoundProcess.removeRunDirectory()
     let left = try FileManager.default.contentsOfDirectory(atPath: NSTemporaryDirectory())
       .filter { $0.hasPrefix(RoundProcess.prefix) }
     RoundProcess.removeOrphans()

@@ -51,6 +51,7 @@ import Glibc
 
   /// Runs the command; false if a promise was broken.
   private static func run(_ arguments: Arguments) throws -> Bool {
+    defer { RoundProcess.removeRunDirectory() }
     let scenarios = try arguments.scenarios()
     let seed = try arguments.number("--seed", as: UInt64.self)
     let file = arguments.options["--state"] ?? NSTemporaryDirectory() + "sqlable-record.json"

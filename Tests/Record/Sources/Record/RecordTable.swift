@@ -33,27 +33,18 @@ struct RecordTable {
     return text + "\n" + targetTable
   }
 
-  /// The targets of a long run, each with the scenarios that count for it.
-  private static let targets: [(name: String, count: Int, scenarios: [String])] = [
-    ("kills", 10_000, ["writers", "steps"]),
-    ("failed calls, failed allocations and power failures", 100_000, ["disk", "power", "memory", "gate"]),
-    ("damaged documents and SQL texts", 100_000_000, ["documents", "tokens"]),
-    ("statements with two implementations", 1_000_000, ["queries", "cacheKeys"]),
-    ("transactions under observers and live results", 1_000_000, ["observers", "live"]),
-    ("damaged files", 2_000, ["salvage"]),
-  ]
-
   /// The targets, with the time that each takes at the speed of this run, if only its scenarios run.
   private var targetTable: String {
     var text = "| target | scenarios | in this run | time for the target |\n|---|---|---|---|\n"
-    for (name, count, scenarios) in RecordTable.targets {
-      let rows = scenarios.compactMap { state.rows[$0] }
-      let tried = rows.reduce(0) { $0 + $1.tried }
+    for target in Target.all {
+      let tried = target.tried(state)
       guard tried > 0 else { continue }
-      let hours = rows.reduce(0) { $0 + $1.seconds } / 3_600 * Double(count) / Double(tried)
+      let seconds = target.scenarios.reduce(0) { $0 + (state.rows[$1]?.seconds ?? 0) }
+      let hours = seconds / 3_600 * Double(target.count) / Double(tried)
       let time = hours < 2 ? "\(max(Int((hours * 60).rounded()), 1)) minutes" : "\(Int(hours.rounded())) hours"
-      let names = scenarios.map { "`\($0)`" }.joined(separator: ", ")
-      text += "| \(RecordTable.grouped(count)) \(name) | \(names) | \(RecordTable.grouped(tried)) | \(time) |\n"
+      let names = target.scenarios.map { "`\($0)`" }.joined(separator: ", ")
+      text += "| \(RecordTable.grouped(target.count)) \(target.unit) | \(names) | \(RecordTable.grouped(tried)) "
+      text += "| \(time) |\n"
     }
     return text
   }

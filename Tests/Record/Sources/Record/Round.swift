@@ -21,6 +21,8 @@ final class Round {
   let seed: UInt64
   /// An empty directory, which is deleted after the round.
   let directory: String
+  /// The directory of the fault libraries, which the rounds of a run share.
+  var libraries: String { directory + "/../libraries" }
   /// The planted fault; nil in an ordinary round.
   let flaw: String?
   var random: SeededGenerator

@@ -13,20 +13,23 @@ struct RoundResult {
 /// Runs a round in a process of its own, so that a trap or a hang is counted and ends nothing else.
 enum RoundProcess {
   static let prefix = "sqlable-record-"
+  /// The directory of this run.
+  private static let runDirectory = "\(NSTemporaryDirectory())\(prefix)\(getpid())"
 
   /// Removes the directories of runs that were killed.
   static func removeOrphans() {
     let parent = NSTemporaryDirectory()
     for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(prefix) {
-      guard let process = pid_t(name.dropFirst(prefix.count).prefix { $0 != "-" }), kill(process, 0) != 0 else {
-        continue
-      }
+      guard let process = pid_t(name.dropFirst(prefix.count)), kill(process, 0) != 0 else { continue }
       try? FileManager.default.removeItem(atPath: parent + name)
     }
   }
 
+  /// Removes the directory of this run, after its last round.
+  static func removeRunDirectory() { try? FileManager.default.removeItem(atPath: runDirectory) }
+
   static func run(_ scenario: Scenario, seed: UInt64, flaw: String?) throws -> RoundResult {
-    let directory = "\(NSTemporaryDirectory())\(prefix)\(getpid())-\(scenario.name)"
+    let directory = "\(runDirectory)/\(scenario.name)"
     try? FileManager.default.removeItem(atPath: directory)
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -17,7 +17,7 @@ extension Scenario {
       ]
       let planted = ["waitsForTheWallClock": 0, "missesAChange": 1, "losesACommit": 2]
       let index = round.flaw.flatMap { planted[$0] } ?? Int(round.seed % 3)
-      try works[index](ClockedProcesses(round, library: FaultLibrary.compileClock(in: round.directory)))
+      try works[index](ClockedProcesses(round, library: FaultLibrary.compileClock(in: round.libraries)))
     },
     work: { words in try ClockedWork(words).run() })
 }

@@ -10,7 +10,7 @@ extension Scenario {
     promise: "If file descriptors run out, calls throw and store nothing. Later calls work, and no descriptor leaks.",
     unit: "calls", limit: 240, flaws: ["leaksADescriptor", "ignoresErrors"],
     run: { round in
-      let library = try FaultLibrary.compileThreads(in: round.directory)
+      let library = try FaultLibrary.compileThreads(in: round.libraries)
       let teller = try round.startTeller(
         ["\(round.seed)", round.directory, round.flaw ?? "-"], environment: ["LD_PRELOAD": library])
       teller.read(seconds: 200)
@@ -66,7 +66,8 @@ private struct DescriptorWork {
     let ledger = Ledger(ignoresErrors: round.flaw == "ignoresErrors")
     var flat: Int?
     for turn in 0..<6 {
-      // The first turn has no limit. The runtime opens some files once.
+      // The first turn has no limit. The runtime opens some files once, and so does the library: the first watch of a
+      // file creates an inotify instance for the whole process.
       try DescriptorWork(round, ledger).run(isLimited: turn > 0, round)
       if round.flaw == "leaksADescriptor" { _ = open("/dev/null", O_RDONLY) }
       let end = ContinuousClock.now + .seconds(10)
@@ -92,6 +93,7 @@ private struct DescriptorWork {
 
   func run(isLimited: Bool, _ round: Round) throws {
     let plans = (0..<5).map { _ in SeededGenerator(seed: round.random.next()) }
+    if !isLimited { for kind in 0..<DescriptorWork.kinds { call(kind, 0) } }
     let used = Set(Descriptors.numbers)
     // The runtime has some with high numbers.
     let free = (Int32(0)...).first { !used.contains($0) } ?? 0
@@ -104,7 +106,7 @@ private struct DescriptorWork {
           usleep(UInt32(Int.random(in: 0...3_000, using: &random)))
         }
       } else {
-        for _ in 0..<12 { call(thread, &random) }
+        for _ in 0..<12 { call(Int.random(in: 0..<DescriptorWork.kinds, using: &random), thread) }
         left.withLock { $0 -= 1 }
       }
     }
@@ -128,8 +130,9 @@ private struct DescriptorWork {
     try pool.close()
   }
 
-  private func call(_ thread: Int, _ random: inout SeededGenerator) {
-    let kind = Int.random(in: 0..<7, using: &random)
+  private static let kinds = 7
+
+  private func call(_ kind: Int, _ thread: Int) {
     func insert(_ id: Int) -> (SqliteDatabase) throws -> Void {
       { db in _ = try Member(id: id, name: String(repeating: "x", count: id % 900)).insert().run(db) }
     }

@@ -9,7 +9,7 @@ extension Scenario {
     promise: "If calls on the files fail, acknowledged transactions are stored and refused ones are not.",
     unit: "failed calls", limit: 180, flaws: ["ignoresErrors", "keepsUndoneRows"],
     run: { round in
-      let library = try FaultLibrary.compile(in: round.directory)
+      let library = try FaultLibrary.compile(in: round.libraries)
       let files = round.directory + "/files"
       try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
       let path = files + "/disk.sqlite"

@@ -13,7 +13,7 @@ extension Scenario {
       + "busy timeout.",
     unit: "failed calls", limit: 300, flaws: ["losesAWrite"],
     run: { round in
-      let library = try FaultLibrary.compile(in: round.directory)
+      let library = try FaultLibrary.compile(in: round.libraries)
       let teller = try round.startTeller(
         ["\(round.seed)", round.directory, round.flaw ?? "-"],
         environment: FaultLibrary.environment(library, files: ".sqlite-gate"))

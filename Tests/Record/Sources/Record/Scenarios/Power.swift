@@ -10,7 +10,7 @@ extension Scenario {
       + "last ones. The file is never damaged.",
     unit: "power failures", limit: 180, flaws: ["neverSyncs", "acknowledgesEarly", "diskForgets"],
     run: { round in
-      let library = try FaultLibrary.compile(in: round.directory)
+      let library = try FaultLibrary.compile(in: round.libraries)
       let files = round.directory + "/files"
       try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
       let path = files + "/power.sqlite"

@@ -14,7 +14,7 @@ extension Scenario {
       + "the old state or the new one, and the next process continues.",
     unit: "kills", limit: 300, flaws: works.map { $0.name },
     run: { round in
-      let library = try FaultLibrary.compile(in: round.directory)
+      let library = try FaultLibrary.compile(in: round.libraries)
       let files = round.directory + "/files"
       try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
       // Each work has a planted fault of its name.

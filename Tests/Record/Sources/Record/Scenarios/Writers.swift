@@ -28,8 +28,8 @@ extension Scenario {
         }
         for teller in tellers {
           teller.read(seconds: 60) { $0.contains(UInt8(ascii: "+")) }
-          // Some are stopped for a while first, perhaps with the lock held.
-          if round.random.chance(20) {
+          // Some are stopped for a while first, perhaps with the lock that the others wait for.
+          if count > 1, round.random.chance(20) {
             teller.process.signal(SIGSTOP)
             teller.read(seconds: Double.random(in: 0...0.2, using: &round.random))
             teller.process.signal(SIGCONT)
