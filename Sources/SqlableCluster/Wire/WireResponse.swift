@@ -107,7 +107,7 @@ private enum WireType: UInt64 {
   case boolean = 11
 
   init(_ code: UInt64) throws {
-    guard let type = WireType(rawValue: code) else { throw SqlError.wire("a value of type \(code)") }
+    guard let type = WireType(rawValue: code) else { throw SqlError.wire("a value of unknown type \(code)") }
     self = type
   }
 }

@@ -176,7 +176,7 @@ struct SelectWriter {
       }
       if column.type?.scale != otherColumn.type?.scale {
         throw SqlError.invalidStatement(
-          "combined queries mix decimals with numbers of another scale or without a scale")
+          "a combined query has decimals of different scales, or decimals and other numbers")
       }
     }
   }
