@@ -2,7 +2,8 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// A stop of a backup, restore or encryption when its task is cancelled, its time limit passes or its pool is closed.
+/// A stop of a backup, restore, export or encryption when its task is cancelled, its time limit passes or its pool is
+/// closed.
 ///
 /// A stop interrupts running statements. The copy also checks for a stop between its steps.
 package final class BackupStop: Sendable {
@@ -59,8 +60,9 @@ package final class BackupStop: Sendable {
   private static func error(_ reason: Reason) -> any Error {
     switch reason {
     case .cancelled: CancellationError()
-    case .late: SqlError(.timeout, message: "the deadline passed before the backup, restore or encryption was done")
-    case .closed: SqlError(.closed, message: "the pool was closed before the backup was done")
+    case .late:
+      SqlError(.timeout, message: "the deadline passed before the backup, restore, export or encryption was done")
+    case .closed: SqlError(.closed, message: "the pool was closed before the backup or export was done")
     }
   }
 }

@@ -140,7 +140,10 @@ final class HandOverLock: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Ends the lock, although a thread can still have a reference for a moment.
+  /// Ends the lock, although a thread can still have a reference for a moment, and a forked process the descriptor.
+  ///
+  /// Call this last, after the changes of names were synced and the file was removed. No other call waits meanwhile: it
+  /// throws `.busy`. If it locks the removed file, it finds no such file at the path, and tries again.
   func unlock() { flock(descriptor, LOCK_UN) }
 
   func write(_ token: String) throws {

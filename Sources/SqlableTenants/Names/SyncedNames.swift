@@ -7,8 +7,12 @@ import SqlableCore
 // the failure once. A name is therefore only believed if the first sync after its change has succeeded. After a failed
 // sync, the change is undone or made again, and synced again. If that also fails, calls on the tenant throw the error
 // until the keeper is opened again. Until the change or its undoing is synced, the lock of the directory keeps other
-// calls from believing the name. Other processes don't know of such a tenant, nor of a process that was killed between
-// a failed sync and its undo.
+// calls from believing the name.
+//
+// Other processes don't know of such a tenant, nor of a process that was killed between a failed sync and its undo. A
+// power failure can take commits from them only if the file system stores commits after it has failed to store names.
+// ext4, XFS and Btrfs keep names in a journal, and refuse all writes once they can't write it. For other file systems,
+// the guide says that all processes must end. A note in the directory for the others would stay after the next start, or after a kill.
 
 extension TenantDirectory {
   /// The names whose state on the disk is unknown.

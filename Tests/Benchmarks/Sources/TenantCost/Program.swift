@@ -73,10 +73,11 @@ import SqlableTenants
   }
 
   func tenants(
-    _ migrations: [Migration] = [first], open: Int? = nil, threads: Int = 4, wait: Duration = .seconds(600)
+    _ migrations: [Migration] = [first], in directory: String? = nil, open: Int? = nil, threads: Int = 4,
+    wait: Duration = .seconds(600)
   ) throws -> SqliteTenants {
     try SqliteTenants(
-      directory: directory, schema: Schema(Note.self), migrations: Migrations(migrations),
+      directory: directory ?? self.directory, schema: Schema(Note.self), migrations: Migrations(migrations),
       configuration: TenantsConfiguration(maximumOpen: open ?? self.open, threads: threads, waitTimeout: wait))
   }
 
