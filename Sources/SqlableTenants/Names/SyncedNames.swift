@@ -12,7 +12,8 @@ import SqlableCore
 // Other processes don't know of such a tenant, nor of a process that was killed between a failed sync and its undo. A
 // power failure can take commits from them only if the file system stores commits after it has failed to store names.
 // ext4, XFS and Btrfs keep names in a journal, and refuse all writes once they can't write it. For other file systems,
-// the guide says that all processes must end. A note in the directory for the others would stay after the next start, or after a kill.
+// the guide says that all processes must end. A note in the directory for the others would stay after a kill or the
+// next start, so no process could tell whether it is still true.
 
 extension TenantDirectory {
   /// The names whose state on the disk is unknown.
