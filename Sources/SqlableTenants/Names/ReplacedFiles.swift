@@ -22,9 +22,10 @@ extension TenantDirectory {
   func replace(_ name: TenantName, by new: String, hasLogs: Bool = false) throws {
     let (path, old) = (file(of: name), replacedFile(of: name))
     let oldFile = FileIdentity(path)
+    // A power failure might have left the logs of an earlier replacement.
+    removeLogs(ofFileAt: old)
     do {
       if hasLogs {
-        removeLogs(ofFileAt: old)
         // Each step is synced before the next one, because a power failure can keep a later step without an earlier.
         try syncing([name]) {
           try linkIfPossible(path, old)
