@@ -51,7 +51,10 @@ extension Program {
     }
     for tenants in [tenants, other] { try await tenants.close() }
     let use = ProcessUse.now()
-    print("closed: \(use.memory / 1_000) kB, \(use.threads) threads, \(use.files) files")
+    print(
+      "closed: \(use.memory / 1_000) kB, of which \(ProcessUse.allocated / 1_000) kB are allocated, "
+        + "\(use.threads) threads, \(use.files) files")
+    fflush(nil)
   }
 
   private func randomCall(_ tenants: SqliteTenants, _ other: SqliteTenants, _ template: String) async throws {
