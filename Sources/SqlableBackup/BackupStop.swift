@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// A means to stop a backup, restore or encryption: when the task is cancelled, the time limit passes or the pool is
-/// closed.
+/// A means to stop a backup, restore, export or encryption: when the task is cancelled, the time limit passes or the
+/// pool is closed.
 ///
 /// A stop interrupts running statements. The copy also checks for a stop between its steps.
 package final class BackupStop: Sendable {
@@ -60,8 +60,9 @@ package final class BackupStop: Sendable {
   private static func error(_ reason: Reason) -> any Error {
     switch reason {
     case .cancelled: CancellationError()
-    case .late: SqlError(.timeout, message: "the deadline passed before the backup, restore or encryption was done")
-    case .closed: SqlError(.closed, message: "the pool was closed before the backup was done")
+    case .late:
+      SqlError(.timeout, message: "the deadline passed before the backup, restore, export or encryption was done")
+    case .closed: SqlError(.closed, message: "the pool was closed before the backup or export was done")
     }
   }
 }

@@ -19,9 +19,15 @@ extension SqliteDatabase {
   ///
   /// Blocks the thread; other threads can use the handle meanwhile. The method requires the package trait `SQLCipher`.
   /// Throws `.misuse` without the trait, inside a transaction, for an in-memory database, and if a file exists at the
-  /// path.
+  /// path. Throws `CancellationError` in a cancelled task.
   public func export(
     to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
+  ) throws {
+    try export(to: path, key, cipher, checks, BackupStop(configuration, BackupOptions()))
+  }
+
+  fileprivate func export(
+    to path: String, _ key: EncryptionKey?, _ cipher: CipherSettings, _ checks: BackupChecks, _ stop: BackupStop
   ) throws {
     try labelling {
       try Cipher.check()
@@ -38,17 +44,29 @@ extension SqliteDatabase {
         throw misuse("can't create \(path): the file, or a WAL or journal beside it, already exists")
       }
       let file = try PartialFile.make(beside: target.path, mode: 0o600)
-      let source = try createChild(isReadOnly: false, attached: [:])
-      try source.locked {
-        try source.openConnection().export(
-          to: file.path, Cipher(key, cipher), comparesRowids: checks.contains(.integrity))
-        if let info = try FileIdentity.info(source.openConnection().absolutePath) { try file.takePermissions(of: info) }
+      do {
+        try fill(file, Cipher(key, cipher), checks, stop)
+        try checkExport(file, key, cipher, checks, stop)
+      } catch {
+        // SQLCipher reports an interruption as a general error.
+        try stop.check()
+        throw error
       }
-      try source.close()
-      try checkExport(file, key, cipher, checks, BackupStop(configuration, BackupOptions()))
       try file.sync()
+      try stop.check()
       try file.rename(to: target)
     }
+  }
+
+  private func fill(_ file: PartialFile, _ cipher: Cipher?, _ checks: BackupChecks, _ stop: BackupStop) throws {
+    let source = try createChild(isReadOnly: false, attached: [:])
+    try source.locked {
+      let connection = try source.openConnection()
+      connection.use(stop.interruption)
+      try connection.export(to: file.path, cipher, comparesRowids: checks.contains(.integrity))
+      if let info = FileIdentity.info(connection.absolutePath) { try file.takePermissions(of: info) }
+    }
+    try source.close()
   }
 
   func checkExport(
@@ -65,22 +83,23 @@ extension SqliteDatabase {
 extension SqlitePool {
   /// Copies the database into a new file with another key, with other cipher settings, or without encryption.
   ///
-  /// See ``SqliteDatabase/export(to:key:cipher:checks:)``. Blocks the thread. In `async` code, use the overload with
-  /// `await`.
+  /// See ``SqliteDatabase/export(to:key:cipher:checks:)``. The deadline of ``withDeadline(_:_:)`` ends the export.
+  /// Closing the pool waits for the export as for a call; then the export throws `.closed`. Blocks the thread. In
+  /// `async` code, use the overload with `await`.
   public func export(
     to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
   ) throws {
-    try checkFork()
-    try withState { try $0.checkIsOpen(configuration.handles.label) }
-    try root.export(to: path, key: key, cipher: cipher, checks: checks)
+    try backingUp(BackupOptions()) { [root] stop in try root.export(to: path, key, cipher, checks, stop) }
   }
 
-  /// Copies the database into a new file with another key, on a separate thread. Cancellation does not interrupt the
-  /// work.
+  /// Copies the database into a new file with another key, on a separate thread.
+  ///
+  /// Throws `CancellationError` if the task is cancelled before the file is renamed to `path`; the temporary file is
+  /// then deleted.
   public func export(
     to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
   ) async throws {
-    try await onOwnThread { try self.export(to: path, key: key, cipher: cipher, checks: checks) }
+    try await backingUp(BackupOptions()) { [root] stop in try root.export(to: path, key, cipher, checks, stop) }
   }
 }
 

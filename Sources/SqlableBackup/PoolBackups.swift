@@ -93,8 +93,8 @@ extension SqlitePool {
     BackupStop(configuration.handles, options, deadline: Deadline.current)
   }
 
-  /// Runs a backup, which the pool's `close` can stop.
-  private func backingUp(_ options: BackupOptions, _ body: @Sendable (BackupStop) throws -> Void) throws {
+  /// Runs a backup or export, which the pool's `close` can stop.
+  func backingUp(_ options: BackupOptions, _ body: @Sendable (BackupStop) throws -> Void) throws {
     try checkFork()
     let stop = stop(options)
     let work = try beginWork(stop.close)
@@ -102,7 +102,7 @@ extension SqlitePool {
     try runWork(work) { try body(stop) }
   }
 
-  private func backingUp(
+  func backingUp(
     _ options: BackupOptions, _ body: @escaping @Sendable (BackupStop) throws -> Void
   ) async throws {
     try checkFork()

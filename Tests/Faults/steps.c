@@ -124,6 +124,11 @@ int rename(const char *from, const char *to) {
   return NEXT(rename)(from, to);
 }
 
+int link(const char *from, const char *to) {
+  before_path(to);
+  return NEXT(link)(from, to);
+}
+
 int mkdir(const char *path, mode_t mode) {
   before_path(path);
   return NEXT(mkdir)(path, mode);

@@ -36,6 +36,8 @@ static char watched[PATH_MAX];
 static change *changes;
 // The numbers of the fsyncs of directories that fail, counted from 1, and how many there were and have failed.
 static long first_failure, last_failure, directory_syncs, failures;
+// Only EIO loses the changes. EINTR and EINVAL change nothing.
+static int failure = EIO;
 
 static int is_watched(const char *path) {
   static const char *const endings[] = {"-wal", "-shm", "-journal", "-gate", "/lock"};
@@ -143,7 +145,7 @@ static int fails(int file) {
   pthread_mutex_lock(&lock);
   directory_syncs++;
   int result = directory_syncs >= first_failure && directory_syncs <= last_failure;
-  for (change *each = changes; each && result; each = each->next) {
+  for (change *each = changes; each && result && failure == EIO; each = each->next) {
     if (each->is_name && each->device == info.st_dev && each->number == info.st_ino) each->is_lost = 1;
   }
   failures += result;
@@ -159,6 +161,9 @@ void syncs_fail(long from, long count) {
   directory_syncs = failures = 0;
   pthread_mutex_unlock(&lock);
 }
+
+// For the tests: the error of the syncs that fail.
+void syncs_fail_with(int code) { failure = code; }
 
 // For the tests: how many syncs have failed.
 long syncs_failed(void) { return failures; }
@@ -233,7 +238,7 @@ TRUNCATE(ftruncate64)
 #define SYNC(name)                                                                                              \
   int name(int file) {                                                                                          \
     if (fails(file)) {                                                                                          \
-      errno = EIO;                                                                                              \
+      errno = failure;                                                                                          \
       return -1;                                                                                                \
     }                                                                                                           \
     int result = NEXT(name)(file);                                                                              \

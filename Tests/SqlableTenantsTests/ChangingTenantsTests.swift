@@ -64,7 +64,13 @@ import Testing
     }
   }
 
-  @Test(arguments: ["delete", "restore"])
+  #if SQLCipher
+  private static let copies = ["delete", "restore", "delete, during an export"]
+  #else
+  private static let copies = ["delete", "restore"]
+  #endif
+
+  @Test(arguments: copies)
   func deletionEndsACopyOfTheTenant(_ way: String) async throws {
     let (isSlow, begun) = (Mutex(false), Mutex(false))
     var configuration = TenantsConfiguration(waitTimeout: .seconds(600))
@@ -88,16 +94,20 @@ import Testing
         for _ in 0..<20 { try Note.insert((0..<1_000).map { Note("\($0)") }).run(db) }
       }
       isSlow.withLock { $0 = true }
-      let copy = Task { try await tenants.copy("acme", to: "copy") }
+      let copy = Task {
+        guard way == "delete, during an export" else { return try await tenants.copy("acme", to: "copy") }
+        try await tenants["acme"].withPool { pool in try await pool.export(to: backup + "-export", key: nil) }
+      }
       try await until { begun.withLock { $0 } }
-      if way == "delete" {
-        try await tenants.delete("acme")
-      } else {
+      if way == "restore" {
         try await tenants.restore("acme", from: backup)
+      } else {
+        try await tenants.delete("acme")
       }
       await expectAsync(.tenant(.deleted)) { try await copy.value }
       isSlow.withLock { $0 = false }
-      #expect(try await tenants.allNames() == (way == "delete" ? ["other"] : ["acme", "other"]))
+      #expect(try await tenants.allNames() == (way == "restore" ? ["acme", "other"] : ["other"]))
+      #expect(!FileManager.default.fileExists(atPath: backup + "-export"))
       if way == "restore" { #expect(try await tenants["acme"].texts() == ["1"]) }
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SqlableBackup
 import SqlableCore
 import SqlablePool
@@ -30,6 +31,7 @@ extension TenantFaultProcess {
   private struct Failures {
     let arm: @convention(c) (UnsafePointer<CChar>) -> Void
     let fail: @convention(c) (Int, Int) -> Void
+    let failWith: @convention(c) (Int32) -> Void
     let failed: @convention(c) () -> Int
     let missing: Missing
   }
@@ -37,10 +39,11 @@ extension TenantFaultProcess {
   private var failures: Failures? {
     guard let arm = function("syncs_arm", (@convention(c) (UnsafePointer<CChar>) -> Void).self),
       let fail = function("syncs_fail", (@convention(c) (Int, Int) -> Void).self),
+      let failWith = function("syncs_fail_with", (@convention(c) (Int32) -> Void).self),
       let failed = function("syncs_failed", (@convention(c) () -> Int).self),
       let missing = function("syncs_missing", Missing.self)
     else { return nil }
-    return Failures(arm: arm, fail: fail, failed: failed, missing: missing)
+    return Failures(arm: arm, fail: fail, failWith: failWith, failed: failed, missing: missing)
   }
 
   @Test(.enabled(if: FaultProcess.order == "tenantDirectories", "a process of its own"))
@@ -53,6 +56,7 @@ extension TenantFaultProcess {
       if number == 1 { FaultProcess.say("VIOLATION no sync: \(operation)") }
     }
     try await aTenantIsRefusedIfNothingCanBeSynced(failures)
+    try await anInterruptedSyncIsRepeated(failures)
     FaultProcess.say("DONE")
   }
 
@@ -177,5 +181,25 @@ extension TenantFaultProcess {
     let again = try openTenants(path + "/tenants")
     if try await again["acme"].texts() != ["1"] { FaultProcess.say("VIOLATION other rows after the next start") }
     try await again.close()
+  }
+
+  /// A sync that a signal interrupts is repeated. A file system that can't sync directories is used without.
+  private func anInterruptedSyncIsRepeated(_ failures: Failures) async throws {
+    for (code, count) in [(EINTR, 5), (EINVAL, 1_000)] {
+      let path = directory + "/error-\(code)"
+      let tenants = try openTenants(path + "/tenants")
+      failures.arm(path)
+      failures.failWith(code)
+      failures.fail(1, count)
+      for name in ["acme", "other"] { try await tenants.create(name) }
+      try await tenants.rename("other", to: "new")
+      try await tenants.delete("new")
+      if failures.failed() < min(count, 4) { FaultProcess.say("VIOLATION \(failures.failed()) syncs failed") }
+      if code == EINTR { checkAllIsSynced(failures.missing, "after interruptions") }
+      failures.fail(0, 0)
+      try await tenants["acme"].add("1")
+      try await tenants.close()
+    }
+    failures.failWith(EIO)
   }
 }

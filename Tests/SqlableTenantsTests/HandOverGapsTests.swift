@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SqlableBackup
 import SqlableCore
 import SqlablePool
@@ -251,6 +252,42 @@ import Testing
         try await here.handOver("acme") { try await there.receive($0) }
         #expect(try await there["acme"].texts() == ["1", "2"])
       }
+    }
+  }
+
+  /// A forked process has the descriptors of its parent. Closing a descriptor does not end its lock then.
+  @Test(.disabled(if: isSanitized)) func aCallThatGivesUpEndsItsLock() async throws {
+    try await withMachines { here, there in
+      try await here["acme"].add("1")
+      let (wire, name) = (Wire(to: there), try TenantName("acme"))
+      (wire.lastPart, wire.failsCancel) = (.beforeDelivery, true)
+      await #expect(throws: Wire.Failure.self) { try await here.handOver("acme") { try await wire.send($0) } }
+      // Another call has the file to itself.
+      guard case .claimed(let slot) = try here.withState({ try $0.claim(name, .waits) }) else {
+        throw SqlError.misuse("the tenant is in use")
+      }
+      let hasEnded = Mutex(false)
+      let call = Task {
+        defer { hasEnded.withLock { $0 = true } }
+        try await here.cancelHandOver("acme") { try await there.receive($0) }
+      }
+      let token = try here.filepath(of: "acme") + "-token"
+      let inode = try #require(FileManager.default.attributesOfItem(atPath: token)[.systemFileNumber] as? Int)
+      try await until {
+        let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
+        return locks?.contains(":\(inode) ") == true || hasEnded.withLock { $0 }
+      }
+      let child = Fork.begin()
+      if child == 0 { while true { pause() } }
+      try #require(child > 0)
+      call.cancel()
+      _ = await call.result
+      #expect(sqlError { try here.directory.lockHandOver(of: name).unlock() } == nil)
+      kill(child, SIGKILL)
+      _ = Fork.wait(for: child)
+      here.start(here.withState { $0.endClaim(slot) })
+      try await here.cancelHandOver("acme") { try await there.receive($0) }
+      #expect(try await here["acme"].texts() == ["1"])
     }
   }
 }

@@ -57,10 +57,10 @@ import Testing
       #expect(try files() == ["old", "old-wal", "old-journal"])
       // The old file can't get a second name.
       try write("new", new)
-      try write("", new + "-old")
+      try FileManager.default.createDirectory(atPath: path + "-replaced", withIntermediateDirectories: false)
       #expect(sqlError { try directory.replace(name, by: new, hasLogs: true) } != nil)
       #expect(try files() == ["old", "old-wal", "old-journal"])
-      try FileManager.default.removeItem(atPath: new + "-old")
+      try FileManager.default.removeItem(atPath: path + "-replaced")
       try directory.replace(name, by: new, hasLogs: true)
       #expect(try String(contentsOfFile: path, encoding: .utf8) == "new")
       let left = try FileManager.default.contentsOfDirectory(atPath: directory.directory(of: name))

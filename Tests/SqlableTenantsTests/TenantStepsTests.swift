@@ -73,6 +73,7 @@ struct TenantStepsProcess {
         FaultProcess.say("\(operation): \(count) states")
       }
     }
+    try replaceDamaged(arm, disarm)
     FaultProcess.say("DONE")
   }
 
@@ -84,6 +85,46 @@ struct TenantStepsProcess {
     try await tenants.rename("a", to: "b")
     let path = try tenants.directory.file(of: TenantName("b"))
     try Data(repeating: 7, count: 8_192).write(to: URL(fileURLWithPath: path))
+    try Data(repeating: 7, count: 100).write(to: URL(fileURLWithPath: path + "-wal"))
+  }
+
+  /// Replaces a damaged file that has logs. In each state, there is the old file with its logs or the new file.
+  private func replaceDamaged(_ arm: Arm, _ disarm: Disarm) throws {
+    try withDirectory { parent in
+      let (path, copies, name) = (parent + "/tenants", parent + "/copies", try TenantName("a"))
+      try FileManager.default.createDirectory(atPath: copies, withIntermediateDirectories: true)
+      let directory = try TenantDirectory(path, lockTimeout: .seconds(300))
+      try directory.withLock(.creating, of: [name]) {}
+      let old = ["a.sqlite": "old", "a.sqlite-wal": "its WAL", "a.sqlite-journal": "its journal"]
+      for (file, text) in old {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: directory.directory(of: name) + "/" + file))
+      }
+      let new = try directory.newFile()
+      try Data("new".utf8).write(to: URL(fileURLWithPath: new))
+      arm(path, copies)
+      try directory.withLock(.creating, of: [name]) { try directory.replace(name, by: new, hasLogs: true) }
+      var ends: [Bool] = []
+      for index in 0..<disarm() {
+        let copy = try TenantDirectory(copies + "/\(index)", lockTimeout: .seconds(300))
+        let before = try files(copy, name)
+        // As in the next opening of the tenant.
+        let after = try copy.withLock(.shared, of: [name]) { try files(copy, name) }
+        if after != old, after != ["a.sqlite": "new"] {
+          FaultProcess.say("VIOLATION replacement \(index): \(after), from \(before)")
+        }
+        if before != after { ends.append(after == old) }
+      }
+      // Both a kill before the new file had its name, and one after.
+      if Set(ends).count < 2 { FaultProcess.say("VIOLATION only these replacements were ended: \(ends)") }
+    }
+  }
+
+  /// Returns the texts of the files in a tenant's directory.
+  private func files(_ directory: TenantDirectory, _ name: TenantName) throws -> [String: String] {
+    let path = directory.directory(of: name)
+    return try FileManager.default.contentsOfDirectory(atPath: path).reduce(into: [:]) { files, file in
+      files[file] = try String(contentsOfFile: path + "/" + file, encoding: .utf8)
+    }
   }
 
   private func run(_ operation: Operation, _ tenants: SqliteTenants, _ backup: String) async throws {

@@ -8,9 +8,9 @@ extension SqlitePool {
   ///
   /// Closing a closed pool does nothing. Acknowledged commits are never lost. Calls that still wait after `duration`
   /// throw `.closed`. Running calls then also throw `.closed`: the pool interrupts their statements and rolls back
-  /// their transactions. Backups of the pool count as calls. Throws `.misuse` inside a closure that the pool or its
-  /// backup runs. Throws `.busy` if a closure does not end after the interruption, for example because it sleeps. The
-  /// pool then rejects calls, and can be closed again.
+  /// their transactions. Backups and exports of the pool count as calls. Throws `.misuse` inside a closure that the
+  /// pool or its backup runs. Throws `.busy` if a closure does not end after the interruption, for example because it
+  /// sleeps. The pool then rejects calls, and can be closed again.
   ///
   /// - Parameter duration: The time that calls have to end without being stopped.
   public func close(within duration: Duration = .seconds(10)) throws {

@@ -57,7 +57,7 @@ extension SqliteTenants {
     try checkFork()
     let name = try TenantName(name)
     guard !directory.exists(name), directory.isAway(name) else { throw notHandedOver(name) }
-    let (lock, slot) = try await takeAway(name, within: .seconds(10))
+    let (lock, slot) = try await lockUnfinished(name, within: .seconds(10))
     defer {
       lock.unlock()
       start(withState { $0.endClaim(slot) })
@@ -311,23 +311,26 @@ extension SqliteTenants {
     }
   }
 
-  /// Locks an unfinished hand-over, and makes other calls on the tenant wait.
-  private func takeAway(_ name: TenantName, within duration: Duration) async throws -> (HandOverLock, TenantSlot) {
+  /// Locks an unfinished hand-over, and makes other calls on the tenant wait. The caller unlocks the hand-over.
+  private func lockUnfinished(_ name: TenantName, within duration: Duration) async throws -> (HandOverLock, TenantSlot)
+  {
     let lock = try await steps.run { [directory] in try directory.lockHandOver(of: name) }
-    // The hand-over can have ended before this call got the lock.
-    guard !directory.isGone(name), !directory.exists(name), directory.isAway(name) else {
-      guard directory.isGone(name) else {
+    do {
+      // The hand-over can have ended before this call got the lock.
+      guard !directory.isGone(name) else { throw try await gone(name, lock) }
+      guard !directory.exists(name), directory.isAway(name) else {
         lock.remove()
         throw notHandedOver(name)
       }
-      throw try await gone(name, lock)
+      return (lock, try await claim(name, .waits, until: Deadline.after(duration)))
+    } catch {
+      lock.unlock()
+      throw error
     }
-    return (lock, try await claim(name, .waits, until: Deadline.after(duration)))
   }
 
-  /// Returns the error of a call on a hand-over that has ended.
+  /// Returns the error of a call on a hand-over that has ended. Syncs its record while the caller has the lock.
   private func gone(_ name: TenantName, _ lock: HandOverLock) async throws -> SqlError {
-    defer { lock.unlock() }
     try await steps.run { [directory] in
       try directory.withLock(.exclusive, of: [name]) { try directory.confirmAgain(name) }
       lock.remove()

@@ -151,6 +151,7 @@ extension SqliteTenants {
     try directory.withLock(.exclusive, of: [name]) {
       guard directory.exists(name) else { throw missing(name) }
       try directory.prepareLeaving(name)
+      directory.removeReplacedFiles(of: name)
       var isOpened = false
       do {
         try files(name).exclusively {

@@ -139,7 +139,11 @@ final class HandOverLock: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Releases the lock now. `deinit` can be later, because a thread can keep a reference for a moment.
+  /// Releases the lock now. `deinit` can be later, because a thread can keep a reference for a moment, and a forked
+  /// process the descriptor.
+  ///
+  /// Call this last, after the changes of names were synced and the file was removed. Another call does not wait for
+  /// the lock, but throws `.busy`. If it locks the removed file, it finds no such file at the path, and tries again.
   func unlock() { flock(descriptor, LOCK_UN) }
 
   func write(_ token: String) throws {

@@ -7,8 +7,13 @@ import SqlableCore
 // the failure once. Calls therefore rely on a name only if the first sync after its change has succeeded. After a
 // failed sync, the change is undone or made again, and the directory is synced again. If that also fails, calls on the
 // tenant throw the error until the keeper is opened again. The lock of the directory is held until the change or its
-// undoing is synced, so no other call relies on the name before. Other processes don't know of such a tenant, nor of a
-// process that was killed between a failed sync and its undo.
+// undoing is synced, so no other call relies on the name before.
+//
+// Other processes don't know of such a tenant, nor of a process that was killed between a failed sync and its undo. A
+// power failure can take commits from them only if the file system stores commits after it has failed to store names.
+// ext4, XFS and Btrfs keep names in a journal, and refuse all writes once they can't write it. For other file systems,
+// the guide says that all processes must end. A note in the directory would stay after a kill or the next start, so no
+// process could tell whether the note is still true.
 
 extension TenantDirectory {
   /// The names whose state on the disk is unknown.

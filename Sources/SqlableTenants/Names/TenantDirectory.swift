@@ -115,20 +115,28 @@ final class TenantDirectory: Sendable {
   /// Once the file is open in WAL mode, its own lock keeps other processes from deleting it. Throws `.busy` if another
   /// process keeps its lock for too long, and `.io` if the names could not be synced.
   func withLock<Result>(_ lock: Lock, of names: [TenantName], _ body: () throws -> Result) throws -> Result {
-    var locks: [Int32] = []
-    defer {
-      for lock in locks {
-        // A forked process can still have the descriptor.
-        flock(lock, LOCK_UN)
-        close(lock)
+    while true {
+      // The end of a replacement changes names.
+      let kind = lock == .shared && names.contains(where: isBeingReplaced) ? .exclusive : lock
+      var locks: [Int32] = []
+      defer {
+        for lock in locks {
+          // A forked process can still have the descriptor.
+          flock(lock, LOCK_UN)
+          close(lock)
+        }
       }
+      // In the same order in each call, so that two calls don't wait for each other.
+      for index in Set(names.map(\.directory)).sorted() {
+        if let descriptor = try take(kind, index) { locks.append(descriptor) }
+      }
+      try checkIsSynced(names)
+      let replaced = names.filter(isBeingReplaced)
+      // Another process was killed since the check above.
+      guard replaced.isEmpty || kind != .shared else { continue }
+      for name in replaced { try endReplacement(of: name) }
+      return try body()
     }
-    // Lock in the same order in each call, so that two calls don't wait for each other.
-    for index in Set(names.map(\.directory)).sorted() {
-      if let descriptor = try take(lock, index) { locks.append(descriptor) }
-    }
-    try checkIsSynced(names)
-    return try body()
   }
 
   /// Locks one of the directories; returns nil if it does not exist.
@@ -203,7 +211,7 @@ final class TenantDirectory: Sendable {
   }
 
   /// The endings of the files that SQLite and pools create beside a database.
-  private static let endings = ["-wal", "-shm", "-journal", "-gate"]
+  static let endings = ["-wal", "-shm", "-journal", "-gate"]
 
   /// Moves a damaged tenant's files. Call with the lock.
   func moveDamaged(_ name: TenantName, to target: String) throws {
@@ -217,49 +225,11 @@ final class TenantDirectory: Sendable {
     }
   }
 
-  /// Gives a complete file the name of a tenant that exists, in one step. After an error, the old file has the name, or
-  /// `checkIsSynced` throws. Call with the lock.
-  ///
-  /// - Parameter hasLogs: True for a damaged tenant, whose WAL or journal must not be applied to the new file.
-  func replace(_ name: TenantName, by new: String, hasLogs: Bool = false) throws {
-    let (path, old) = (file(of: name), new + "-old")
-    let logs = hasLogs ? TenantDirectory.endings.filter { $0 != "-gate" } : []
-    // A second name for the old file, in case the rename must be undone. Some file systems have no hard links.
-    let isLinked = link(path, old) == 0
-    guard isLinked || [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else {
-      throw SqlError.system("create", old, errno)
-    }
-    // The old file stays if it can't get its name back.
-    var keepsOld = false
-    defer { if !keepsOld { for ending in logs + [""] { unlink(old + ending) } } }
-    try syncing([name]) {
-      do {
-        for ending in logs { try renameIfPresent(path + ending, to: old + ending) }
-        guard rename(new, path) == 0 else { throw SqlError.system("rename", new, errno) }
-      } catch {
-        keepsOld = true
-        for ending in logs { try renameIfPresent(old + ending, to: path + ending) }
-        keepsOld = false
-        throw error
-      }
-    } undo: {
-      guard isLinked else { throw SqlError.system("rename", old, ENOENT) }
-      keepsOld = true
-      guard rename(old, path) == 0 else { throw SqlError.system("rename", old, errno) }
-      for ending in logs { try renameIfPresent(old + ending, to: path + ending) }
-      keepsOld = false
-    }
-  }
-
-  private func renameIfPresent(_ path: String, to newPath: String) throws {
-    guard rename(path, newPath) == 0 || errno == ENOENT else { throw SqlError.system("rename", path, errno) }
-  }
-
-  /// Deletes the files that remain beside a damaged tenant if a process was killed while it deleted the tenant. Call
-  /// with the lock.
+  /// Deletes the files that a killed process has left beside a tenant that was deleted. Call with the lock.
   func removeRemains(of name: TenantName) throws {
     guard FileIdentity.linkInfo(file(of: name)) == nil else { return }
     removeFiles(besideMissingFileAt: file(of: name))
+    removeReplacedFiles(of: name)
     try removeUnfinishedReceptions(of: name)
   }
 

@@ -179,6 +179,30 @@ import Testing
     }
   }
 
+  /// A thread has the pool's lock during the fork, so the child would wait for the lock.
+  @Test(.disabled(if: isSanitized)) func aForkedProcessGetsNoBytesOfABackup() throws {
+    try withDirectory { directory in
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite")
+      let child = pool.withState { _ in
+        let child = Fork.begin()
+        if child == 0 {
+          let jobs = StoredJobs()
+          Task(executorPreference: jobs) {
+            var bytes = pool.backupBytes().makeAsyncIterator()
+            do { _ = try await bytes.next() } catch let error as SqlError where error.kindIsMisuse { _exit(0) }
+            _exit(1)
+          }
+          jobs.run()
+          _exit(2)
+        }
+        return child
+      }
+      try #require(child > 0)
+      #expect(Fork.wait(for: child) == 0)
+      try pool.close()
+    }
+  }
+
   @Test func twoBackupsToOnePathDoNotMix() throws {
     try withDatabase { db in
       try BackupTrial.prepare(db, accounts: 500, padding: 1_000)
@@ -276,5 +300,16 @@ import Testing
       #expect(Data(whole) == BackupTrial.bytes(directory + "/empty"))
       try await pool.close()
     }
+  }
+}
+
+/// Runs tasks on the calling thread: a forked process has no other threads.
+private final class StoredJobs: TaskExecutor, @unchecked Sendable {
+  private var jobs: [UnownedJob] = []
+
+  func enqueue(_ job: consuming ExecutorJob) { jobs.append(UnownedJob(job)) }
+
+  func run() {
+    while !jobs.isEmpty { jobs.removeFirst().runSynchronously(on: asUnownedTaskExecutor()) }
   }
 }

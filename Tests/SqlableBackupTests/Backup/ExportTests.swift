@@ -1,5 +1,6 @@
 #if SQLCipher
 import Foundation
+import Glibc
 import SqlableCore
 import SqlableBackup
 import SqlablePool
@@ -144,6 +145,59 @@ import Testing
       #expect(files(in: directory).allSatisfy { $0.hasPrefix("a.sqlite") })
       let memory = try SqliteDatabase.inMemory()
       #expect(sqlError { try memory.export(to: directory + "/b.sqlite", key: nil) }?.kindIsMisuse == true)
+    }
+  }
+
+  @Test(arguments: ["a cancellation", "a closed pool", "a deadline"])
+  func anExportEndsBeforeItIsDone(_ way: String) async throws {
+    let (isSlow, begun, hasEnded) = (Mutex(false), Mutex(false), Mutex(false))
+    var configuration = PoolConfiguration(handles: Configuration(key: try .raw(ExportTests.key)))
+    configuration.handles.onOpen("slow") { db in
+      try db.register(
+        ScalarFunction("slow", isDeterministic: true, isAllowedInSchema: true) { (number: Int) in
+          if isSlow.withLock({ $0 }) {
+            begun.withLock { $0 = true }
+            usleep(1_000)
+          }
+          return number
+        })
+    }
+    try await withDirectoryAsync { [configuration] directory in
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite", configuration: configuration)
+      try await pool.transaction { db in
+        try db.execute(
+          """
+          CREATE TABLE t (a INTEGER);
+          CREATE INDEX slow ON t (slow(a));
+          WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+          INSERT INTO t SELECT i FROM n;
+          """)
+      }
+      isSlow.withLock { $0 = true }
+      // The copy takes minutes.
+      let export = Task {
+        defer { hasEnded.withLock { $0 = true } }
+        try await withDeadline(way == "a deadline" ? .milliseconds(300) : .seconds(3_600)) {
+          try await pool.export(to: directory + "/b.sqlite", key: nil)
+        }
+      }
+      try await until { begun.withLock { $0 } || hasEnded.withLock { $0 } }
+      switch way {
+      case "a cancellation": export.cancel()
+      // Closing again waits for an export that a busy machine has not ended within a second.
+      case "a closed pool": try await until { (try? pool.close(within: .zero)) != nil }
+      default: break
+      }
+      var found: (any Error)?
+      do { try await export.value } catch { found = error }
+      switch way {
+      case "a cancellation": #expect(found is CancellationError)
+      case "a closed pool": #expect((found as? SqlError)?.kind == .closed, "\(found as Any)")
+      default: #expect((found as? SqlError)?.kind == .timeout, "\(found as Any)")
+      }
+      isSlow.withLock { $0 = false }
+      #expect(files(in: directory).allSatisfy { $0.hasPrefix("a.sqlite") })
+      try await pool.close()
     }
   }
 }

@@ -10,7 +10,7 @@ import SqlableTenants
 /// Makes the tenants, of 1 MB each, in a temporary directory, and removes them. `--tenants 10000` needs 11 GB.
 /// `--memory` only measures the memory of tenants, `--storm` only a read on each of 5,000 tenants at once,
 /// `--migrations` only an added column, and `--hand-over` the move of a tenant to another machine. `--soak 20` only
-/// makes random calls, for 20 minutes.
+/// makes random calls, for 20 minutes; with `--rounds 3`, three times, each with new keepers of the same tenants.
 @main struct Program {
   struct Note: Sqlable {
     static let id = column("id", Int?.self, PrimaryKey(autoincrement: true))
@@ -57,7 +57,10 @@ import SqlableTenants
     let program = Program(
       directory: directory, count: number("--tenants", 2_000), open: number("--open", 500))
     if arguments.contains("--hand-over") { return try await program.measureHandOver() }
-    if arguments.contains("--soak") { return try await program.soak(.seconds(60 * number("--soak", 1))) }
+    if arguments.contains("--soak") {
+      for _ in 0..<number("--rounds", 1) { try await program.soak(.seconds(60 * number("--soak", 1))) }
+      return
+    }
     try await program.prepare()
     let parts = ["--memory", "--storm", "--migrations"].filter(arguments.contains)
     if parts.contains("--memory") { try await program.measureMemory() }
@@ -73,10 +76,11 @@ import SqlableTenants
   }
 
   func tenants(
-    _ migrations: [Migration] = [first], open: Int? = nil, threads: Int = 4, wait: Duration = .seconds(600)
+    _ migrations: [Migration] = [first], in directory: String? = nil, open: Int? = nil, threads: Int = 4,
+    wait: Duration = .seconds(600)
   ) throws -> SqliteTenants {
     try SqliteTenants(
-      directory: directory, schema: Schema(Note.self), migrations: Migrations(migrations),
+      directory: directory ?? self.directory, schema: Schema(Note.self), migrations: Migrations(migrations),
       configuration: TenantsConfiguration(maximumOpen: open ?? self.open, threads: threads, waitTimeout: wait))
   }
 
