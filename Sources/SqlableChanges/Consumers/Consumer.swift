@@ -65,7 +65,10 @@ final class Consumer<Element: Sendable>: Sendable {
     if let reached {
       // Positions of different histories have no order.
       guard reached.acknowledged.history == record.position.history else { throw LogState.otherHistory }
-      try state.check(max(reached.acknowledged, record.position), in: db)
+      // `trim` moves the position to the start of the log if the position's change is deleted.
+      if record.position != state.start || reached.acknowledged.number > record.position.number {
+        try state.check(max(reached.acknowledged, record.position), in: db)
+      }
     }
     if record.isNew { return .new(record.position) }
     let isSame = reached?.acknowledged == record.position
