@@ -55,8 +55,7 @@ struct ConsumerRecord {
       try record.check(follows: tableName, in: db)
       return record
     }
-    let position = start == .log ? ChangePosition(history: state.end.history, number: 0, time: 0) : state.end
-    if start == .log { try state.check(position, in: db) }
+    let position = start == .log ? state.start : state.end
     try db.execute(
       """
       INSERT INTO main."sqlable_change_consumers" ("name", "table", "history", "seq", "at", "isNew", "startedAt")
@@ -92,6 +91,7 @@ struct ConsumerRecord {
     }
     guard try db.query("SELECT changes()", as: Int.self) == [1] else { throw ownerChanged(name) }
   }
+
   /// Moves consumers to the position before a change, before earlier changes are deleted: the consumers to which all
   /// deleted changes after their positions are changes of other tables. A consumer stores its position only after
   /// ``longestGap`` of such changes.
@@ -110,7 +110,6 @@ struct ConsumerRecord {
       """)
   }
 
-
   static func ownerChanged(_ name: String) -> SqlError {
     SqlError(
       .changeLog(.ownerChanged),
@@ -124,7 +123,7 @@ struct ConsumerRecord {
 public enum ConsumerStart: Sendable, Hashable {
   /// A snapshot of all rows of the table, then every change after the snapshot.
   case rows
-  /// All changes in the log.
+  /// All changes that the log still has.
   case log
   /// Only changes that are committed later.
   case now

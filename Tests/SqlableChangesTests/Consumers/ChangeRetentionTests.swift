@@ -183,6 +183,14 @@ import Testing
     }
   }
 
+  @Test func aConsumerOfATrimmedLogStartsWithItsFirstChange() async throws {
+    try await withLog { pool in
+      try await ChangeLog.trim(pool, keeping: .count(3))
+      var loop = pool.changes(on: Member.self, as: "copy", startingWith: .log).makeAsyncIterator()
+      #expect(try await loop.next()?.all().map(\.position.number) == [8, 9, 10])
+    }
+  }
+
   @Test func aDeletedPositionThrows() async throws {
     try await withLog { pool in
       let position = try await pool.changePosition()
