@@ -137,7 +137,8 @@ final class ConsumerLease: Sendable {
   private func keep() {
     let task = Task { [pool, name, owner, callSite] in
       let signal = CommitSignal(pool, table: ChangeTables.consumers, columns: ["claimed"])
-      while await signal.wait(isolation: nil) {
+      // Read before the first wait, because another loop might have claimed the lease before the signal existed.
+      repeat {
         // An error leaves the claim in place. Another loop then takes over, and this loop's next call throws.
         let isClaimed = try? await pool.read { db in
           try ConsumerRecord(named: name, in: db)?.ownership.mustAnswer(owner)
@@ -146,7 +147,7 @@ final class ConsumerLease: Sendable {
         try? await pool.perform(.write, at: callSite) { db in
           try ConsumerOwnership.change(name, in: db) { $0.answer(by: owner) }
         }
-      }
+      } while await signal.wait(isolation: nil)
     }
     keeper.withLock { $0 = task }
   }

@@ -1,0 +1,42 @@
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableChanges
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
+/// The answers of owners, and the release of their consumers.
+@Suite struct ConsumerLeaseTests {
+  private typealias Loop = ChangeBatches<LoggedModelChange<Member>>.Iterator
+
+  private func batches(_ pool: SqlitePool, lease: Duration = .seconds(10)) -> Loop {
+    pool.changes(on: Member.self, as: "copy", startingWith: .log, lease: lease).makeAsyncIterator()
+  }
+
+  @Test func aClaimBeforeTheOwnerObservesClaimsIsAnswered() async throws {
+    try await withLoggedMembers { pool in
+      try await Member(id: 1, name: "m").insert().run(pool)
+      // The claim is in the commit that makes the loop the owner.
+      try await pool.transaction { db in
+        try db.execute(
+          """
+          CREATE TABLE claim (time);
+          CREATE TRIGGER claims AFTER UPDATE OF owner ON sqlable_change_consumers WHEN old.owner IS NULL
+          BEGIN
+            INSERT INTO claim VALUES (1);
+            UPDATE sqlable_change_consumers SET claimed = 9000000000000;
+          END
+          """)
+      }
+      var loop = batches(pool)
+      let batch = try await loop.next()
+      try await until {
+        (try? pool.query("SELECT count(*) FROM sqlable_change_consumers WHERE claimed IS NULL", as: Int.self)) == [1]
+      }
+      #expect(try await pool.query("SELECT count(*) FROM claim", as: Int.self) == [1])
+      withExtendedLifetime((loop, batch)) {}
+    }
+  }
+}
