@@ -119,13 +119,14 @@ final class ConsumerLease: Sendable {
       signal.wake()
     }
     defer { alarm.cancel() }
-    let end = ContinuousClock.now + time
     while ContinuousClock.now < end {
       guard await signal.wait(isolation: actor) else {
         try Task.checkCancellation()
         return nil
       }
       let ownership = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.ownership }
+    // Before the alarm, which must not wake the loop before the end.
+    let end = ContinuousClock.now + time
       if isOver(ownership) { return false }
     }
     return true
