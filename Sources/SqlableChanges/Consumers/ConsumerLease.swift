@@ -136,7 +136,8 @@ final class ConsumerLease: Sendable {
 
   /// Starts to answer the claims of other loops.
   private func keep() {
-    let task = Task { [pool, name, owner, callSite] in
+    // Detached, because the loop can outlive the deadline of the call in which it acquires the lease.
+    let task = Task.detached(priority: Task.currentPriority) { [pool, name, owner, callSite] in
       let signal = CommitSignal(pool, table: ChangeTables.consumers, columns: ["claimed"])
       // Read before the first wait, because another loop might have claimed the lease before the signal existed.
       repeat {
