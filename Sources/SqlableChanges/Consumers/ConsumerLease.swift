@@ -19,6 +19,9 @@ final class ConsumerLease: Sendable {
   private let callSite: CallSite
   private let isHeld = Atomic(false)
   private let keeper = LockedValue<Task<Void, Never>?>(nil)
+  /// The token of the work by which the pool releases the lease when it closes; nil before the first attempt to acquire
+  /// the lease.
+  private let lastWork = LockedValue<Int?>(nil)
 
   init(
     _ pool: SqlitePool, _ name: String, of tableName: String?, _ start: ConsumerStart, _ length: Duration,
@@ -31,10 +34,15 @@ final class ConsumerLease: Sendable {
 
   deinit {
     keeper.withLock { $0 }?.cancel()
-    guard isHeld.load(ordering: .relaxed), pool.isOpen else { return }
-    // Releases the lease, so that the next loop need not wait. Without the release, the next loop claims the lease.
+    guard let lastWork = lastWork.withLock({ $0 }), pool.isOpen else { return }
+    guard isHeld.load(ordering: .relaxed) else { return pool.removeLastWork(lastWork) }
+    // Releases the lease, so that the next loop need not wait. Without the release, the next loop claims the lease. If
+    // the pool closes before this transaction, the last work of the pool releases the lease.
     Task.detached { [pool, name, owner] in
-      try? await pool.transaction { db in try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) } }
+      let released: Void? = try? await pool.transaction { db in
+        try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) }
+      }
+      if released != nil { pool.removeLastWork(lastWork) }
     }
   }
 
@@ -51,6 +59,10 @@ final class ConsumerLease: Sendable {
   func acquire(isolation actor: isolated (any Actor)?) async throws -> ConsumerRecord? {
     guard length >= .milliseconds(100), length <= .seconds(86_400) else {
       throw SqlError.misuse("the lease of a consumer must last between 0.1 seconds and a day")
+    }
+    lastWork.withLock { [pool, name, owner] lastWork in
+      guard lastWork == nil else { return }
+      lastWork = pool.addLastWork { db in try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) } }
     }
     let signal = CommitSignal(pool, table: ChangeTables.consumers, columns: ["owner"])
     var unanswered: Int?
@@ -114,6 +126,8 @@ final class ConsumerLease: Sendable {
     _ time: Duration, _ signal: CommitSignal, until isOver: (ConsumerOwnership?) -> Bool,
     isolation actor: isolated (any Actor)?
   ) async throws -> Bool? {
+    // Before the alarm, which must not wake the loop before the end.
+    let end = ContinuousClock.now + time
     let alarm = Task {
       try? await Task.sleep(for: time)
       signal.wake()
@@ -125,8 +139,6 @@ final class ConsumerLease: Sendable {
         return nil
       }
       let ownership = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.ownership }
-    // Before the alarm, which must not wake the loop before the end.
-    let end = ContinuousClock.now + time
       if isOver(ownership) { return false }
     }
     return true

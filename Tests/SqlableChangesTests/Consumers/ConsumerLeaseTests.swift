@@ -71,4 +71,22 @@ import Testing
       withExtendedLifetime((first, batch)) {}
     }
   }
+
+  /// A loop that ended before the pool closes can still be releasing its consumer.
+  @Test(.disabled(if: isInMemory), arguments: [true, false])
+  func closingThePoolReleasesItsConsumers(_ isRunning: Bool) async throws {
+    try await withLoggedMembersToClose { pool in
+      try await Member(id: 1, name: "m").insert().run(pool)
+      let other = try SqliteDatabase(filepath: pool.filepath)
+      var loop: Loop? = batches(pool)
+      var batch = try await loop?.next()
+      let owners: SQL = "SELECT count(owner) FROM sqlable_change_consumers"
+      #expect(try other.query(owners, as: Int.self) == [1])
+      if !isRunning { (loop, batch) = (nil, nil) }
+      try await pool.close(within: .seconds(300))
+      #expect(try other.query(owners, as: Int.self) == [0])
+      withExtendedLifetime((loop, batch)) {}
+      try other.close()
+    }
+  }
 }
