@@ -191,6 +191,20 @@ import Testing
     }
   }
 
+  @Test func theSearchForTheFirstChangeOfAConsumerIsBounded() async throws {
+    try await withLog { pool in
+      try await start("stopped", at: 10, pool)
+      try await insertPeople(10_000, pool)
+      #expect(try await pool.changeConsumers().map(\.delay) == [.zero])
+      try await insertPeople(1, pool)
+      try await pool.transaction { db in
+        try db.execute("UPDATE sqlable_changes SET at = at - 7200000 WHERE seq > 10010")
+      }
+      let consumer = try #require(try await pool.changeConsumers().first)
+      #expect(consumer.delay >= .seconds(7_200) && consumer.lag == 10_001)
+    }
+  }
+
   @Test func aDeletedPositionThrows() async throws {
     try await withLog { pool in
       let position = try await pool.changePosition()
