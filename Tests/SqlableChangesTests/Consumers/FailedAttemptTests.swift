@@ -109,4 +109,28 @@ import Testing
       #expect(try attempts(pool) == [1])
     }
   }
+
+  @Test func aFailureReadsNoOtherFailedRows() async throws {
+    try await withLog { pool in
+      func row(_ id: Int) -> FailedAttempt.Subject {
+        .row(KeptValues(entry: 1, values: [.integer(Int64(id)), "m"].map(LoggedValue.init)))
+      }
+      let subjects = (1...200).map(row)
+      try await pool.transaction { db in
+        _ = try ConsumerRecord.known("totals", of: "member", startingAt: .rows, in: db)
+        for subject in subjects {
+          _ = try QuarantineRecord.note(Refused(), of: subject, consumer: "totals", quarantiningAfter: 3, in: db)
+        }
+      }
+      let read = LockedValue(0)
+      let token = pool.trace(.init()) { event in read.withLock { $0 += event.rowsRead } }
+      let attempts = try await pool.transaction { db in
+        try QuarantineRecord.note(Refused(), of: subjects[99], consumer: "totals", quarantiningAfter: 3, in: db)?
+          .attempts
+      }
+      #expect(attempts == 2)
+      #expect((1..<100).contains(read.withLock { $0 }))
+      withExtendedLifetime(token) {}
+    }
+  }
 }
