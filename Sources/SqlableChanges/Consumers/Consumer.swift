@@ -96,6 +96,18 @@ final class Consumer<Element: Sendable>: Sendable {
     }
   }
 
+  /// Removes changes from the quarantine in a transaction. Throws `.changeLog(.ownerChanged)` if another loop owns the
+  /// consumer, because the attempts that the quarantine counts are then those of the other loop.
+  func removeTried(_ remove: @escaping @Sendable (SqliteDatabase) throws -> Void) async throws {
+    let (name, owner) = (lease.name, lease.owner)
+    try await pool.perform(.write, at: callSite) { db in
+      guard try ConsumerRecord(named: name, in: db)?.ownership.isOwned(by: owner) == true else {
+        throw ConsumerRecord.ownerChanged(name)
+      }
+      try remove(db)
+    }
+  }
+
   func acknowledge(from start: ChangePosition, to end: ChangePosition) async throws {
     let (name, owner) = (lease.name, lease.owner)
     try await pool.perform(.write, at: callSite) { db in

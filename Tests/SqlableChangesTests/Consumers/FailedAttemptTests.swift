@@ -110,6 +110,26 @@ import Testing
     }
   }
 
+  @Test func aFormerOwnerDoesNotResetTheAttempts() async throws {
+    try await withLog { pool in
+      let count = LockedValue(0)
+      let body: @Sendable (LoggedModelChange<Member>) async throws -> Void = { _ in
+        let isFirst = count.withLock { count in
+          count += 1
+          return count == 1
+        }
+        if isFirst { throw Refused() }
+        try await pool.transaction { db in try db.execute("UPDATE sqlable_change_consumers SET owner = 'other'") }
+      }
+      let error = await #expect(throws: SqlError.self) {
+        try await pool.deliver("webhook", on: Member.self, startingWith: .log, retries: Self.atOnce, body)
+      }
+      #expect(error?.kind == .changeLog(.ownerChanged))
+      let counted = try attempts(pool)
+      #expect(counted == [1])
+    }
+  }
+
   @Test func aFailureReadsNoOtherFailedRows() async throws {
     try await withLog { pool in
       func row(_ id: Int) -> FailedAttempt.Subject {
