@@ -110,7 +110,7 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   public let isSnapshot: Bool
   /// The rows of a snapshot; nil for a batch of changes.
   let rows: PoolRows<SnapshotRow<Change>>?
-  private let consumer: Consumer<Change>
+  let consumer: Consumer<Change>
   private let start: ChangePosition
   private let state: LockedValue<(end: ChangePosition, isAcknowledged: Bool)>
 

@@ -15,7 +15,8 @@ public struct ChangeConsumer: Sendable, Hashable {
   /// The number of logged changes after the position, of all tables.
   public let lag: Int
   /// The age of the first unacknowledged change of the consumer's table. For a new consumer, the time since it started.
-  /// Zero if all changes are acknowledged.
+  /// Zero if all changes are acknowledged. If 10,000 changes of other tables follow the position, the age of the next
+  /// change, of any table: a consumer that runs has stored a later position.
   public let delay: Duration
   /// The number of changes in quarantine.
   public let quarantined: Int
@@ -68,6 +69,9 @@ extension SqlitePool {
 }
 
 extension ChangeConsumer {
+  /// The number of changes in which the first change of a consumer's table is searched. The search reads each change.
+  private static let longestSearch = 10 * ConsumerRecord.longestGap
+
   fileprivate static func all(in db: SqliteDatabase) throws -> [ChangeConsumer] {
     let state = try LogState(db)
     let now = ConsumerRecord.now
@@ -75,7 +79,8 @@ extension ChangeConsumer {
     let rows = try db.query(
       """
       SELECT c."name", c."history", c."seq", c."at", c."isNew", c."owner", CASE WHEN c."isNew" THEN c."startedAt" END,
-      (SELECT l."at" FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" AND (c."table" IS NULL OR l."table" IN
+      (SELECT l."at" FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" AND (c."table" IS NULL
+      OR l."seq" > max(c."seq", \(first - 1)) + \(longestSearch) OR l."table" IN
       (SELECT t."id" FROM main."sqlable_change_tables" AS t WHERE t."name" = c."table" COLLATE NOCASE))
       ORDER BY l."seq" LIMIT 1),
       (SELECT count(*) FROM main."sqlable_change_quarantine" AS q

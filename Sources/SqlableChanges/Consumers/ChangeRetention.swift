@@ -26,8 +26,9 @@ extension ChangeLog {
   /// ```
   ///
   /// The log keeps every change that one of the rules keeps, and the last change. Without `.unacknowledged`, a slow
-  /// consumer can miss changes: its next read throws `.changeLog(.trimmed)`. A loop from a position whose change was
-  /// deleted throws the same error. Later changes reuse the space in the file.
+  /// consumer can miss changes: its next read throws `.changeLog(.trimmed)`. A consumer of a table is not affected if
+  /// only changes of other tables were deleted. A loop from a position whose change was deleted throws the same error.
+  /// Later changes reuse the space in the file.
   ///
   /// Throws `.misuse` without a rule, and for a negative age, count or size. Runs in one transaction and blocks the
   /// thread. In `async` code, use the overload for pools, which deletes in short transactions.
@@ -63,6 +64,7 @@ extension ChangeLog {
     var first = isTooFar ? state.end.number : min(state.end.number, bound)
     for rule in rules { first = min(first, try rule.firstKept(state, before: first, in: db)) }
     guard first > least else { return 0 }
+    try ConsumerRecord.skip(before: first, state, in: db)
     try db.execute("DELETE FROM main.\"sqlable_changes\" WHERE \"seq\" < \(first)")
     let count = try db.query("SELECT changes()", as: Int.self)[0]
     try db.execute(

@@ -1,4 +1,5 @@
 import SqlableCore
+import SqlablePool
 
 /// The retries of a consumer whose closure throws for a change.
 ///
@@ -9,7 +10,8 @@ import SqlableCore
 ///
 /// The consumer waits before each retry: `pause` before the first, and twice as long before each further retry, but not
 /// longer than `longestPause`. Attempts are counted in the database, so that a restart neither shortens a pause nor
-/// starts the count again. Cancellation, and the closing of the pool, are not attempts.
+/// starts the count again. Cancellation, the closing of the pool, and a deadline that ends a transaction of `consume`
+/// are not attempts.
 public struct ChangeRetries: Sendable, Hashable {
   /// The reaction to a change whose last attempt has failed.
   public enum Outcome: Sendable, Hashable {
@@ -62,6 +64,15 @@ struct FailedAttempt: Error {
   /// Nil for a retry of a change that is already in quarantine.
   let subject: Subject?
   let error: any Error
+
+  init(subject: Subject?, error: any Error) { (self.subject, self.error) = (subject, error) }
+
+  /// Makes the failed attempt of a closure that ran in a call of a pool. Throws if the pool has stopped the call: the
+  /// call then throws `CancellationError`, `.timeout` or `.closed`, whatever the closure made of the interruption.
+  init(subject: Subject?, error: any Error, in db: SqliteDatabase) throws {
+    try db.checkInterruption()
+    self.init(subject: subject, error: error)
+  }
 
   /// True for errors that end the consumer without a retry.
   var isFinal: Bool {

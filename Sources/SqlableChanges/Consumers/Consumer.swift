@@ -65,7 +65,10 @@ final class Consumer<Element: Sendable>: Sendable {
     if let reached {
       // Positions of different histories have no order.
       guard reached.acknowledged.history == record.position.history else { throw LogState.otherHistory }
-      try state.check(max(reached.acknowledged, record.position), in: db)
+      // `trim` moves the position to the start of the log if the position's change is deleted.
+      if record.position != state.start || reached.acknowledged.number > record.position.number {
+        try state.check(max(reached.acknowledged, record.position), in: db)
+      }
     }
     if record.isNew { return .new(record.position) }
     let isSame = reached?.acknowledged == record.position
@@ -90,6 +93,18 @@ final class Consumer<Element: Sendable>: Sendable {
         note(end)
         try followed.forEachRow(db, end, body)
       }
+    }
+  }
+
+  /// Removes changes from the quarantine in a transaction. Throws `.changeLog(.ownerChanged)` if another loop owns the
+  /// consumer, because the attempts that the quarantine counts are then those of the other loop.
+  func removeTried(_ remove: @escaping @Sendable (SqliteDatabase) throws -> Void) async throws {
+    let (name, owner) = (lease.name, lease.owner)
+    try await pool.perform(.write, at: callSite) { db in
+      guard try ConsumerRecord(named: name, in: db)?.ownership.isOwned(by: owner) == true else {
+        throw ConsumerRecord.ownerChanged(name)
+      }
+      try remove(db)
     }
   }
 

@@ -19,6 +19,9 @@ final class ConsumerLease: Sendable {
   private let callSite: CallSite
   private let isHeld = Atomic(false)
   private let keeper = LockedValue<Task<Void, Never>?>(nil)
+  /// The token of the work by which the pool releases the lease when it closes; nil before the first attempt to acquire
+  /// the lease.
+  private let lastWork = LockedValue<Int?>(nil)
 
   init(
     _ pool: SqlitePool, _ name: String, of tableName: String?, _ start: ConsumerStart, _ length: Duration,
@@ -31,10 +34,15 @@ final class ConsumerLease: Sendable {
 
   deinit {
     keeper.withLock { $0 }?.cancel()
-    guard isHeld.load(ordering: .relaxed), pool.isOpen else { return }
-    // Releases the lease, so that the next loop need not wait. Without the release, the next loop claims the lease.
+    guard let lastWork = lastWork.withLock({ $0 }), pool.isOpen else { return }
+    guard isHeld.load(ordering: .relaxed) else { return pool.removeLastWork(lastWork) }
+    // Releases the lease, so that the next loop need not wait. Without the release, the next loop claims the lease. If
+    // the pool closes before this transaction, the last work of the pool releases the lease.
     Task.detached { [pool, name, owner] in
-      try? await pool.transaction { db in try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) } }
+      let released: Void? = try? await pool.transaction { db in
+        try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) }
+      }
+      if released != nil { pool.removeLastWork(lastWork) }
     }
   }
 
@@ -51,6 +59,10 @@ final class ConsumerLease: Sendable {
   func acquire(isolation actor: isolated (any Actor)?) async throws -> ConsumerRecord? {
     guard length >= .milliseconds(100), length <= .seconds(86_400) else {
       throw SqlError.misuse("the lease of a consumer must last between 0.1 seconds and a day")
+    }
+    lastWork.withLock { [pool, name, owner] lastWork in
+      guard lastWork == nil else { return }
+      lastWork = pool.addLastWork { db in try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) } }
     }
     let signal = CommitSignal(pool, table: ChangeTables.consumers, columns: ["owner"])
     var unanswered: Int?
@@ -114,12 +126,13 @@ final class ConsumerLease: Sendable {
     _ time: Duration, _ signal: CommitSignal, until isOver: (ConsumerOwnership?) -> Bool,
     isolation actor: isolated (any Actor)?
   ) async throws -> Bool? {
+    // Before the alarm, which must not wake the loop before the end.
+    let end = ContinuousClock.now + time
     let alarm = Task {
       try? await Task.sleep(for: time)
       signal.wake()
     }
     defer { alarm.cancel() }
-    let end = ContinuousClock.now + time
     while ContinuousClock.now < end {
       guard await signal.wait(isolation: actor) else {
         try Task.checkCancellation()
@@ -135,9 +148,11 @@ final class ConsumerLease: Sendable {
 
   /// Starts to answer the claims of other loops.
   private func keep() {
-    let task = Task { [pool, name, owner, callSite] in
+    // Detached, because the loop can outlive the deadline of the call in which it acquires the lease.
+    let task = Task.detached(priority: Task.currentPriority) { [pool, name, owner, callSite] in
       let signal = CommitSignal(pool, table: ChangeTables.consumers, columns: ["claimed"])
-      while await signal.wait(isolation: nil) {
+      // Read before the first wait, because another loop might have claimed the lease before the signal existed.
+      repeat {
         // An error leaves the claim in place. Another loop then takes over, and this loop's next call throws.
         let isClaimed = try? await pool.read { db in
           try ConsumerRecord(named: name, in: db)?.ownership.mustAnswer(owner)
@@ -146,7 +161,7 @@ final class ConsumerLease: Sendable {
         try? await pool.perform(.write, at: callSite) { db in
           try ConsumerOwnership.change(name, in: db) { $0.answer(by: owner) }
         }
-      }
+      } while await signal.wait(isolation: nil)
     }
     keeper.withLock { $0 = task }
   }

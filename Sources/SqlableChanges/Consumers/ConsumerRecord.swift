@@ -55,8 +55,7 @@ struct ConsumerRecord {
       try record.check(follows: tableName, in: db)
       return record
     }
-    let position = start == .log ? ChangePosition(history: state.end.history, number: 0, time: 0) : state.end
-    if start == .log { try state.check(position, in: db) }
+    let position = start == .log ? state.start : state.end
     try db.execute(
       """
       INSERT INTO main."sqlable_change_consumers" ("name", "table", "history", "seq", "at", "isNew", "startedAt")
@@ -75,7 +74,10 @@ struct ConsumerRecord {
   /// Moves the position. Throws `.changeLog(.ownerChanged)` if another loop owns the consumer or has moved the
   /// position.
   ///
-  /// - Parameter owner: The loop that owns the consumer; nil for a consumer without an owner.
+  /// - Parameters:
+  ///   - start: The position after which the changes were read. Meanwhile, ``skip(before:_:in:)`` might have moved the
+  ///     position over changes of other tables.
+  ///   - owner: The loop that owns the consumer; nil for a consumer without an owner.
   static func move(
     _ name: String, from start: ChangePosition, to end: ChangePosition, owner: String?, in db: SqliteDatabase
   ) throws {
@@ -83,10 +85,29 @@ struct ConsumerRecord {
       try db.execute(
         """
         UPDATE main."sqlable_change_consumers" SET "seq" = \(end.number), "at" = \(end.time), "isNew" = 0
-        WHERE "name" = \(name) AND "owner" IS \(owner) AND "history" = \(start.history) AND "seq" = \(start.number)
+        WHERE "name" = \(name) AND "owner" IS \(owner) AND "history" = \(start.history)
+        AND "seq" BETWEEN \(start.number) AND \(end.number)
         """)
     }
     guard try db.query("SELECT changes()", as: Int.self) == [1] else { throw ownerChanged(name) }
+  }
+
+  /// Moves consumers to the position before a change, before earlier changes are deleted: the consumers to which all
+  /// deleted changes after their positions are changes of other tables. A consumer stores its position only after
+  /// ``longestGap`` of such changes.
+  static func skip(before first: Int, _ state: LogState, in db: SqliteDatabase) throws {
+    let (start, trimmed) = (state.start, state.trimmed)
+    try db.execute(
+      """
+      UPDATE main."sqlable_change_consumers" SET "seq" = \(first - 1), "at" = 0 WHERE "name" IN (
+      SELECT c."name" FROM main."sqlable_change_consumers" AS c
+      WHERE c."isNew" = 0 AND c."history" = \(start.history) AND c."seq" < \(first)
+      AND ((c."seq" = \(start.number) AND c."at" = \(start.time)) OR (c."seq" > \(trimmed)
+      AND EXISTS (SELECT 1 FROM main."sqlable_changes" AS l WHERE l."seq" = c."seq" AND l."at" = c."at")))
+      AND NOT EXISTS (SELECT 1 FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" AND l."seq" < \(first)
+      AND (c."table" IS NULL OR l."table" IN
+      (SELECT t."id" FROM main."sqlable_change_tables" AS t WHERE t."name" = c."table" COLLATE NOCASE))))
+      """)
   }
 
   static func ownerChanged(_ name: String) -> SqlError {
@@ -102,7 +123,7 @@ struct ConsumerRecord {
 public enum ConsumerStart: Sendable, Hashable {
   /// A snapshot of all rows of the table, then every change after the snapshot.
   case rows
-  /// All changes in the log.
+  /// All changes that the log still has.
   case log
   /// Only changes that are committed later.
   case now

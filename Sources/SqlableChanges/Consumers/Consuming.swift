@@ -20,7 +20,8 @@ extension SqlitePool {
   ///
   /// Without `retries`, an error of the closure ends the call. With ``ChangeRetries``, the transaction is rolled back
   /// and tried again after a pause. Later transactions skip a change in quarantine, and store the closure's effects for
-  /// the other changes. The same applies to the rows of a new consumer's snapshot.
+  /// the other changes. The same applies to the rows of a new consumer's snapshot. A transaction that misses a deadline
+  /// ends the call with `.timeout`, and counts as no attempt.
   ///
   /// The other parameters are those of ``changes(on:in:as:startingWith:lease:file:line:)``. Throws the errors of the
   /// closure, of ``changes(on:in:since:file:line:)``, and `CancellationError`. Throws `.changeLog(.ownerChanged)` if a
@@ -193,7 +194,8 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
   ) throws {
     if !failed.isEmpty, failed[subject()]?.isQuarantined == true { return }
     do { try body(db, change.get()) } catch {
-      throw retries == nil ? error : FailedAttempt(subject: subject(), error: error)
+      guard retries != nil else { throw error }
+      throw try FailedAttempt(subject: subject(), error: error, in: db)
     }
   }
 }

@@ -81,31 +81,37 @@ private struct Delivery<Element: Sendable>: Sendable {
 
   func deliver(_ batch: ChangeBatch<Element>) async throws {
     let hasFailed =
-      if let rows = batch.rows { try await deliver(rows: rows) } else { try await deliver(changes: batch.changes) }
+      if let rows = batch.rows {
+        try await deliver(rows: rows, batch.consumer)
+      } else {
+        try await deliver(changes: batch.changes, batch.consumer)
+      }
     guard hasFailed else { return }
     let last = batch.position.number
-    try await pool.perform(.write, at: callSite) { [name] db in
+    try await batch.consumer.removeTried { [name] db in
       try QuarantineRecord.removeTried(of: name, upTo: last, in: db)
     }
   }
 
   /// Delivers the rows of a snapshot; returns true if rows have failed in an earlier call.
-  private func deliver(rows: PoolRows<SnapshotRow<Element>>) async throws -> Bool {
+  private func deliver(
+    rows: PoolRows<SnapshotRow<Element>>, _ consumer: Consumer<Element>
+  ) async throws -> Bool {
     let failed = try await pool.perform(.read, at: callSite) { [name] db in
       try QuarantineRecord.rows(of: name, in: db)
     }
-    for try await row in rows { try await deliver(row.change, failed) { .row(row.values) } }
+    for try await row in rows { try await deliver(row.change, consumer, failed) { .row(row.values) } }
     return failed.contains { !$0.value.isQuarantined }
   }
 
-  private func deliver(changes: BatchChanges<Element>) async throws -> Bool {
+  private func deliver(changes: BatchChanges<Element>, _ consumer: Consumer<Element>) async throws -> Bool {
     var failed: [FailedAttempt.Subject: QuarantineRecord] = [:]
     var isFirst = true
     var items = changes.makeAsyncIterator()
     while let item = try await items.nextItem(isolation: nil) {
       if isFirst { failed = try await failures(after: item.number - 1) }
       isFirst = false
-      try await deliver(item.result, failed) { .change(item.number) }
+      try await deliver(item.result, consumer, failed) { .change(item.number) }
     }
     return failed.contains { !$0.value.isQuarantined }
   }
@@ -117,8 +123,8 @@ private struct Delivery<Element: Sendable>: Sendable {
   }
 
   private func deliver(
-    _ change: Result<Element, any Error>, _ failed: [FailedAttempt.Subject: QuarantineRecord],
-    _ subject: () -> FailedAttempt.Subject
+    _ change: Result<Element, any Error>, _ consumer: Consumer<Element>,
+    _ failed: [FailedAttempt.Subject: QuarantineRecord], _ subject: () -> FailedAttempt.Subject
   ) async throws {
     let known = failed.isEmpty ? nil : failed[subject()]
     var record = known
@@ -126,13 +132,7 @@ private struct Delivery<Element: Sendable>: Sendable {
       if let record, let retries {
         try await Task.sleep(for: .milliseconds(record.pause(retries, now: ConsumerRecord.now)))
       }
-      do {
-        try await body(change.get())
-        guard let record, known == nil else { return }
-        return try await pool.perform(.write, at: callSite) { [name] db in
-          try QuarantineRecord.removeTried(of: name, at: record.number, in: db)
-        }
-      } catch {
+      do { try await body(change.get()) } catch {
         guard let retries, !FailedAttempt(subject: nil, error: error).isFinal else { throw error }
         let failure = FailedAttempt(subject: subject(), error: error)
         // Without a record, another loop has acknowledged the change, or the consumer was removed.
@@ -140,6 +140,11 @@ private struct Delivery<Element: Sendable>: Sendable {
           throw ConsumerRecord.ownerChanged(name)
         }
         record = noted
+        continue
+      }
+      guard let record, known == nil else { return }
+      return try await consumer.removeTried { [name] db in
+        try QuarantineRecord.removeTried(of: name, at: record.number, in: db)
       }
     }
   }

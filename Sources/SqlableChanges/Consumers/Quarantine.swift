@@ -79,7 +79,7 @@ extension SqlitePool {
       return try await perform(.write, at: callSite) { db in
         // Another call might have removed the change.
         guard try QuarantineRecord.remove(number, of: consumer, in: db) else { return false }
-        do { try body(db, change) } catch { throw FailedAttempt(subject: nil, error: error) }
+        do { try body(db, change) } catch { throw try FailedAttempt(subject: nil, error: error, in: db) }
         return true
       }
     }

@@ -107,7 +107,7 @@ struct QuarantineRecord {
       return isKnown == [1] ? number : nil
     case .row(let row):
       guard try ConsumerRecord(named: consumer, in: db)?.isNew == true else { return nil }
-      if let known = try rows(of: consumer, in: db)[subject] { return known.number }
+      if let known = try number(of: row, consumer: consumer, in: db) { return known }
       try db.execute(
         """
         INSERT INTO main."sqlable_change_quarantine"
@@ -126,6 +126,25 @@ struct QuarantineRecord {
       }
       return number
     }
+  }
+
+  /// Returns the number of a failed row of the snapshot; nil if the row has not failed before.
+  ///
+  /// SQLite compares the values, because decoding all failed rows for each failure takes quadratic time. The types are
+  /// compared too, because an integer equals a real number.
+  private static func number(of row: KeptValues, consumer: String, in db: SqliteDatabase) throws -> Int? {
+    var (columns, values): (SQL, SQL) = ("\"table\"", "\(row.entry)")
+    for (position, value) in row.values.enumerated() {
+      let column = ChangeTables.value(position)
+      columns = "\(sql: columns), \(column: column), typeof(\(column: column))"
+      values = "\(sql: values), \(sql: value.sql), typeof(\(sql: value.sql))"
+    }
+    let numbers = try db.query(
+      """
+      SELECT "seq" FROM main."sqlable_change_quarantine"
+      WHERE "consumer" = \(consumer) AND "seq" < 0 AND (\(sql: columns)) IS (\(sql: values)) LIMIT 1
+      """, as: Int.self)
+    return numbers.first
   }
 
   /// Removes a change or row that has succeeded after a failed attempt.

@@ -72,11 +72,10 @@ extension ChangeLog {
   /// log has the changes of a row in the wrong order. `create` therefore also recreates the log's triggers if another
   /// trigger of the table is newer.
   ///
-  /// The log can lack changes of a table that has lost triggers of the log, such as a table that was dropped and
-  /// created again outside of a plan or migration. The log can also lack deletes by REPLACE if a unique index was
-  /// created outside of a plan or migration. In both cases, `create`, a plan or a migration marks all earlier changes
-  /// as trimmed: consumers and positions before the call get `.changeLog(.trimmed)`. `create` after `drop` does the
-  /// same.
+  /// The log can lack changes of a table that has lost triggers of the log, such as a table that SQL text dropped and
+  /// created again, also in a migration. The log can also lack deletes by REPLACE if a unique index was created outside
+  /// of a plan or migration. In both cases, `create`, a plan or a migration marks all earlier changes as trimmed:
+  /// consumers and positions before the call get `.changeLog(.trimmed)`. `create` after `drop` does the same.
   ///
   /// Throws `.schema(.missingTable)` for a missing table. Throws `.misuse` for a view, a virtual or full-text table, a
   /// temporary table, a table of an attached file or of the log itself, and a table whose columns hide all names of the

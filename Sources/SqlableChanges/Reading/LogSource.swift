@@ -167,7 +167,7 @@ extension LogSource {
         case .success(let images):
           guard let row = images.row else { continue }
           decoded.add(.success(LoggedModelChange(position: position, time: position.date, row: row)), at: position)
-        case .failure(let error): decoded.add(.failure(error), at: position)
+        case .failure(let error): decoded.add(.failure(ModelImages<Model>.withRemedy(error)), at: position)
         }
       }
       decoded.end = rows.last.map { ChangePosition(history: history, number: $0.0, time: $0.1) }
@@ -206,6 +206,15 @@ private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
       return Self(row: .update(old: try Model.next(of: &row), new: new))
     case nil: return Self(row: nil)
     }
+  }
+
+  /// Returns the error of a change that the model can't decode, with the remedy in its message.
+  static func withRemedy(_ error: any Error) -> any Error {
+    guard var error = error as? SqlError, case .decoding = error.kind else { return error }
+    error.message +=
+      "; to get past this logged change, read with changes(since:), or consume or deliver with then: .quarantine; a "
+      + "column that the log did not have yet needs a default"
+    return error
   }
 
   static func isAbsent(in row: inout ResultRow) throws -> Bool { false }

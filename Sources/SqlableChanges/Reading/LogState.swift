@@ -19,6 +19,9 @@ struct LogState {
     self.trimmed = trimmed
   }
 
+  /// The position before the first change that the log still has. Its change is gone, so it has no time.
+  var start: ChangePosition { ChangePosition(history: end.history, number: trimmed, time: 0) }
+
   /// The number of the first change in the log; 1 for an empty log. Another program might have written smaller numbers.
   static func first(in db: SqliteDatabase) throws -> Int {
     try max(db.query("SELECT coalesce(min(\"seq\"), 1) FROM main.\"sqlable_changes\"", as: Int.self)[0], 1)
@@ -42,7 +45,7 @@ struct LogState {
   func check(_ position: ChangePosition, in db: SqliteDatabase) throws {
     // A negative number was written by another program.
     guard position.history == end.history, position.number >= 0 else { throw LogState.otherHistory }
-    if position == end { return }
+    if position == end || position == start { return }
     if position.number > trimmed {
       let times = try db.query(
         "SELECT \"at\" FROM main.\"sqlable_changes\" WHERE \"seq\" = \(position.number)", as: Int.self)

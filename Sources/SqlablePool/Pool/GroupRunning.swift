@@ -139,5 +139,5 @@ extension SqliteDatabase {
   /// Throws if the call that holds the handle was stopped. Call this method before committing the call's work.
   /// Otherwise a call that was stopped after its last statement would throw although its work is stored. A call that is
   /// stopped after this check succeeds.
-  func checkInterruption() throws { try locked { try openConnection().checkInterruption() } }
+  package func checkInterruption() throws { try locked { try openConnection().checkInterruption() } }
 }

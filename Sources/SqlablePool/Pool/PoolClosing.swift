@@ -60,6 +60,18 @@ extension SqlitePool {
 
   package func endWork(_ token: Int) { withState { $0.endWork(token) } }
 
+  /// Adds work that ``close(within:)`` does after the last call, in a transaction of its own. If another process keeps
+  /// the writer, the work is left out. Returns a token for `removeLastWork`.
+  package func addLastWork(_ body: @escaping @Sendable (SqliteDatabase) throws -> Void) -> Int {
+    lastWorks.withLock { works in
+      works.count += 1
+      works.bodies[works.count] = body
+      return works.count
+    }
+  }
+
+  package func removeLastWork(_ token: Int) { lastWorks.withLock { $0.bodies[token] = nil } }
+
   /// Rejects new calls; returns true if all accepted calls end within `duration`.
   private func drained(by duration: Duration) -> Bool {
     let done = DispatchSemaphore(value: 0)
@@ -79,6 +91,8 @@ extension SqlitePool {
     // When the last connection closes, SQLite checkpoints only if no other process has the file open. If this pool does
     // not get its turn, another pool is writing, and its commits checkpoint the WAL.
     if isInTurn, memory == nil, !leavesLog {
+      let works = lastWorks.withLock { $0.bodies.ordered { $0.key < $1.key }.map(\.value) }
+      for work in works { try? root.transaction(.immediate) { db in try work(db) } }
       try? root.execute("PRAGMA optimize")
       _ = try? root.checkpoint(.truncate, waitingAtMost: .seconds(configuration.handles.busyTimeout))
     }

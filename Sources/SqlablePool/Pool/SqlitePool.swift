@@ -47,6 +47,7 @@ public final class SqlitePool: Sendable {
   /// The users of the file that are not calls, such as archives. Each user releases the file before the pool closes the
   /// file, and ends before the pool.
   let fileUsers = LockedValue<(count: Int, users: [Int: FileUser])>((0, [:]))
+  let lastWorks = LockedValue<(count: Int, bodies: [Int: @Sendable (SqliteDatabase) throws -> Void])>((0, [:]))
   let monitors = LockedValue<[String: PoolMonitor]>([:])
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)

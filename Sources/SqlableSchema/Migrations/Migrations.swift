@@ -184,13 +184,13 @@ public struct Migrations: Sendable {
         // If foreign keys were enforced, DROP TABLE would first delete the table's rows. ON DELETE CASCADE would then
         // delete the rows that reference these rows.
         let isEnforcing = try db.running { $0 }.withoutForeignKeys { try body(db) }
-        try db.running { try $0.updateChangeLog() }
+        try db.running { try $0.updateChangeLog(after: $0.changeLogLossesByMigration()) }
         if isEnforcing { try db.running { try $0.checkForeignKeys() } }
         try record(position, isDone: true).insert().run(db)
         return .whole(name: migration.name)
       case .batches(let body):
         let result = try body(db, last)
-        try db.running { try $0.updateChangeLog() }
+        try db.running { try $0.updateChangeLog(after: $0.changeLogLossesByMigration()) }
         try record(position, isDone: result == nil, progress: result ?? last).save().run(db)
         return result == nil ? .whole(name: migration.name) : .batch(name: migration.name, position: position)
       }

@@ -46,6 +46,15 @@ extension Connection {
     return try log.losses(of: tables.map { $0 + renamed }, on: self)
   }
 
+  /// Returns the statements that invalidate all earlier positions of the change log if a migration has dropped triggers
+  /// of the log, for example with a table that it creates again: the log lacks the changes that the migration made
+  /// without the triggers.
+  func changeLogLossesByMigration() throws -> [String] {
+    guard let log = ChangeLogHook.updates else { return [] }
+    let tables = try log.loggedTables(on: self).filter { try !log.hasAllTriggers(of: $0, on: self) }
+    return tables.isEmpty ? [] : try log.losses(of: tables, on: self)
+  }
+
   /// Brings the change log up to date after changes of the schema.
   ///
   /// - Parameters:

@@ -205,7 +205,7 @@ import Testing
           """)
       }
       let second = Task { [ids, batches] in
-        var loop = batches(pool, .now, .seconds(600))
+        var loop = batches(pool, .now, .seconds(86_400))
         return try await ids(loop.next())
       }
       // The first loop answers the claim of the second.

@@ -127,6 +127,84 @@ import Testing
     }
   }
 
+  /// Logs another table too, and inserts rows into it.
+  private func insertPeople(_ count: Int, _ pool: SqlitePool) async throws {
+    try await pool.transaction { db in
+      try db.createTable(Person.self)
+      try ChangeLog(Person.self).create(db)
+      try db.execute(
+        """
+        INSERT INTO person (name) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+        SELECT 'p' FROM n
+        """)
+    }
+  }
+
+  @Test func aConsumerThatMissesNoChangeContinues() async throws {
+    try await withLog { pool in
+      try await start("copy", at: 10, pool)
+      try await start("behind", at: 9, pool)
+      for _ in 0..<2 {
+        try await insertPeople(400, pool)
+        try await ChangeLog.trim(pool, keeping: .count(100))
+      }
+      try await Member(id: 11, name: "m").insert().run(pool)
+      var loop = pool.changes(on: Member.self, as: "copy").makeAsyncIterator()
+      #expect(try await loop.next()?.all().count == 1)
+      var behind = pool.changes(on: Member.self, as: "behind").makeAsyncIterator()
+      let error = await #expect(throws: SqlError.self) { try await behind.next() }
+      #expect(error?.kind == .changeLog(.trimmed))
+    }
+  }
+
+  @Test func aBatchCanBeAcknowledgedAfterEarlierChangesWereTrimmed() async throws {
+    try await withLog { pool in
+      try await start("copy", at: 10, pool)
+      try await insertPeople(300, pool)
+      try await Member(id: 11, name: "m").insert().run(pool)
+      var loop = pool.changes(on: Member.self, as: "copy").makeAsyncIterator()
+      let batch = try #require(try await loop.next())
+      try await ChangeLog.trim(pool, keeping: .count(50))
+      #expect(try await batch.all().count == 1)
+      try await batch.acknowledge()
+      #expect(try await pool.changeConsumers().map(\.position) == [batch.position])
+    }
+  }
+
+  @Test func aRunningLoopContinuesAfterItsPositionWasTrimmed() async throws {
+    try await withLog { pool in
+      var loop = pool.changes(on: Member.self, as: "copy", startingWith: .log).makeAsyncIterator()
+      try await loop.next()?.acknowledge()
+      try await insertPeople(1, pool)
+      try await ChangeLog.trim(pool, keeping: .count(1))
+      #expect(try numbers(pool) == [11])
+      try await Member(id: 11, name: "m").insert().run(pool)
+      #expect(try await loop.next()?.all().count == 1)
+    }
+  }
+
+  @Test func aConsumerOfATrimmedLogStartsWithItsFirstChange() async throws {
+    try await withLog { pool in
+      try await ChangeLog.trim(pool, keeping: .count(3))
+      var loop = pool.changes(on: Member.self, as: "copy", startingWith: .log).makeAsyncIterator()
+      #expect(try await loop.next()?.all().map(\.position.number) == [8, 9, 10])
+    }
+  }
+
+  @Test func theSearchForTheFirstChangeOfAConsumerIsBounded() async throws {
+    try await withLog { pool in
+      try await start("stopped", at: 10, pool)
+      try await insertPeople(10_000, pool)
+      #expect(try await pool.changeConsumers().map(\.delay) == [.zero])
+      try await insertPeople(1, pool)
+      try await pool.transaction { db in
+        try db.execute("UPDATE sqlable_changes SET at = at - 7200000 WHERE seq > 10010")
+      }
+      let consumer = try #require(try await pool.changeConsumers().first)
+      #expect(consumer.delay >= .seconds(7_200) && consumer.lag == 10_001)
+    }
+  }
+
   @Test func aDeletedPositionThrows() async throws {
     try await withLog { pool in
       let position = try await pool.changePosition()

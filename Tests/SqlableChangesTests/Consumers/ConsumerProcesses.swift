@@ -20,6 +20,7 @@ struct ConsumerProcesses {
     try copy.createTable(Member.self)
     try copy.execute("CREATE TABLE IF NOT EXISTS seen (number INTEGER)")
     try copy.execute("INSERT INTO seen SELECT 0 WHERE NOT EXISTS (SELECT * FROM seen)")
+    try copy.execute("CREATE TABLE IF NOT EXISTS problem (number INTEGER)")
     return copy
   }
 
@@ -59,6 +60,7 @@ struct ConsumerProcesses {
       shell.quit()
       let rows = try Member.read().orderBy(Member.id).run(db)
       try waitUntil(within: .seconds(900)) { try Member.read().orderBy(Member.id).run(copy) == rows }
+      #expect(try copy.query("SELECT number FROM problem", as: Int.self).isEmpty)
       let logged = try [1, 2].map { kind in
         try db.query(
           "SELECT count(*) FROM sqlable_changes WHERE kind = \(kind) AND NOT (kind = 1 AND v0 = 13)", as: Int.self)[0]
@@ -118,10 +120,19 @@ struct ConsumerWorkerProcess {
   private func apply(_ changes: [LoggedModelChange<Member>], _ copy: SqliteDatabase) throws {
     let seen = try copy.query("SELECT number FROM seen", as: Int.self).first ?? 0
     for change in changes where change.position.number > seen {
-      switch change.row {
-      case .insert(let member), .update(_, let member): try member.save().run(copy)
-      case .delete(let member): try member.delete().run(copy)
+      // A lost change would be visible in the old row of the next change.
+      let (old, new): (Member?, Member?) =
+        switch change.row {
+        case .insert(let new): (nil, new)
+        case .update(let old, let new): (old, new)
+        case .delete(let old): (old, nil)
+        }
+      let id = old?.id ?? new?.id ?? 0
+      if try Member.read().filter(Member.id == id).run(copy) != [old].compactMap(\.self) {
+        try copy.execute("INSERT INTO problem VALUES (\(change.position.number))")
       }
+      try old?.delete().run(copy)
+      try new?.save().run(copy)
     }
     guard let last = changes.last?.position.number, last > seen else { return }
     try copy.execute("UPDATE seen SET number = \(last)")

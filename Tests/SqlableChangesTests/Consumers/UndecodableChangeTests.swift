@@ -83,6 +83,36 @@ import Testing
       }
       let ids = try seen(pool)
       #expect(ids == [1])
+      #expect(error?.message.contains("consume or deliver with then: .quarantine") == true)
+    }
+  }
+
+  @Test func anOldChangeCanLackAColumnThatNeedsAValue() async throws {
+    try await withLog { pool in
+      try await pool.transaction { db in
+        let log = ChangeLog([]).adding(Member.self, named: "late")
+        try db.execute("CREATE TABLE late (id INTEGER PRIMARY KEY)")
+        try log.create(db)
+        try db.execute("INSERT INTO late VALUES (1)")
+        try db.execute("ALTER TABLE late ADD COLUMN name TEXT NOT NULL DEFAULT 'x'")
+        try log.create(db)
+        try db.execute("INSERT INTO late VALUES (2, 'y')")
+      }
+      var loop = pool.changes(on: Member.self, in: "late", as: "copy", startingWith: .log).makeAsyncIterator()
+      let batch = try await loop.next()
+      let error = await #expect(throws: SqlError.self) { _ = try await batch?.all() }
+      #expect(error?.message.contains("a column that the log did not have yet needs a default") == true)
+      let seen = Collected<Int>()
+      let task = Task {
+        try await pool.consume("totals", on: Member.self, in: "late", startingWith: .log, retries: Self.atOnce) {
+          _, change in
+          if case .insert(let member) = change.row { seen.append(member.id) }
+        }
+      }
+      try await until { (try? pool.read { try $0.changeConsumers() }.last?.lag) == 0 }
+      task.cancel()
+      _ = try? await task.value
+      #expect(seen.values.last == 2)
     }
   }
 

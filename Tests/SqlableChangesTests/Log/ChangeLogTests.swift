@@ -50,6 +50,40 @@ import Testing
     }
   }
 
+  @Test func aFullDatabaseLogsExactlyTheStoredChanges() throws {
+    try withDatabase(.init(maximumPageCount: 80)) { db in
+      try db.createTable(Member.self)
+      try ChangeLog(Member.self).create(db)
+      var random = SeededGenerator(seed: SeededGenerator.seed)
+      var failures = 0
+      for _ in 0..<300 {
+        let statements = (0..<2).map { _ -> SQL in
+          let (id, length) = (Int.random(in: 1...40, using: &random), Int.random(in: 0...1_000, using: &random))
+          let name = String(repeating: "x", count: length)
+          switch Int.random(in: 0..<4, using: &random) {
+          case 0: return "UPDATE member SET name = name || \(name) WHERE id >= \(id)"
+          case 1: return "DELETE FROM member WHERE id = \(id)"
+          default: return "INSERT OR REPLACE INTO member VALUES (\(id), \(name)), (\(id + 1), \(name))"
+          }
+        }
+        do {
+          try db.transaction { db in for statement in statements { try db.execute(statement) } }
+        } catch let error as SqlError where error.kind == .full { failures += 1 }
+      }
+      #expect((1..<300).contains(failures))
+      var copy: [DatabaseValue: DatabaseValue] = [:]
+      let page = try LogReader().page(after: nil, in: db)
+      #expect(page.isLast)
+      for change in page.changes {
+        if let old = change.old?.values { #expect(copy.updateValue(.null, forKey: old[0]) == old[1]) }
+        if change.change == .delete, let old = change.old?.values { copy[old[0]] = nil }
+        if let new = change.new?.values { copy[new[0]] = new[1] }
+      }
+      let rows = try Member.read().run(db).map { (DatabaseValue.integer(Int64($0.id)), DatabaseValue.text($0.name)) }
+      #expect(copy == Dictionary(uniqueKeysWithValues: rows))
+    }
+  }
+
   @Test func aRowThatReplaceDeletesIsLogged() throws {
     try withDatabase { db in
       try db.createTables(Person.self, Bicycle.self)

@@ -177,8 +177,9 @@ import Testing
       try Migrations([Migration("drop", sql: sql)]).apply(db)
       try db.execute("DELETE FROM t")
       #expect(try log(db) == ["t i id=1 a=2 b=3", "t d id=1 a=2"])
-      // The log has no gap.
-      #expect(try changes(of: Entry<Before>.self, after: position, db).count == 1)
+      // The migration could have changed rows without the triggers.
+      let error = expectSqlError { _ = try changes(of: Entry<Before>.self, after: position, db) }
+      #expect(error?.kind == .changeLog(.trimmed))
     }
   }
 

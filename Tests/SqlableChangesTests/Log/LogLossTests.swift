@@ -79,7 +79,7 @@ import Testing
   }
 
   /// Changes by which the log loses nothing.
-  @Test(arguments: ["migration", "createTable", "plan", "rename", "drop"])
+  @Test(arguments: ["migration", "rebuild", "createTable", "plan", "rename", "drop"])
   func theHistoryContinuesAfterChangesThatTheLogFollows(_ change: String) throws {
     try withLog { db in
       if ["rename", "drop"].contains(change) { try db.execute("CREATE UNIQUE INDEX t_lower ON t (lower(a))") }
@@ -88,6 +88,13 @@ import Testing
       switch change {
       case "migration":
         try Migrations([Migration("index") { try $0.execute("CREATE UNIQUE INDEX n ON t (a)") }]).apply(db)
+      case "rebuild":
+        let migration = Migration("rebuild") { db in
+          let plan = try Schema(Entry<Table>.self).plan(db)
+          #expect(plan.steps.map(\.rebuilds).contains(true))
+          try plan.apply(db)
+        }
+        try Migrations([migration]).apply(db)
       case "createTable": try db.createTable(Entry<Indexed>.self)
       case "plan": try Schema(Entry<Indexed>.self).plan(db).apply(db)
       case "rename": try db.execute("ALTER TABLE t RENAME COLUMN a TO b; ALTER TABLE t ADD COLUMN c")
@@ -114,6 +121,33 @@ import Testing
       #expect(error?.message.contains("has lost triggers of its change log") == true)
       try ChangeLog(Entry<Table>.self).create(db)
       #expect(isTrimmed(db, after: old))
+    }
+  }
+
+  /// Migrations that change rows of `t` while the table has no triggers of the log.
+  @Test(arguments: [
+    "DROP TABLE t; CREATE TABLE t (id INTEGER PRIMARY KEY, a)",
+    """
+    CREATE TABLE n (id INTEGER PRIMARY KEY, a); INSERT INTO n SELECT * FROM t WHERE id > 1;
+    DROP TABLE t; ALTER TABLE n RENAME TO t
+    """,
+    """
+    ALTER TABLE t RENAME TO n; CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t SELECT id, 'y' FROM n;
+    DROP TABLE n
+    """,
+    "DROP TRIGGER sqlable_changes_t_delete; DELETE FROM t",
+  ])
+  func aMigrationThatDropsALoggedTableEndsTheHistory(_ sql: String) throws {
+    try withLog { db in
+      try db.execute("INSERT INTO t VALUES (1, 'x')")
+      let old = try position(db)
+      let migrations = [Migration("change", sql: sql), Migration("nothing", sql: "SELECT 1")]
+      try Migrations(Array(migrations.prefix(1))).apply(db)
+      #expect(isTrimmed(db, after: old))
+      let new = try position(db)
+      try db.execute("INSERT INTO t VALUES (9, 'z')")
+      try Migrations(migrations).apply(db)
+      #expect(try log(db, after: new) == ["i 9 z"])
     }
   }
 

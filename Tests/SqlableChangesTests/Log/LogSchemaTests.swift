@@ -220,7 +220,7 @@ import Testing
     }
   }
 
-  @Test func aMigrationThatCreatesATableAgainKeepsItsLog() throws {
+  @Test func aTableThatAMigrationCreatesAgainIsLogged() throws {
     try withLog(Entry<Before>.self) { db in
       try db.execute("INSERT INTO t VALUES (1, 'a', 'b')")
       let migration = Migration("rebuild") { db in

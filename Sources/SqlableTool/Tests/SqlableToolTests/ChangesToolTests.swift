@@ -111,9 +111,16 @@ struct ChangesToolTests {
     }
   }
 
-  @Test func followsTheCommitsOfOtherProcesses() throws {
+  @Test(arguments: [false, true]) func followsTheCommitsOfOtherProcesses(_ isConsumer: Bool) throws {
     try withLog { directory, db in
-      let tool = try Program.tool.start(["changes", directory + "/a.sqlite", "--follow"])
+      let position = isConsumer ? 2 : 0
+      try db.execute(
+        """
+        INSERT INTO sqlable_change_consumers (name, history, seq, at, isNew)
+        SELECT 'index', h.id, c.seq, c.at, 0 FROM sqlable_change_history AS h, sqlable_changes AS c WHERE c.seq = 2
+        """)
+      let start = isConsumer ? ["--as", "index"] : []
+      let tool = try Program.tool.start(["changes", directory + "/a.sqlite", "--follow"] + start)
       defer {
         tool.signal(SIGKILL)
         tool.waitUntilExit()
@@ -126,9 +133,10 @@ struct ChangesToolTests {
         }
         return text
       }
-      #expect(next(3).split(separator: "\n").count == 3)
+      #expect(next(3 - position).split(separator: "\n").count == 3 - position)
       try Bicycle(name: "Dahon", color: "red").insert().run(db)
       #expect(next(1).contains("name: 'Dahon'"))
+      #expect(try db.query("SELECT seq FROM sqlable_change_consumers", as: Int.self) == [2])
     }
   }
 
