@@ -60,13 +60,13 @@ extension SqliteDatabase {
 
   private func fill(_ file: PartialFile, _ cipher: Cipher?, _ checks: BackupChecks, _ stop: BackupStop) throws {
     let source = try createChild(isReadOnly: false, attached: [:])
+    defer { try? source.close() }
     try source.locked {
       let connection = try source.openConnection()
       connection.use(stop.interruption)
       try connection.export(to: file.path, cipher, comparesRowids: checks.contains(.integrity))
       if let info = FileIdentity.info(connection.absolutePath) { try file.takePermissions(of: info) }
     }
-    try source.close()
   }
 
   func checkExport(

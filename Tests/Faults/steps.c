@@ -5,6 +5,7 @@
 //   LD_PRELOAD=./steps.so program
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -22,6 +23,9 @@ static char watched[PATH_MAX], copies[PATH_MAX];
 static volatile int is_armed;
 static long count;
 static __thread int is_copying;
+// The end of the paths whose status can't be read, and whether there are hard links.
+static char unreadable[NAME_MAX];
+static int has_no_links;
 extern char **environ;
 
 // For the tests: the directory, and the directory of the copies 0, 1, …
@@ -36,6 +40,12 @@ long steps_disarm(void) {
   is_armed = 0;
   return count;
 }
+
+// For the tests: the disk can't read the status of the files whose paths have this end; "" for none.
+void steps_hide(const char *end) { strncpy(unreadable, end, NAME_MAX - 1); }
+
+// For the tests: whether the file system has no hard links.
+void steps_without_links(int value) { has_no_links = value; }
 
 static void step(void) {
   pthread_mutex_lock(&lock);
@@ -125,8 +135,21 @@ int rename(const char *from, const char *to) {
 }
 
 int link(const char *from, const char *to) {
+  if (has_no_links) {
+    errno = EPERM;
+    return -1;
+  }
   before_path(to);
   return NEXT(link)(from, to);
+}
+
+int lstat(const char *path, struct stat *info) {
+  size_t length = strlen(path), end = strlen(unreadable);
+  if (end > 0 && length >= end && strcmp(path + length - end, unreadable) == 0) {
+    errno = EIO;
+    return -1;
+  }
+  return NEXT(lstat)(path, info);
 }
 
 int mkdir(const char *path, mode_t mode) {

@@ -69,10 +69,7 @@ extension TenantFaultProcess {
     let backup = path + "/backup.sqlite"
     try await here["acme"].withPool { pool in try await pool.backup(to: backup) }
     switch operation {
-    case .deleteDamaged, .restoreDamaged:
-      try await here.rename("acme", to: "other")
-      try await here.rename("other", to: "acme")
-      try Data(repeating: 7, count: 8_192).write(to: URL(fileURLWithPath: here.filepath(of: "acme")))
+    case .deleteDamaged, .restoreDamaged: try await damage("acme", here)
     case .restore: try await here["acme"].add("2")
     case .handBack:
       try await here.handOver("acme") { [there] in try await there.receive($0) }

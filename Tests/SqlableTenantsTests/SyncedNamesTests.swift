@@ -68,6 +68,82 @@ import Testing
     }
   }
 
+  /// Makes the files of a process that was killed before a new file replaced a damaged tenant. They have no hard links,
+  /// as in a copy of the directory. Returns the path of the tenant's file.
+  private func interruptReplacement(_ directory: TenantDirectory, _ name: TenantName) throws -> String {
+    try directory.withLock(.creating, of: [name]) {}
+    let path = directory.file(of: name)
+    for ending in ["", "-replaced"] { try write("old", path + ending) }
+    try write("its WAL", path + "-replaced-wal")
+    try write("new", path + "-restored")
+    return path
+  }
+
+  private func files(_ directory: TenantDirectory, _ name: TenantName) throws -> [String: String] {
+    let path = directory.directory(of: name)
+    return try FileManager.default.contentsOfDirectory(atPath: path).reduce(into: [:]) { files, file in
+      files[file] = try String(contentsOfFile: path + "/" + file, encoding: .utf8)
+    }
+  }
+
+  private let old = ["acme.sqlite": "old", "acme.sqlite-wal": "its WAL"]
+
+  @Test func anInterruptedReplacementEndsWithTheOldFile() throws {
+    try withNames { directory, name in
+      _ = try interruptReplacement(directory, name)
+      try directory.withLock(.shared, of: [name]) {}
+      #expect(try files(directory, name) == old)
+      // The second name gives a vanished file its name back.
+      unlink(try interruptReplacement(directory, name))
+      unlink(directory.file(of: name) + "-wal")
+      try directory.withLock(.shared, of: [name]) {}
+      #expect(try files(directory, name) == old)
+    }
+  }
+
+  @Test func anInterruptedReplacementWithoutAFileThrows() async throws {
+    try await withTenants { tenants in
+      let name = try TenantName("acme")
+      let path = try interruptReplacement(tenants.directory, name)
+      for ending in ["", "-replaced"] { unlink(path + ending) }
+      let before = try files(tenants.directory, name)
+      // These calls would create an empty tenant.
+      await expectAsync(.io) { _ = try await tenants["acme"].texts() }
+      await expectAsync(.io) { try await tenants.create("acme") }
+      #expect(try files(tenants.directory, name) == before)
+      try write("old", path)
+      try tenants.directory.withLock(.shared, of: [name]) {}
+      #expect(try files(tenants.directory, name) == old)
+    }
+  }
+
+  @Test func anInterruptedReplacementOverwritesNoNewerWAL() throws {
+    try withNames { directory, name in
+      let path = try interruptReplacement(directory, name)
+      try write("newer", path + "-wal")
+      let before = try files(directory, name)
+      #expect(sqlError { try directory.withLock(.shared, of: [name]) {} }?.kind == .io)
+      #expect(try files(directory, name) == before)
+      unlink(path + "-wal")
+      try directory.withLock(.shared, of: [name]) {}
+      #expect(try files(directory, name) == old)
+    }
+  }
+
+  @Test func aFailedDeletionKeepsTheLogsOfADamagedTenant() async throws {
+    try await withTenants { tenants in
+      let name = try TenantName("acme")
+      let records = try interruptReplacement(tenants.directory, name) + "-received"
+      // The records of hand-overs can't be read.
+      try FileManager.default.createDirectory(atPath: records, withIntermediateDirectories: false)
+      await expectAsync(.io) { try await tenants.delete("acme") }
+      try FileManager.default.removeItem(atPath: records)
+      #expect(try files(tenants.directory, name) == old)
+      try await tenants.delete("acme")
+      #expect(try files(tenants.directory, name) == [:])
+    }
+  }
+
   @Test func aDirectoryThatWasDeletedIsMadeAgain() async throws {
     try await withTenants { tenants in
       try await tenants.create("acme")

@@ -45,6 +45,8 @@ struct TenantStepsProcess {
   private typealias State = [String: [String]]
   typealias Arm = @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>) -> Void
   typealias Disarm = @convention(c) () -> Int
+  typealias Hide = @convention(c) (UnsafePointer<CChar>) -> Void
+  typealias DisableLinks = @convention(c) (Int32) -> Void
 
   @Test func everyStateIsOldOrNew() async throws {
     guard let arm = dlsym(nil, "steps_arm").map({ unsafeBitCast($0, to: Arm.self) }),
@@ -59,7 +61,9 @@ struct TenantStepsProcess {
         let backup = directory + "/backup.sqlite"
         try await tenants["a"].withPool { pool in try await pool.backup(to: backup) }
         switch operation {
-        case .deleteDamaged, .restoreDamaged: try await damage(tenants)
+        case .deleteDamaged, .restoreDamaged:
+          try await tenants.rename("a", to: "b")
+          try await damage("b", tenants)
         case .restore: try await tenants["a"].add("2")
         default: break
         }
@@ -73,7 +77,7 @@ struct TenantStepsProcess {
         FaultProcess.say("\(operation): \(count) states")
       }
     }
-    try replaceDamaged(arm, disarm)
+    for hasLinks in [true, false] { try replaceDamaged(arm, disarm, hasLinks: hasLinks) }
     FaultProcess.say("DONE")
   }
 
@@ -81,15 +85,13 @@ struct TenantStepsProcess {
     try openTenants(path)
   }
 
-  private func damage(_ tenants: SqliteTenants) async throws {
-    try await tenants.rename("a", to: "b")
-    let path = try tenants.directory.file(of: TenantName("b"))
-    try Data(repeating: 7, count: 8_192).write(to: URL(fileURLWithPath: path))
-    try Data(repeating: 7, count: 100).write(to: URL(fileURLWithPath: path + "-wal"))
-  }
-
   /// Replaces a damaged file that has logs. In each state, there is the old file with its logs or the new file.
-  private func replaceDamaged(_ arm: Arm, _ disarm: Disarm) throws {
+  private func replaceDamaged(_ arm: Arm, _ disarm: Disarm, hasLinks: Bool) throws {
+    guard let hide = dlsym(nil, "steps_hide").map({ unsafeBitCast($0, to: Hide.self) }),
+      let disableLinks = dlsym(nil, "steps_without_links").map({ unsafeBitCast($0, to: DisableLinks.self) })
+    else { return FaultProcess.say("VIOLATION the library can't fail") }
+    disableLinks(hasLinks ? 0 : 1)
+    defer { disableLinks(0) }
     try withDirectory { parent in
       let (path, copies, name) = (parent + "/tenants", parent + "/copies", try TenantName("a"))
       try FileManager.default.createDirectory(atPath: copies, withIntermediateDirectories: true)
@@ -107,8 +109,17 @@ struct TenantStepsProcess {
       for index in 0..<disarm() {
         let copy = try TenantDirectory(copies + "/\(index)", lockTimeout: .seconds(300))
         let before = try files(copy, name)
+        for file in ["a.sqlite-restored", "a.sqlite"] where before["a.sqlite-restored"] != nil {
+          hide(file)
+          let error = sqlError { try copy.withLock(.shared, of: [name]) {} }
+          hide("")
+          if try error?.kind != .io || files(copy, name) != before {
+            FaultProcess.say("VIOLATION replacement \(index): \(file) can't be read, and the call goes on")
+          }
+        }
         // As in the next opening of the tenant.
         let after = try copy.withLock(.shared, of: [name]) { try files(copy, name) }
+        if before["a.sqlite-replaced"] != nil, !hasLinks { FaultProcess.say("VIOLATION there is a hard link") }
         if after != old, after != ["a.sqlite": "new"] {
           FaultProcess.say("VIOLATION replacement \(index): \(after), from \(before)")
         }

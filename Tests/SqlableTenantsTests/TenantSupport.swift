@@ -91,6 +91,23 @@ extension SqliteTenants {
   }
 }
 
+/// Damages the file of a closed tenant, whose WAL has a row that a restored tenant must not have.
+func damage(_ name: String, _ tenants: SqliteTenants) async throws {
+  let path = try tenants.filepath(of: name)
+  func close() async throws {
+    try await tenants.rename(name, to: name + "-closed")
+    try await tenants.rename(name + "-closed", to: name)
+  }
+  // The WAL of a file that was closed before lacks the first page, so the damage is found.
+  try await close()
+  try await tenants[name].add("lost")
+  let wal = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+  try #require(wal.count > 4_096)
+  try await close()
+  try Data(repeating: 7, count: 8_192).write(to: URL(fileURLWithPath: path))
+  try wal.write(to: URL(fileURLWithPath: path + "-wal"))
+}
+
 /// Expects `body` to throw an `SqlError` of this kind.
 func expectAsync(
   _ kind: SqlError.Kind, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void

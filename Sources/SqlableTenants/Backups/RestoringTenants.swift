@@ -47,6 +47,8 @@ extension SqliteTenants {
     } catch let error as SqlError
       where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) || error.isFailedRead
     {
+      // A damaged file is not locked, and another process might have opened it during the copy.
+      try checkOtherProcesses(name, "restore")
       try directory.replace(name, by: new, hasLogs: true)
     }
   }

@@ -319,7 +319,7 @@ extension SqliteTenants {
       // The hand-over can have ended before this call got the lock.
       guard !directory.isGone(name) else { throw try await gone(name, lock) }
       guard !directory.exists(name), directory.isAway(name) else {
-        lock.remove()
+        if directory.isSynced(name) { lock.remove() }
         throw notHandedOver(name)
       }
       return (lock, try await claim(name, .waits, until: Deadline.after(duration)))

@@ -151,7 +151,6 @@ extension SqliteTenants {
     try directory.withLock(.exclusive, of: [name]) {
       guard directory.exists(name) else { throw missing(name) }
       try directory.prepareLeaving(name)
-      directory.removeReplacedFiles(of: name)
       var isOpened = false
       do {
         try files(name).exclusively {
@@ -161,6 +160,7 @@ extension SqliteTenants {
       } catch let error as SqlError
         where !isOpened && [.corrupt, .notADatabase, .wrongKey, .io].contains(error.kind)
       {
+        try checkOtherProcesses(name, "delete")
         // A damaged file can't be opened, so its files are renamed one by one. The database file is renamed first:
         // before this step, the tenant still has all its files.
         try directory.moveDamaged(name, to: trash)

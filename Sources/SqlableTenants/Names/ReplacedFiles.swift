@@ -4,92 +4,112 @@ import SqlableCore
 // The replacement of a tenant's file by a restored one, in one step.
 //
 //   acme.sqlite                the tenant
-//   acme.sqlite-replaced       a second name of the old file, until the replacement has ended
-//   acme.sqlite-replaced-wal   the WAL of a damaged old file; also -journal and -shm
+//   acme.sqlite-replaced       a second name of the old file, if the file system has hard links
+//   acme.sqlite-replaced-wal   the WAL of a damaged old file; also -journal
+//   acme.sqlite-restored       the new file of a damaged tenant, until it gets the tenant's name
 //
 // SQLite would apply the WAL or journal of the old file to the new one. Closing the old file has removed them, but a
-// damaged file can't be closed. Its logs therefore get other names before the new file gets its name. If the process is
-// killed in between, the next call on the tenant gives the logs their names back. Their commits might be needed, for
-// example if only the key was wrong. Without hard links, the logs keep their other names.
+// damaged file can't be closed. Its logs therefore get other names before the new file gets its name. As long as
+// acme.sqlite-restored exists, the tenant is the old file. If the process is killed in this state, the next call on the
+// tenant gives the logs their names back. Their commits might be needed, for example if only the key was wrong. The
+// rename of acme.sqlite-restored to acme.sqlite makes the new file the tenant, and the old logs needless.
 
 extension TenantDirectory {
-  private static let logs = endings.filter { $0 != "-gate" }
+  private static let logs = ["-wal", "-journal"]
+
+  private func replacedFile(of name: TenantName) -> String { file(of: name) + "-replaced" }
+
+  private func restoredFile(of name: TenantName) -> String { file(of: name) + "-restored" }
+
+  private func replacedFiles(of name: TenantName) -> [String] {
+    let old = replacedFile(of: name)
+    return TenantDirectory.logs.map { old + $0 } + [old, restoredFile(of: name)]
+  }
 
   /// Gives a complete file the name of a tenant that exists, in one step. After an error, the old file has the name, or
   /// `checkIsSynced` throws. Call with the lock.
   ///
   /// - Parameter hasLogs: True for a damaged tenant, whose WAL or journal must not be applied to the new file.
   func replace(_ name: TenantName, by new: String, hasLogs: Bool = false) throws {
-    let (path, old) = (file(of: name), replacedFile(of: name))
-    let oldFile = FileIdentity(path)
-    // A power failure might have left the logs of an earlier replacement.
-    removeLogs(ofFileAt: old)
+    let (path, old, restored) = (file(of: name), replacedFile(of: name), restoredFile(of: name))
+    guard try !isBeingReplaced(name) else {
+      throw SqlError(.io, message: "can't delete the files of an earlier restore, such as \(old)", label: name.text)
+    }
+    // A power failure must not bring back the logs of an earlier replacement.
+    if hasLogs { try OpenDirectories([directory(of: name)]).sync() }
+    // Without the second name, the replacement can't be undone.
+    link(path, old)
     do {
       if hasLogs {
         // Each step is synced before the next one, because a power failure can keep a later step without an earlier.
         try syncing([name]) {
-          try linkIfPossible(path, old)
+          try renameToNew(new, restored)
         } undo: {
         }
         try syncing([name]) {
           try moveLogs(from: path, to: old)
+          // SQLite makes this file again from the WAL.
+          unlink(path + "-shm")
         } undo: {
         }
-      } else {
-        try linkIfPossible(path, old)
       }
       try syncing([name]) {
-        guard rename(new, path) == 0 else { throw SqlError.system("rename", new, errno) }
+        try move(hasLogs ? restored : new, path)
       } undo: {
-        guard link(old, new) == 0, rename(new, path) == 0 else { throw SqlError.system("rename", old, errno) }
+        if try hasLogs && isThere(old) { try move(path, restored) }
+        try move(old, path)
       }
     } catch {
       // If this fails, too, the next call on the tenant tries again.
-      try? endReplacement(of: name, oldFile)
+      try? endReplacement(of: name)
       throw error
     }
     removeReplacedFiles(of: name)
   }
 
-  /// Gives a file a second name. Some file systems have no hard links.
-  private func linkIfPossible(_ path: String, _ newPath: String) throws {
-    guard link(path, newPath) == 0 || [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else {
-      throw SqlError.system("create", newPath, errno)
-    }
-  }
-
-  private func replacedFile(of name: TenantName) -> String { file(of: name) + "-replaced" }
-
   /// True if a replacement has not ended: a call has the lock, or was killed.
-  func isBeingReplaced(_ name: TenantName) -> Bool { FileIdentity.linkInfo(replacedFile(of: name)) != nil }
+  func isBeingReplaced(_ name: TenantName) throws -> Bool { try replacedFiles(of: name).contains(where: isThere) }
 
   /// Ends a replacement that was interrupted. The tenant is then the new file, or the old file with its logs. Call with
   /// the lock.
-  ///
-  /// - Parameter oldFile: The old file; nil if a killed process has replaced it. Then its second name tells.
-  func endReplacement(of name: TenantName, _ oldFile: FileIdentity? = nil) throws {
-    let (path, old) = (file(of: name), replacedFile(of: name))
-    if let file = FileIdentity(path), file == oldFile ?? FileIdentity(old) { try moveLogs(from: old, to: path) }
+  func endReplacement(of name: TenantName) throws {
+    let (path, old, restored) = (file(of: name), replacedFile(of: name), restoredFile(of: name))
     try syncAgain(name)
+    if try isThere(restored) {
+      if try !isThere(path) {
+        guard try isThere(old) else {
+          throw SqlError(
+            .io,
+            message: "the file \(path) has vanished during a restore; put it back, or delete \(restored) and its WAL",
+            label: name.text)
+        }
+        try renameToNew(old, path)
+      }
+      try moveLogs(from: old, to: path)
+      try syncAgain(name)
+    }
     removeReplacedFiles(of: name)
   }
 
-  /// Deletes the files of a replacement that has ended. Call with the lock.
-  func removeReplacedFiles(of name: TenantName) {
-    let old = replacedFile(of: name)
-    removeLogs(ofFileAt: old)
-    unlink(old)
+  private func removeReplacedFiles(of name: TenantName) {
+    for file in replacedFiles(of: name) { unlink(file) }
   }
 
   private func moveLogs(from path: String, to newPath: String) throws {
-    for ending in TenantDirectory.logs {
-      guard rename(path + ending, newPath + ending) == 0 || errno == ENOENT else {
-        throw SqlError.system("rename", path + ending, errno)
-      }
+    for ending in TenantDirectory.logs where try isThere(path + ending) {
+      try renameToNew(path + ending, newPath + ending)
     }
   }
 
-  private func removeLogs(ofFileAt path: String) {
-    for ending in TenantDirectory.logs { unlink(path + ending) }
+  private func move(_ path: String, _ newPath: String) throws {
+    guard rename(path, newPath) == 0 else { throw SqlError.system("rename a file to", newPath, errno) }
+  }
+
+  /// True if a file exists. Throws if the file system can't tell.
+  func isThere(_ path: String) throws -> Bool {
+    var info = stat()
+    guard lstat(path, &info) != 0 else { return true }
+    guard errno == ENOENT else { throw SqlError.system("read the status of", path, errno, isRead: true) }
+    return false
   }
 }

@@ -30,7 +30,7 @@ extension TenantDirectory {
     // Delete these files before the rename, because another program can create a database at the old path afterwards.
     // SQLite has deleted the WAL, and a journal that still exists has no rows of this database.
     for ending in ["-journal", "-gate"] { unlink(path + ending) }
-    removeFiles(besideMissingFileAt: newPath)
+    try removeFiles(besideMissingFileAt: newPath)
     try syncing(names) {
       try renameToNew(path, newPath)
     } undo: {

@@ -117,7 +117,7 @@ final class TenantDirectory: Sendable {
   func withLock<Result>(_ lock: Lock, of names: [TenantName], _ body: () throws -> Result) throws -> Result {
     while true {
       // The end of a replacement changes names.
-      let kind = lock == .shared && names.contains(where: isBeingReplaced) ? .exclusive : lock
+      let kind = try lock == .shared && names.contains(where: isBeingReplaced) ? .exclusive : lock
       var locks: [Int32] = []
       defer {
         for lock in locks {
@@ -131,7 +131,7 @@ final class TenantDirectory: Sendable {
         if let descriptor = try take(kind, index) { locks.append(descriptor) }
       }
       try checkIsSynced(names)
-      let replaced = names.filter(isBeingReplaced)
+      let replaced = try names.filter(isBeingReplaced)
       // Another process was killed since the check above.
       guard replaced.isEmpty || kind != .shared else { continue }
       for name in replaced { try endReplacement(of: name) }
@@ -227,15 +227,14 @@ final class TenantDirectory: Sendable {
 
   /// Deletes the files that a killed process has left beside a tenant that was deleted. Call with the lock.
   func removeRemains(of name: TenantName) throws {
-    guard FileIdentity.linkInfo(file(of: name)) == nil else { return }
-    removeFiles(besideMissingFileAt: file(of: name))
-    removeReplacedFiles(of: name)
+    guard try !isThere(file(of: name)) else { return }
+    try removeFiles(besideMissingFileAt: file(of: name))
     try removeUnfinishedReceptions(of: name)
   }
 
   /// Deletes the WAL and journal of an earlier file, which SQLite would apply to a file that gets this path.
-  func removeFiles(besideMissingFileAt path: String) {
-    guard FileIdentity.linkInfo(path) == nil else { return }
+  func removeFiles(besideMissingFileAt path: String) throws {
+    guard try !isThere(path) else { return }
     for ending in TenantDirectory.endings { unlink(path + ending) }
   }
 
