@@ -35,8 +35,8 @@ extension TenantDirectory {
     guard try !isBeingReplaced(name) else {
       throw SqlError(.io, message: "can't delete the files of an earlier restore, such as \(old)", label: name.text)
     }
-    // A power failure must not bring back the logs of an earlier replacement.
-    if hasLogs { try OpenDirectories([directory(of: name)]).sync() }
+    // A power failure must not bring back the logs of an earlier replacement, or the journal of the closed file.
+    try OpenDirectories([directory(of: name)]).sync()
     // Without the second name, the replacement can't be undone.
     link(path, old)
     do {
@@ -56,7 +56,10 @@ extension TenantDirectory {
       try syncing([name]) {
         try move(hasLogs ? restored : new, path)
       } undo: {
-        if try hasLogs && isThere(old) { try move(path, restored) }
+        if try hasLogs && isThere(old) {
+          try move(path, restored)
+          try OpenDirectories([directory(of: name)]).sync()
+        }
         try move(old, path)
       }
     } catch {
@@ -80,7 +83,7 @@ extension TenantDirectory {
         guard try isThere(old) else {
           throw SqlError(
             .io,
-            message: "the file \(path) has vanished during a restore; put it back, or delete \(restored) and its WAL",
+            message: "the file \(path) has vanished during a restore; put it back, or delete \(restored) and \(old)-wal",
             label: name.text)
         }
         try renameToNew(old, path)
@@ -89,6 +92,11 @@ extension TenantDirectory {
       try syncAgain(name)
     }
     removeReplacedFiles(of: name)
+    // If the file were renamed or deleted while this name exists, the next call would bring it back.
+    guard try !isThere(restored) else {
+      throw SqlError(.io, message: "can't delete the file of an earlier restore: \(restored)", label: name.text)
+    }
+    try syncAgain(name)
   }
 
   private func removeReplacedFiles(of name: TenantName) {
@@ -109,7 +117,7 @@ extension TenantDirectory {
   func isThere(_ path: String) throws -> Bool {
     var info = stat()
     guard lstat(path, &info) != 0 else { return true }
-    guard errno == ENOENT else { throw SqlError.system("read the status of", path, errno, isRead: true) }
+    guard errno == ENOENT || errno == ENAMETOOLONG else { throw SqlError.system("read the status of", path, errno, isRead: true) }
     return false
   }
 }

@@ -235,7 +235,16 @@ final class TenantDirectory: Sendable {
   /// Deletes the WAL and journal of an earlier file, which SQLite would apply to a file that gets this path.
   func removeFiles(besideMissingFileAt path: String) throws {
     guard try !isThere(path) else { return }
-    for ending in TenantDirectory.endings { unlink(path + ending) }
+    var isChanged = false
+    for ending in TenantDirectory.endings {
+      if unlink(path + ending) == 0 {
+        isChanged = true
+      } else if errno != ENOENT && errno != ENAMETOOLONG {
+        throw SqlError.system("delete", path + ending, errno)
+      }
+    }
+    // A power failure must not bring them back beside the file that gets this path.
+    if isChanged { try OpenDirectories([parent(of: path)]).sync() }
   }
 
   /// Creates and locks the directory of this process, and removes the unlocked directories of killed processes.
