@@ -60,7 +60,7 @@ extension SqlitePool {
 
   package func endWork(_ token: Int) { withState { $0.endWork(token) } }
 
-  /// Adds work that ``close(within:)`` does after the last call, in a transaction of its own. If another process keeps
+  /// Adds work that ``close(within:)`` does after the last call, in a savepoint. If another process keeps
   /// the writer, the work is left out. Returns a token for `removeLastWork`.
   package func addLastWork(_ body: @escaping @Sendable (SqliteDatabase) throws -> Void) -> Int {
     lastWorks.withLock { works in
@@ -92,7 +92,12 @@ extension SqlitePool {
     // not get its turn, another pool is writing, and its commits checkpoint the WAL.
     if isInTurn, memory == nil, !leavesLog {
       let works = lastWorks.withLock { $0.bodies.ordered { $0.key < $1.key }.map(\.value) }
-      for work in works { try? root.transaction(.immediate) { db in try work(db) } }
+      if !works.isEmpty {
+        // One transaction, so that the pool waits only once if another program is writing.
+        try? root.transaction(.immediate) { db in
+          for work in works { try? db.transaction { db in try work(db) } }
+        }
+      }
       try? root.execute("PRAGMA optimize")
       _ = try? root.checkpoint(.truncate, waitingAtMost: .seconds(configuration.handles.busyTimeout))
     }

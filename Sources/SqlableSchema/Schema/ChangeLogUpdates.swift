@@ -51,7 +51,9 @@ extension Connection {
   /// without the triggers.
   func changeLogLossesByMigration() throws -> [String] {
     guard let log = ChangeLogHook.updates else { return [] }
-    let tables = try log.loggedTables(on: self).filter { try !log.hasAllTriggers(of: $0, on: self) }
+    let tables = try (log.loggedTables(on: self) + log.renames(on: self).map(\.table)).filter { table in
+      try !log.hasAllTriggers(of: table, on: self)
+    }
     return tables.isEmpty ? [] : try log.losses(of: tables, on: self)
   }
 

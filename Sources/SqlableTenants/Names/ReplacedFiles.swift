@@ -83,7 +83,7 @@ extension TenantDirectory {
         guard try isThere(old) else {
           throw SqlError(
             .io,
-            message: "the file \(path) has vanished during a restore; put it back, or delete \(restored) and \(old)-wal",
+            message: "the file \(path) vanished during a restore; put it back, or delete \(restored) and \(old)-wal",
             label: name.text)
         }
         try renameToNew(old, path)
@@ -117,7 +117,9 @@ extension TenantDirectory {
   func isThere(_ path: String) throws -> Bool {
     var info = stat()
     guard lstat(path, &info) != 0 else { return true }
-    guard errno == ENOENT || errno == ENAMETOOLONG else { throw SqlError.system("read the status of", path, errno, isRead: true) }
+    guard errno == ENOENT || errno == ENAMETOOLONG else {
+      throw SqlError.system("read the status of", path, errno, isRead: true)
+    }
     return false
   }
 }

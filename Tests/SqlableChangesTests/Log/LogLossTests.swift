@@ -167,6 +167,16 @@ import Testing
     }
   }
 
+  @Test func aMigrationThatRenamesATableWithoutATriggerEndsTheHistory() throws {
+    try withLog { db in
+      try db.execute("INSERT INTO t VALUES (1, 'x')")
+      let old = try position(db)
+      let sql = "ALTER TABLE t RENAME TO n; DROP TRIGGER sqlable_changes_t_delete; DELETE FROM n"
+      try Migrations([Migration("rename", sql: sql)]).apply(db)
+      #expect(isTrimmed(db, after: old))
+    }
+  }
+
   @Test func aRenamedTableThatLostATriggerEndsTheHistory() throws {
     try withLog { db in
       let old = try position(db)
