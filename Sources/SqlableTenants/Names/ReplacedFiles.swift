@@ -109,7 +109,8 @@ extension TenantDirectory {
     }
   }
 
-  private func move(_ path: String, _ newPath: String) throws {
+  /// Renames a file, and replaces an existing one.
+  func move(_ path: String, _ newPath: String) throws {
     guard rename(path, newPath) == 0 else { throw SqlError.system("rename a file to", newPath, errno) }
   }
 

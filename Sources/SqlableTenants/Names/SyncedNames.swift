@@ -11,9 +11,8 @@ import SqlableCore
 //
 // Other processes don't know of such a tenant, nor of a process that was killed between a failed sync and its undo. A
 // power failure can take commits from them only if the file system stores commits after it has failed to store names.
-// ext4, XFS and Btrfs keep names in a journal, and refuse all writes once they can't write it. For other file systems,
-// the guide says that all processes must end. A note in the directory would stay after a kill or the next start, so no
-// process could tell whether the note is still true.
+// The guide says that these processes must then end. A note in the directory would stay after a kill or the next start,
+// so no process could tell whether the note is still true.
 
 extension TenantDirectory {
   /// The names whose state on the disk is unknown.
@@ -84,7 +83,7 @@ extension TenantDirectory {
     defer { close(descriptor) }
     try writeSynced(text, to: descriptor, temporary)
     let directory = try OpenDirectories([parent(of: path)])
-    guard rename(temporary, path) == 0 else { throw SqlError.system("rename a file to", path, errno) }
+    try move(temporary, path)
     do { try directory.sync() } catch {
       unsynced.withLock { _ = $0.files.insert(path) }
       throw error

@@ -211,7 +211,7 @@ final class TenantDirectory: Sendable {
   }
 
   /// The endings of the files that SQLite and pools create beside a database.
-  static let endings = ["-wal", "-shm", "-journal", "-gate"]
+  private static let endings = ["-wal", "-shm", "-journal", "-gate"]
 
   /// Moves a damaged tenant's files. Call with the lock.
   func moveDamaged(_ name: TenantName, to target: String) throws {

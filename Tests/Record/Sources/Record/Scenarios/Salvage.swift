@@ -27,8 +27,8 @@ extension Scenario {
         round.tried()
         let intact = trial.intactRows.map { "\($0)" } ?? "unknown"
         round.log(
-          "\(figures.recovered) of \(figures.rows) rows and \(figures.wrong) others, reported \(share), on intact pages "
-            + "\(intact), \(trial.description)")
+          "\(figures.recovered) of \(figures.rows) rows and \(figures.wrong) others, reported \(share), "
+            + "on intact pages \(intact), \(trial.description)")
         let text = "\(figures.recovered) of \(figures.rows) rows came back, \(trial.description)"
         // Pages in wrong places look like rows of another table. No reader can tell.
         if damage != .shuffled, figures.wrong > 0 { round.report(.invented, "\(figures.wrong) rows, \(text)") }
