@@ -12,10 +12,10 @@ process.on("exit", () => processes.forEach((process) => process.kill("SIGKILL"))
 const sleep = (milliseconds) => new Promise((resume) => setTimeout(resume, milliseconds));
 
 async function until(what, condition) {
-  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(50)) {
+  for (const end = Date.now() + 600_000; Date.now() < end; await sleep(50)) {
     if (await condition().catch(() => false)) return;
   }
-  throw new Error(`${what} did not happen within a minute`);
+  throw new Error(`${what} did not happen within ten minutes`);
 }
 
 const freePort = () =>
