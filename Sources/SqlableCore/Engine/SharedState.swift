@@ -30,12 +30,17 @@ extension Connection {
   /// True if a caller might have changed a setting, attached or detached a file, or created or dropped a temporary
   /// object. Temporary objects can hide tables.
   package var hasOtherState: Bool {
-    guard let shared else { return false }
-    if shared.hasOtherSettings { return true }
-    guard shared.mayHaveOtherObjects else { return false }
-    guard let objects = try? temporaryObjects(), objects == shared.objects else { return true }
+    guard shared?.hasOtherSettings != true else { return true }
+    guard shared?.mayHaveOtherObjects == true else { return false }
+    guard let objects = try? temporaryObjects(), objects == shared?.objects else { return true }
     self.shared?.mayHaveOtherObjects = false
     return false
+  }
+
+  /// True if the next caller can't use the connection: lost, with an open cursor, or with changed settings or objects.
+  package var isUnusableForOthers: Bool {
+    // A kept cursor keeps its snapshot, so the next caller would read old data.
+    isLost || openCursors > 0 || hasOtherState
   }
 
   private func temporaryObjects() throws -> [[String]] {

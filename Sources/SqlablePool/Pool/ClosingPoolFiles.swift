@@ -177,9 +177,9 @@ extension SqlitePool {
 
 extension SqlitePool.State {
   /// Throws inside the closure that has exclusive access to the files.
-  func checkIsNotBlockedHere(_ label: String?, on thread: pthread_t = pthread_self()) throws {
+  func checkIsNotBlockedHere(_ label: @autoclosure () -> String?, on thread: pthread_t = pthread_self()) throws {
     guard let closeBarrier, closeBarrier.thread == thread else { return }
-    throw SqlError.misuse(SqliteDatabase.closedHere).labelled(label)
+    throw SqlError.misuse(SqliteDatabase.closedHere).labelled(label())
   }
 
   /// Begins a close barrier: later calls get no handles. Returns true if no call holds a handle; otherwise `drained` is

@@ -14,7 +14,7 @@ extension SqlitePool {
   func runGroup(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
     var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
     do {
-      let db = try writer.open(by: root, feed)
+      let db = try writer.open(by: root, feed, at: first.handleTime)
       try db.locked {
         // Release the turn after the commit returns, because the commit can include an automatic checkpoint. A call of
         // the kind `detection` writes nothing and needs no turn.
@@ -120,7 +120,9 @@ extension SqlitePool {
   private func ended(
     _ call: PoolCall, _ writer: PooledHandle, _ outcome: Result<Void, any Error>
   ) -> Result<Void, any Error> {
-    withState { $0.take(writer, from: call) }
+    writer.noteCacheUse()
+    let end = ContinuousClock.now
+    withState { $0.take(writer, from: call, at: end) }
     reportEnd(of: call)
     return outcome.mapError { error in
       call.error(error, label: configuration.handles.label) { otherHolder(than: call) }

@@ -33,11 +33,10 @@ struct LatestUses {
 
 extension SqlitePool.State {
   /// Records that a call held a handle while other calls waited for a handle.
-  mutating func noteUse(by call: PoolCall) {
-    guard call.kind != .detection, (call.kind.isRead ? waitingReads : waitingWrites).count > 0,
-      let begin = call.gotHandle
+  mutating func noteUse(by call: PoolCall, until end: ContinuousClock.Instant) {
+    guard call.kind != .detection, (call.kind.isRead ? waitingReads : waitingWrites).count > 0, call.hasHandle
     else { return }
-    let use = HandleUse(callSite: call.callSite, begin: begin, end: .now)
+    let use = HandleUse(callSite: call.callSite, begin: call.handleTime, end: end)
     if call.kind.isRead { readUses.append(use) } else { writeUses.append(use) }
   }
 

@@ -48,8 +48,7 @@ package final class PoolCall: @unchecked Sendable {
   /// The caller to which traces attribute the call's statements; nil if the pool has no trace.
   let caller: TraceCaller?
   package let deadline: ContinuousClock.Instant?
-  /// The time at which the wait for a handle and a thread times out.
-  package let waitEnd: ContinuousClock.Instant?
+  private let waitTimeout: Duration?
   /// The closure to run with a handle; nil after the call, because a nonescaping closure ends with its caller.
   private var work: ((SqliteDatabase) throws -> TransactionResult)?
   /// The closure that receives the outcome; nil if a thread waits for the outcome.
@@ -59,11 +58,15 @@ package final class PoolCall: @unchecked Sendable {
   // time, because other modules can read them.
   @exclusivity(unchecked) package internal(set) var state = State.created
   @exclusivity(unchecked) package internal(set) var stopped: Reason?
-  var gotHandle: ContinuousClock.Instant?
+  /// True once the call has got a handle.
+  @exclusivity(unchecked) private(set) var hasHandle = false
+  /// The time at which the call got its handle; the call's begin until then. Not an optional value, because the size of
+  /// an `Instant` is known only at run time: each use of an optional instant takes some fifty instructions.
+  @exclusivity(unchecked) private(set) var handleTime: ContinuousClock.Instant
   /// True if a quick read on the caller's thread was interrupted. The work then runs again as another call.
-  var isAbandoned = false
+  @exclusivity(unchecked) var isAbandoned = false
   /// True if the call was reported as a long read.
-  var isReported = false
+  @exclusivity(unchecked) var isReported = false
   @exclusivity(unchecked) package internal(set) var alarm: DispatchSemaphore?
   @exclusivity(unchecked) package private(set) var outcome: Result<Void, any Error>?
 
@@ -75,17 +78,27 @@ package final class PoolCall: @unchecked Sendable {
   ) {
     self.kind = kind
     self.callSite = callSite
-    self.begin = begin
+    (self.begin, handleTime) = (begin, begin)
     caller = TraceCount.isPositive ? TraceCaller(at: callSite) : nil
     self.work = work
     self.resume = resume
     // Compare without an array, because every call would have to allocate the array.
     let outer = Deadline.current
-    let deadline = configuration.deadline.map { min(begin.advanced(by: $0), outer ?? begin.advanced(by: $0)) } ?? outer
-    let waitEnd = configuration.waitTimeout.map { begin.advanced(by: $0) } ?? deadline
-    self.deadline = deadline
-    self.waitEnd = waitEnd.map { min($0, deadline ?? $0) }
+    deadline = configuration.deadline.map { min(begin.advanced(by: $0), outer ?? begin.advanced(by: $0)) } ?? outer
+    waitTimeout = configuration.waitTimeout
   }
+
+  /// The time at which the wait for a handle and a thread times out.
+  package var waitEnd: ContinuousClock.Instant? {
+    guard let waitTimeout else { return deadline }
+    let end = begin.advanced(by: waitTimeout)
+    return min(end, deadline ?? end)
+  }
+
+  /// The time at which the call got its handle; nil before.
+  var gotHandle: ContinuousClock.Instant? { hasHandle ? handleTime : nil }
+
+  func getHandle(at time: ContinuousClock.Instant) { (hasHandle, handleTime) = (true, time) }
 
   /// Runs the work. Called again if another call's failure rolled back the shared transaction.
   func run(_ db: SqliteDatabase) throws -> TransactionResult {

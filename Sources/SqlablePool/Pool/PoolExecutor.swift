@@ -18,7 +18,7 @@ extension SqlitePool: SqlDatabase {
   public func run<Work: Runnable>(
     _ work: Work, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Work.Output {
-    try perform(kind(of: work), at: .init(file: file, line: line)) { db in try work.run(db) }
+    try performStatement(kind(of: work), at: .init(file: file, line: line)) { db in try work.run(db) }
   }
 }
 

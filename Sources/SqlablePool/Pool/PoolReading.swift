@@ -27,7 +27,6 @@ extension SqlitePool {
 
   // MARK: Values
 
-  @usableFromInline
   package func perform<Value>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
@@ -36,6 +35,20 @@ extension SqlitePool {
       let result = try body(db)
       value = result
       return result as? TransactionResult ?? .commit
+    }
+    guard let value else { throw misuse("the call ended without a value") }
+    return value
+  }
+
+  /// Runs a statement on the calling thread.
+  @inlinable
+  func performStatement<Value>(
+    _ kind: PoolCall.Kind, at callSite: CallSite, _ run: (SqliteDatabase) throws -> Value
+  ) throws -> Value {
+    var value: Value?
+    try perform(kind, callSite) { db in
+      value = try run(db)
+      return .commit
     }
     guard let value else { throw misuse("the call ended without a value") }
     return value

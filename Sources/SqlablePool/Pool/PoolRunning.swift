@@ -8,6 +8,7 @@ extension SqlitePool {
   // MARK: On the caller's thread
 
   /// Runs `work` with a handle on this thread. A write that shares a commit can run on another caller's thread.
+  @usableFromInline
   func perform(_ kind: PoolCall.Kind, _ callSite: CallSite, _ work: (SqliteDatabase) throws -> TransactionResult)
     throws
   {
@@ -128,9 +129,8 @@ extension SqlitePool {
       try work(db)
       return .commit
     }
-    let label = configuration.handles.label
     guard call.deadline.map({ $0 > call.begin }) ?? true,
-      let handle = try withState({ try $0.enterQuickly(call, label) })
+      let handle = try withState({ try $0.enterQuickly(call, configuration.handles.label) })
     else { return false }
     var isStopped = false
     let (outcome, next) = read(call, handle) { db in
@@ -184,7 +184,7 @@ extension SqlitePool {
   ) -> (Result<Void, any Error>, next: PoolCall?) {
     let outcome: Result<Void, any Error>
     do {
-      let db = try handle.open(by: root, feed)
+      let db = try handle.open(by: root, feed, at: call.handleTime)
       if let work { try work(db) } else { _ = try call.run(db) }
       outcome = .success(())
     } catch {
@@ -192,8 +192,10 @@ extension SqlitePool {
       outcome = .failure(call.error(error, label: configuration.handles.label))
     }
     handle.endLoan()
+    handle.noteCacheUse()
     if handle.isUnusable { handle.discard() }
-    let next = withState { $0.endRead(call, handle) }
+    let end = ContinuousClock.now
+    let next = withState { $0.endRead(call, handle, at: end) }
     reportEnd(of: call)
     return (outcome, next)
   }

@@ -22,7 +22,9 @@ extension SqlitePool {
     package let writer: PooledHandle
     let resources: PoolResources?
     package internal(set) var readers: [PooledHandle] = []
-    package internal(set) var idleReaders: [PooledHandle] = []
+    /// The numbers of the readers that no call holds. The reader that became idle last is the last.
+    package internal(set) var idleReaders: [Int] = []
+    private var holders = HandleHolders()
     package internal(set) var writerIsIdle = true
     package internal(set) var waitingReads = PoolQueue()
     package internal(set) var waitingWrites = PoolQueue()
@@ -48,7 +50,7 @@ extension SqlitePool {
 
     package init(_ configuration: PoolConfiguration, _ resources: PoolResources?) {
       self.resources = resources
-      writer = PooledHandle(configuration, resources, isWriter: true)
+      writer = PooledHandle(configuration, resources, number: holders.add())
     }
   }
 
@@ -70,10 +72,10 @@ extension SqlitePool {
 }
 
 extension SqlitePool.State {
-  package func checkIsOpen(_ label: String?) throws {
+  package func checkIsOpen(_ label: @autoclosure () -> String?) throws {
     guard phase == .open else {
       throw SqlError(
-        .closed, message: phase == .closed ? "the pool is closed" : "the pool is closing", label: label)
+        .closed, message: phase == .closed ? "the pool is closed" : "the pool is closing", label: label())
     }
   }
 
@@ -81,8 +83,8 @@ extension SqlitePool.State {
   package var ownHandle: PooledHandle? { handle(of: pthread_self()) }
 
   private func handle(of thread: pthread_t) -> PooledHandle? {
-    if writer.owner == thread { return writer }
-    return readers.first { $0.owner == thread }
+    guard let number = holders.number(of: thread) else { return nil }
+    return number == writer.number ? writer : readers[number - 1]
   }
 
   /// Gives the call a handle, or queues the call. `thread` is the thread that runs the call; nil for a thread of the
@@ -90,24 +92,24 @@ extension SqlitePool.State {
   package mutating func enter(
     _ call: PoolCall, _ configuration: PoolConfiguration, by thread: pthread_t?, on current: pthread_t = pthread_self()
   ) throws -> SqlitePool.Admission {
-    let label = configuration.handles.label
     if call.stopped != nil { throw CancellationError() }
     if let deadline = call.deadline, deadline <= call.begin {
       throw SqlError(
-        .timeout, message: "the deadline had passed before the call at \(call.callSite) began", label: label)
+        .timeout, message: "the deadline had passed before the call at \(call.callSite) began",
+        label: configuration.handles.label)
     }
     if let handle = handle(of: current) {
       guard call.kind.isRead || handle.isWriter else {
         throw SqlError.misuse(
           "can't write inside a read: the read would not see the change; write first, or read inside a transaction"
         )
-        .labelled(label)
+        .labelled(configuration.handles.label)
       }
       return .nested(handle)
     }
-    try checkIsOpen(label)
-    try checkIsNotBlockedHere(label, on: current)
-    if closeBarrier == nil, let handle = call.kind.isRead ? freeReader(configuration) : writerIsIdle ? writer : nil {
+    try checkIsOpen(configuration.handles.label)
+    try checkIsNotBlockedHere(configuration.handles.label, on: current)
+    if closeBarrier == nil, let handle = freeHandle(for: call, configuration, by: thread) {
       calls += 1
       give(handle, to: call, by: thread)
       return .granted(handle)
@@ -117,7 +119,7 @@ extension SqlitePool.State {
         .busy,
         message:
           "\(configuration.maximumWaiting) calls already wait for \(call.kind.isRead ? "a reader" : "the writer")",
-        label: label)
+        label: configuration.handles.label)
     }
     calls += 1
     call.state = .waiting
@@ -126,24 +128,41 @@ extension SqlitePool.State {
     return .waits
   }
 
-  private mutating func freeReader(_ configuration: PoolConfiguration) -> PooledHandle? {
+  private mutating func freeHandle(
+    for call: PoolCall, _ configuration: PoolConfiguration, by thread: pthread_t?
+  ) -> PooledHandle? {
+    if call.kind.isRead { freeReader(configuration, by: thread) } else { writerIsIdle ? writer : nil }
+  }
+
+  private mutating func freeReader(_ configuration: PoolConfiguration, by thread: pthread_t?) -> PooledHandle? {
     guard readersEnd == nil else { return nil }
-    if let idle = idleReaders.popLast() { return idle }
+    if let idle = takeIdleReader(by: thread) { return idle }
     guard readers.count < configuration.readers else { return nil }
-    let reader = PooledHandle(configuration, resources, isWriter: false)
+    let reader = PooledHandle(configuration, resources, number: holders.add())
     readers.append(reader)
     return reader
   }
 
+  /// Takes the idle reader that the thread used last, because the thread's processor probably has the reader's memory
+  /// in its cache; otherwise the reader that became idle last.
+  private mutating func takeIdleReader(by thread: pthread_t?) -> PooledHandle? {
+    let latest = thread.flatMap { thread in idleReaders.lastIndex { holders.wasHeld($0, by: thread) } }
+    let number = latest.map { idleReaders.remove(at: $0) } ?? idleReaders.popLast()
+    return number.map { readers[$0 - 1] }
+  }
+
   /// Gives an idle reader to a call that does not wait; nil if no reader is idle and open.
-  mutating func enterQuickly(_ call: PoolCall, _ label: String?) throws -> PooledHandle? {
-    try checkIsOpen(label)
-    guard closeBarrier == nil, readersEnd == nil, ownHandle == nil, let reader = idleReaders.last, reader.isOpen else {
+  mutating func enterQuickly(_ call: PoolCall, _ label: @autoclosure () -> String?) throws -> PooledHandle? {
+    try checkIsOpen(label())
+    let thread = pthread_self()
+    guard closeBarrier == nil, readersEnd == nil, handle(of: thread) == nil, let reader = takeIdleReader(by: thread)
+    else { return nil }
+    guard reader.isOpen else {
+      idleReaders.append(reader.number)
       return nil
     }
-    idleReaders.removeLast()
     calls += 1
-    give(reader, to: call, by: pthread_self())
+    give(reader, to: call, by: thread)
     return reader
   }
 
@@ -152,7 +171,7 @@ extension SqlitePool.State {
     try checkIsOpen(label)
     try checkIsNotBlockedHere(label)
     guard closeBarrier == nil else { return [] }
-    let handles = idleReaders + (writerIsIdle ? [writer] : [])
+    let handles = idleReaders.map { readers[$0 - 1] } + (writerIsIdle ? [writer] : [])
     (idleReaders, writerIsIdle) = ([], false)
     // The handles are counted as calls, so that the pool is not closed while the handles are in use.
     calls += handles.count
@@ -171,44 +190,46 @@ extension SqlitePool.State {
     if thread == nil, !call.callerRuns(on: handle) {
       call.state = .granted(handle)
     } else {
-      start(call, handle, at: call.isWaiting ? .now : call.begin, by: thread)
+      start(call, handle, hasWaited: call.isWaiting, by: thread)
     }
   }
 
-  private mutating func start(
-    _ call: PoolCall, _ handle: PooledHandle, at time: ContinuousClock.Instant, by thread: pthread_t?
-  ) {
-    call.gotHandle = time
+  private mutating func start(_ call: PoolCall, _ handle: PooledHandle, hasWaited: Bool, by thread: pthread_t?) {
+    call.getHandle(at: hasWaited ? .now : call.begin)
     call.state = .running(handle)
-    handle.owner = thread
-    counts.began(call)
+    holders[handle.number] = thread
+    if hasWaited { counts.waited(call) }
   }
 
   /// Starts a call on the thread that was asked to run the call; returns false if the call was stopped before.
   package mutating func begin(_ call: PoolCall, by thread: pthread_t = pthread_self()) -> Bool {
     guard case .granted(let handle) = call.state else { return false }
-    start(call, handle, at: .now, by: thread)
+    start(call, handle, hasWaited: true, by: thread)
     return true
   }
 
   /// Records the thread of the handle's call, after this thread has woken up.
-  package mutating func begin(_ handle: PooledHandle, by thread: pthread_t) { handle.owner = thread }
+  package mutating func begin(_ handle: PooledHandle, by thread: pthread_t) {
+    holders[handle.number] = thread
+  }
 
-  package mutating func take(_ handle: PooledHandle, from call: PoolCall) {
+  package mutating func take(
+    _ handle: PooledHandle, from call: PoolCall, at time: ContinuousClock.Instant = .now
+  ) {
     call.state = .ending
     handle.call = nil
     handle.interruption.reset()
-    handle.noteCacheUse()
-    counts.ended(call)
-    noteUse(by: call)
+    handle.publishCacheUse()
+    counts.ended(call, at: time)
+    noteUse(by: call, until: time)
   }
 
   /// Gives a free handle to the next waiting call and returns this call. If no call waits, marks the handle as idle.
   package mutating func next(for handle: PooledHandle) -> PoolCall? {
-    handle.owner = nil
+    holders[handle.number] = nil
     let isHeldBack = closeBarrier != nil || (!handle.isWriter && readersEnd != nil)
     guard !isHeldBack, let next = handle.isWriter ? waitingWrites.popFirst() : waitingReads.popFirst() else {
-      if handle.isWriter { writerIsIdle = true } else { idleReaders.append(handle) }
+      if handle.isWriter { writerIsIdle = true } else { idleReaders.append(handle.number) }
       if let closeBarrier, areAllIdle { closeBarrier.drained.signal() }
       if let readersEnd, !handle.isWriter, !isReading { readersEnd.signal() }
       return nil
@@ -224,8 +245,10 @@ extension SqlitePool.State {
   }
 
   /// Ends a read; returns the next call for the reader.
-  package mutating func endRead(_ call: PoolCall, _ reader: PooledHandle) -> PoolCall? {
-    take(reader, from: call)
+  package mutating func endRead(
+    _ call: PoolCall, _ reader: PooledHandle, at time: ContinuousClock.Instant = .now
+  ) -> PoolCall? {
+    take(reader, from: call, at: time)
     ended()
     return next(for: reader)
   }
@@ -277,7 +300,7 @@ extension SqlitePool.State {
   /// Gives readers to waiting reads; returns the started calls with their readers.
   mutating func beginReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
     var started: [(PooledHandle, PoolCall)] = []
-    while waitingReads.count > 0, let reader = freeReader(configuration), let call = next(for: reader) {
+    while waitingReads.count > 0, let reader = freeReader(configuration, by: nil), let call = next(for: reader) {
       started.append((reader, call))
     }
     return started

@@ -66,18 +66,18 @@ extension SqlitePool {
     var used = Duration.zero
     var longestUse = Duration.zero
 
-    mutating func began(_ call: PoolCall) {
-      guard call.kind != .detection, let start = call.gotHandle else { return }
-      let wait = call.begin.duration(to: start)
+    mutating func waited(_ call: PoolCall) {
+      guard call.kind != .detection else { return }
+      let wait = call.begin.duration(to: call.handleTime)
       waited += wait
       longestWait = max(longestWait, wait)
     }
 
-    mutating func ended(_ call: PoolCall) {
+    mutating func ended(_ call: PoolCall, at end: ContinuousClock.Instant) {
       guard call.kind != .detection, !call.isAbandoned else { return }
       if call.kind.isRead { reads += 1 } else { writes += 1 }
-      guard let start = call.gotHandle else { return }
-      let use = start.duration(to: .now)
+      guard call.hasHandle else { return }
+      let use = call.handleTime.duration(to: end)
       used += use
       longestUse = max(longestUse, use)
     }

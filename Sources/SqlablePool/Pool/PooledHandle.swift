@@ -4,35 +4,39 @@ import SqlableCore
 /// A handle of a pool, opened on first use and held by one call at a time.
 ///
 /// `PooledHandle` is safe as `@unchecked Sendable`:
-/// 1. The pool's lock guards `owner`, `call` and `cacheUse`.
-/// 2. While a thread holds the handle, only this thread uses `database` and `checked`.
+/// 1. The pool's lock guards `call` and `cacheUse`.
+/// 2. While a thread holds the handle, only this thread uses the private properties.
 package final class PooledHandle: @unchecked Sendable {
+  /// The number of the handle in the pool: 0 for the writer, and the index in the pool's readers plus 1 for a reader.
+  let number: Int
   package let isWriter: Bool
   /// The thread that runs asynchronous calls.
   let thread: CallThread
   package let interruption: Interruption
   private let maximumWalSize: Int?
-  private var database: SqliteDatabase?
-  private var checked = ContinuousClock.now
+  @exclusivity(unchecked) private var database: SqliteDatabase?
+  @exclusivity(unchecked) private var checked = ContinuousClock.now
+  /// The use of the handle's statement cache up to the running call.
+  @exclusivity(unchecked) private var latestCacheUse = StatementCacheUse.none
 
   // Guarded by the pool's lock:
-  @exclusivity(unchecked) package internal(set) var owner: pthread_t?
   @exclusivity(unchecked) package internal(set) var call: PoolCall?
   /// The use of the handle's statement cache up to the last call.
-  var cacheUse = StatementCacheUse.none
+  @exclusivity(unchecked) private(set) var cacheUse = StatementCacheUse.none
 
-  init(_ configuration: PoolConfiguration, _ resources: PoolResources?, isWriter: Bool) {
-    self.isWriter = isWriter
+  init(_ configuration: PoolConfiguration, _ resources: PoolResources?, number: Int) {
+    (self.number, isWriter) = (number, number == 0)
     thread = CallThread(resources)
     maximumWalSize = configuration.maximumWalSize
     interruption = Interruption(busyTimeout: configuration.handles.busyTimeout)
   }
 
   /// Opens the handle if needed. Throws `.io` if the database file was moved, deleted or replaced.
-  func open(by root: SqliteDatabase, _ feed: PoolFeed) throws -> SqliteDatabase {
+  func open(
+    by root: SqliteDatabase, _ feed: PoolFeed, at now: ContinuousClock.Instant = .now
+  ) throws -> SqliteDatabase {
     if let database {
       database.lend(to: pthread_self())
-      let now = ContinuousClock.now
       // At most once per second: the check is a system call, and using a deleted file for a second is harmless.
       if now - checked > .seconds(1) {
         checked = now
@@ -60,15 +64,8 @@ package final class PooledHandle: @unchecked Sendable {
   /// True if the handle is open and refuses further use. Only the holder calls this property.
   var isLost: Bool { database?.connection?.isLost == true }
 
-  /// True if a closure has kept a cursor. Only the holder calls this property.
-  var hasOpenCursors: Bool { database?.connection.map { $0.openCursors > 0 } ?? false }
-
-  /// True if the next call can't use the handle: lost, with an open cursor, or with changed settings or objects.
-  var isUnusable: Bool {
-    guard let connection = database?.connection else { return false }
-    // A kept cursor keeps its snapshot, so the next call would read old data.
-    return connection.isLost || hasOpenCursors || connection.hasOtherState
-  }
+  /// True if the next call can't use the handle. Only the holder calls this property.
+  var isUnusable: Bool { database?.connection?.isUnusableForOthers == true }
 
   /// True if SQL has changed the handle's settings or temporary objects. Only the holder calls this property.
   var hasOtherState: Bool { database?.connection?.hasOtherState == true }
@@ -76,10 +73,13 @@ package final class PooledHandle: @unchecked Sendable {
   /// Frees the memory that SQLite can rebuild. Only the holder calls this method.
   func releaseMemory() { database?.lockedAnyway { database?.connection?.releaseMemory() } }
 
-  /// Stores the present use of the statement cache in `cacheUse`. Only the holder calls this method.
+  /// Notes the present use of the statement cache for `publishCacheUse`. Only the holder calls this method.
   func noteCacheUse() {
-    if let cache = database?.connection?.cache { cacheUse = StatementCacheUse(of: cache) }
+    if let cache = database?.connection?.cache { latestCacheUse = StatementCacheUse(of: cache) }
   }
+
+  /// Stores the noted use in `cacheUse`. Only the holder calls this method, with the pool's lock held.
+  func publishCacheUse() { cacheUse = latestCacheUse }
 
   /// Closes the connection. The next call that uses this handle opens a new connection.
   func discard() {

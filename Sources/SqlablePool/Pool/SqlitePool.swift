@@ -163,6 +163,7 @@ extension SqlitePool {
     }
   }
 
+  @usableFromInline
   package func misuse(_ message: String) -> SqlError { SqlError.misuse(message).labelled(configuration.handles.label) }
 
   /// Throws `.misuse` in a forked process. Call before taking a lock: in a forked process, the lock's owner can be a

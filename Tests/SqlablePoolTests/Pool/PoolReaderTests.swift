@@ -121,6 +121,33 @@ import Testing
     }
   }
 
+  @Test func threadGetsTheReaderThatItUsedLast() throws {
+    try withMembers(PoolConfiguration(readers: 2)) { pool in
+      let (next, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let readers = LockedValue<[ObjectIdentifier]>([])
+      let first = try pool.read { db in
+        // The other thread gets the second reader, because this thread holds the first.
+        Thread.detachNewThread {
+          for _ in 0..<2 {
+            try? pool.read { db in readers.withLock { $0.append(ObjectIdentifier(db)) } }
+            isDone.signal()
+            next.wait()
+          }
+        }
+        isDone.wait()
+        return ObjectIdentifier(db)
+      }
+      // Now the first reader is the one that became idle last.
+      next.signal()
+      isDone.wait()
+      next.signal()
+      let second = readers.withLock { $0 }
+      #expect(Set(second).count == 1)
+      #expect(!second.contains(first))
+      #expect(try pool.read { ObjectIdentifier($0) } == first)
+    }
+  }
+
   @Test func readErrorForAReplacedFileMentionsNoWrite() throws {
     try withDirectory { directory in
       let path = directory + "/pool.sqlite"
