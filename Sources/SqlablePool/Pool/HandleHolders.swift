@@ -29,7 +29,10 @@ struct HandleHolders {
   }
 
   /// The number of the handle that the thread holds; nil if there is none.
-  func number(of thread: pthread_t) -> Int? { holders.firstIndex { $0.thread == thread } }
+  func number(of thread: pthread_t) -> Int? {
+    assert(thread != 0, "0 stands for no thread")
+    return holders.firstIndex { $0.thread == thread }
+  }
 
   /// True if the thread held the handle last.
   func wasHeld(_ number: Int, by thread: pthread_t) -> Bool { holders[number].latest == thread }

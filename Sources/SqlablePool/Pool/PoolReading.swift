@@ -40,15 +40,17 @@ extension SqlitePool {
     return value
   }
 
-  /// Runs a statement on the calling thread.
+  /// Runs a statement and waits for the result.
   @inlinable
   func performStatement<Value>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ run: (SqliteDatabase) throws -> Value
   ) throws -> Value {
     var value: Value?
     try perform(kind, callSite) { db in
-      value = try run(db)
-      return .commit
+      let result = try run(db)
+      value = result
+      // Compare the types first: for most types, the compiler then removes the cast.
+      return Value.self == TransactionResult.self ? result as? TransactionResult ?? .commit : .commit
     }
     guard let value else { throw misuse("the call ended without a value") }
     return value

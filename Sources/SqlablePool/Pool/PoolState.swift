@@ -22,7 +22,8 @@ extension SqlitePool {
     package let writer: PooledHandle
     let resources: PoolResources?
     package internal(set) var readers: [PooledHandle] = []
-    /// The numbers of the readers that no call holds. The reader that became idle last is the last.
+    /// The numbers of the readers that no call holds and that `takeIdle` has not taken. The reader that became idle last
+    /// is the last.
     package internal(set) var idleReaders: [Int] = []
     private var holders = HandleHolders()
     package internal(set) var writerIsIdle = true
@@ -84,7 +85,7 @@ extension SqlitePool.State {
 
   private func handle(of thread: pthread_t) -> PooledHandle? {
     guard let number = holders.number(of: thread) else { return nil }
-    return number == writer.number ? writer : readers[number - 1]
+    return number == writer.number ? writer : reader(number)
   }
 
   /// Gives the call a handle, or queues the call. `thread` is the thread that runs the call; nil for a thread of the
@@ -136,31 +137,38 @@ extension SqlitePool.State {
 
   private mutating func freeReader(_ configuration: PoolConfiguration, by thread: pthread_t?) -> PooledHandle? {
     guard readersEnd == nil else { return nil }
-    if let idle = takeIdleReader(by: thread) { return idle }
+    if let index = openReader(for: thread) ?? latestReader(of: thread) ?? idleReaders.indices.last {
+      return takeIdleReader(at: index)
+    }
     guard readers.count < configuration.readers else { return nil }
     let reader = PooledHandle(configuration, resources, number: holders.add())
     readers.append(reader)
     return reader
   }
 
-  /// Takes the idle reader that the thread used last, because the thread's processor probably has the reader's memory
-  /// in its cache; otherwise the reader that became idle last.
-  private mutating func takeIdleReader(by thread: pthread_t?) -> PooledHandle? {
-    let latest = thread.flatMap { thread in idleReaders.lastIndex { holders.wasHeld($0, by: thread) } }
-    let number = latest.map { idleReaders.remove(at: $0) } ?? idleReaders.popLast()
-    return number.map { readers[$0 - 1] }
+  /// Returns the index of an open idle reader; nil if there is none. Prefers the reader of `latestReader`, because the
+  /// thread's processor probably has the reader's memory in its cache.
+  private func openReader(for thread: pthread_t?) -> Int? {
+    if let latest = latestReader(of: thread), reader(idleReaders[latest]).isOpen { return latest }
+    return idleReaders.lastIndex { reader($0).isOpen }
   }
+
+  /// Returns the index of the idle reader that the thread used, and no other thread after it; nil if there is none.
+  private func latestReader(of thread: pthread_t?) -> Int? {
+    thread.flatMap { thread in idleReaders.lastIndex { holders.wasHeld($0, by: thread) } }
+  }
+
+  private mutating func takeIdleReader(at index: Int) -> PooledHandle { reader(idleReaders.remove(at: index)) }
+
+  private func reader(_ number: Int) -> PooledHandle { readers[number - 1] }
 
   /// Gives an idle reader to a call that does not wait; nil if no reader is idle and open.
   mutating func enterQuickly(_ call: PoolCall, _ label: @autoclosure () -> String?) throws -> PooledHandle? {
     try checkIsOpen(label())
     let thread = pthread_self()
-    guard closeBarrier == nil, readersEnd == nil, handle(of: thread) == nil, let reader = takeIdleReader(by: thread)
+    guard closeBarrier == nil, readersEnd == nil, handle(of: thread) == nil, let index = openReader(for: thread)
     else { return nil }
-    guard reader.isOpen else {
-      idleReaders.append(reader.number)
-      return nil
-    }
+    let reader = takeIdleReader(at: index)
     calls += 1
     give(reader, to: call, by: thread)
     return reader
@@ -171,7 +179,7 @@ extension SqlitePool.State {
     try checkIsOpen(label)
     try checkIsNotBlockedHere(label)
     guard closeBarrier == nil else { return [] }
-    let handles = idleReaders.map { readers[$0 - 1] } + (writerIsIdle ? [writer] : [])
+    let handles = idleReaders.map(reader) + (writerIsIdle ? [writer] : [])
     (idleReaders, writerIsIdle) = ([], false)
     // The handles are counted as calls, so that the pool is not closed while the handles are in use.
     calls += handles.count
@@ -195,7 +203,8 @@ extension SqlitePool.State {
   }
 
   private mutating func start(_ call: PoolCall, _ handle: PooledHandle, hasWaited: Bool, by thread: pthread_t?) {
-    call.getHandle(at: hasWaited ? .now : call.begin)
+    // A call that runs again had a handle before.
+    call.getHandle(at: hasWaited || call.hasHandle ? .now : call.begin)
     call.state = .running(handle)
     holders[handle.number] = thread
     if hasWaited { counts.waited(call) }

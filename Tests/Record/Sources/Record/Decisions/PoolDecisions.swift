@@ -6,26 +6,6 @@ import SqlablePool
 ///
 /// The handles are never opened. `@unchecked Sendable` is sound: a history has one thread.
 final class PoolDecisions: @unchecked Sendable {
-  /// A call of the pool, with what the model knows about it.
-  final class Caller: @unchecked Sendable {
-    let id: Int
-    let call: PoolCall
-    let isAsync: Bool
-    var isCancelled = false
-    var answers = 0
-    /// The number of calls that had begun to wait before this one; nil if the call got its handle at once.
-    var arrival: Int?
-    /// The number of times that the call's work is stored.
-    var stored = 0
-    /// True if the work asked for a rollback.
-    var wasRolledBack = false
-
-    /// The simulated thread of a synchronous caller.
-    var thread: UInt { UInt(id + 1) }
-
-    init(id: Int, _ call: PoolCall, isAsync: Bool) { (self.id, self.call, self.isAsync) = (id, call, isAsync) }
-  }
-
   let simulation: Simulation
   let flaw: String?
   let configuration: PoolConfiguration
@@ -198,10 +178,16 @@ final class PoolDecisions: @unchecked Sendable {
       kind, configuration, CallSite(file: #fileID, line: #line), at: simulation.now,
       resume: isAsync ? resume : nil
     ) { _ in .commit }
-    let caller = Caller(id: id, call, isAsync: isAsync)
+    let caller = Caller(id: id, call, isAsync: isAsync, thread: freeThread ?? UInt(id + 1))
     callers.append(caller)
     expected -= 1
     return caller
+  }
+
+  /// A thread whose calls have ended; nil at random, or if there is none.
+  private var freeThread: UInt? {
+    let busy = Set(callers.filter { $0.answers == 0 }.map(\.thread))
+    return simulation.random.chance(50) ? callers.map(\.thread).first { !busy.contains($0) } : nil
   }
 
   func caller(of call: PoolCall) -> Caller? { callers.first { $0.call === call } }
