@@ -137,9 +137,9 @@ extension SqlitePool.State {
 
   private mutating func freeReader(_ configuration: PoolConfiguration, by thread: pthread_t?) -> PooledHandle? {
     guard readersEnd == nil else { return nil }
-    if let index = openReader(for: thread) ?? latestReader(of: thread) ?? idleReaders.indices.last {
-      return takeIdleReader(at: index)
-    }
+    if let index = openReader(for: thread) { return takeIdleReader(at: index) }
+    if let index = latestReader(of: thread) { return takeIdleReader(at: index) }
+    if let last = idleReaders.popLast() { return reader(last) }
     guard readers.count < configuration.readers else { return nil }
     let reader = PooledHandle(configuration, resources, number: holders.add())
     readers.append(reader)
@@ -150,12 +150,16 @@ extension SqlitePool.State {
   /// thread's processor probably has the reader's memory in its cache.
   private func openReader(for thread: pthread_t?) -> Int? {
     if let latest = latestReader(of: thread), reader(idleReaders[latest]).isOpen { return latest }
-    return idleReaders.lastIndex { reader($0).isOpen }
+    for index in idleReaders.indices.reversed() where reader(idleReaders[index]).isOpen { return index }
+    return nil
   }
 
   /// Returns the index of the idle reader that the thread used, and no other thread after it; nil if there is none.
   private func latestReader(of thread: pthread_t?) -> Int? {
-    thread.flatMap { thread in idleReaders.lastIndex { holders.wasHeld($0, by: thread) } }
+    guard let thread else { return nil }
+    // A loop, because a closure would copy the state.
+    for index in idleReaders.indices.reversed() where holders.wasHeld(idleReaders[index], by: thread) { return index }
+    return nil
   }
 
   private mutating func takeIdleReader(at index: Int) -> PooledHandle { reader(idleReaders.remove(at: index)) }
