@@ -139,7 +139,7 @@ extension SqlitePool.State {
     guard readersEnd == nil else { return nil }
     if let index = openReader(for: thread) { return takeIdleReader(at: index) }
     if let index = latestReader(of: thread) { return takeIdleReader(at: index) }
-    if let last = idleReaders.popLast() { return reader(last) }
+    if !idleReaders.isEmpty { return takeIdleReader(at: idleReaders.count - 1) }
     guard readers.count < configuration.readers else { return nil }
     let reader = PooledHandle(configuration, resources, number: holders.add())
     readers.append(reader)
@@ -162,7 +162,12 @@ extension SqlitePool.State {
     return nil
   }
 
-  private mutating func takeIdleReader(at index: Int) -> PooledHandle { reader(idleReaders.remove(at: index)) }
+  private mutating func takeIdleReader(at index: Int) -> PooledHandle {
+    let number = idleReaders[index]
+    // `remove(at:)` is called only if needed, because it takes 250 instructions.
+    if index == idleReaders.count - 1 { idleReaders.removeLast() } else { idleReaders.remove(at: index) }
+    return reader(number)
+  }
 
   private func reader(_ number: Int) -> PooledHandle { readers[number - 1] }
 
@@ -289,25 +294,6 @@ extension SqlitePool.State {
     if hasFailed, call.stopped != nil { return false }
     give(writer, to: call, by: thread)
     return true
-  }
-
-  // MARK: Holding reads back
-
-  var isReading: Bool { readers.contains { $0.call != nil } }
-
-  /// Gives no reader to later calls until `admitReads`. Returns true if calls still read; `end` is then signalled when
-  /// the last of these calls ends. Returns nil if another caller already holds reads back.
-  package mutating func holdReadsBack(_ end: DispatchSemaphore) -> Bool? {
-    guard readersEnd == nil else { return nil }
-    readersEnd = end
-    return isReading
-  }
-
-  /// Gives readers to the reads that were held back; returns the started calls with their readers.
-  package mutating func admitReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
-    readersEnd = nil
-    // If the pool's files are being closed, `endCloseBarrier` starts these reads later.
-    return closeBarrier == nil ? beginReads(configuration) : []
   }
 
   /// Gives readers to waiting reads; returns the started calls with their readers.
