@@ -45,13 +45,13 @@ extension DocumentDecoder {
 
   private func checkClauses(of call: SqlExpression.Call) throws {
     guard call.order.isEmpty || call.takesOrder else { throw failure("the function can't have an order of its rows") }
+    guard !call.isDistinct || (call.arguments.count == 1 && call.window == nil) else {
+      throw failure("only an aggregate of one argument can be distinct")
+    }
     guard let kind = call.facts?.kind else { return }
     guard kind == .aggregate || (!call.isDistinct && call.filter == nil), call.takesWindow || call.window == nil,
       kind != .window || call.window != nil, kind != .table
     else { throw failure("the function does not allow these clauses, or can't be used as a term") }
-    guard !call.isDistinct || (call.arguments.count == 1 && call.window == nil) else {
-      throw failure("only an aggregate of one argument can be distinct")
-    }
   }
 
   /// Throws if the function does not accept this number of arguments, or if the arguments are known to be invalid.

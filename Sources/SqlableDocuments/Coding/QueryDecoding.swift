@@ -39,7 +39,7 @@ extension DocumentDecoder {
     }
     query = SelectQuery(form, query)
     query.clauses.isDistinct = try flag(fields[.distinct], .distinct)
-    query.clauses.filter = try part(fields, .where) { try term($0, scope) }
+    if let filter = try part(fields, .where, { try term($0, scope) }) { query.filter(filter) }
     query.clauses.groups = try part(fields, .groupBy) { try terms($0, "the terms of a group", scope) } ?? []
     query.clauses.having = try part(fields, .having) { try term($0, scope) }
     query.clauses.compounds = AppendedList(try part(fields, .compounds) { try compounds($0, outer) } ?? [])

@@ -47,10 +47,8 @@ extension SqlitePool {
   ) throws -> Value {
     var value: Value?
     try perform(kind, callSite) { db in
-      let result = try run(db)
-      value = result
-      // Compare the types first: for most types, the compiler then removes the cast.
-      return Value.self == TransactionResult.self ? result as? TransactionResult ?? .commit : .commit
+      value = try run(db)
+      return .commit
     }
     guard let value else { throw misuse("the call ended without a value") }
     return value
@@ -61,14 +59,21 @@ extension SqlitePool {
   func performStatement<Value: Sendable>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
-    guard kind.isRead else { return try await perform(kind, at: callSite, run) }
+    guard kind.isRead else { return try await performOnThread(kind, at: callSite, run) }
     try Task.checkCancellation()
     var value: Value?
     let isDone = try performQuickly(callSite) { db in value = try run(db) }
     // Yield at times: otherwise, a task that only reads would never suspend, and other tasks could not use its thread.
     if quickReads.add(1, ordering: .relaxed).newValue % 32 == 0 { await Task.yield() }
     if isDone, let value { return value }
-    return try await perform(kind, at: callSite, run)
+    return try await performOnThread(kind, at: callSite, run)
+  }
+
+  private func performOnThread<Value: Sendable>(
+    _ kind: PoolCall.Kind, at callSite: CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value {
+    // The result of a statement does not decide whether the statement is committed, whatever its type is.
+    try await perform(kind, at: callSite) { db in Result<Value, Never>.success(try run(db)) }.get()
   }
 
   package func perform<Value: Sendable>(

@@ -137,9 +137,9 @@ extension SqlitePool.State {
 
   private mutating func freeReader(_ configuration: PoolConfiguration, by thread: pthread_t?) -> PooledHandle? {
     guard readersEnd == nil else { return nil }
-    if let index = openReader(for: thread) ?? latestReader(of: thread) ?? idleReaders.indices.last {
-      return takeIdleReader(at: index)
-    }
+    if let index = openReader(for: thread) { return takeIdleReader(at: index) }
+    if let index = latestReader(of: thread) { return takeIdleReader(at: index) }
+    if !idleReaders.isEmpty { return takeIdleReader(at: idleReaders.count - 1) }
     guard readers.count < configuration.readers else { return nil }
     let reader = PooledHandle(configuration, resources, number: holders.add())
     readers.append(reader)
@@ -150,15 +150,24 @@ extension SqlitePool.State {
   /// thread's processor probably has the reader's memory in its cache.
   private func openReader(for thread: pthread_t?) -> Int? {
     if let latest = latestReader(of: thread), reader(idleReaders[latest]).isOpen { return latest }
-    return idleReaders.lastIndex { reader($0).isOpen }
+    for index in idleReaders.indices.reversed() where reader(idleReaders[index]).isOpen { return index }
+    return nil
   }
 
   /// Returns the index of the idle reader that the thread used, and no other thread after it; nil if there is none.
   private func latestReader(of thread: pthread_t?) -> Int? {
-    thread.flatMap { thread in idleReaders.lastIndex { holders.wasHeld($0, by: thread) } }
+    guard let thread else { return nil }
+    // A loop, because a closure would copy the state.
+    for index in idleReaders.indices.reversed() where holders.wasHeld(idleReaders[index], by: thread) { return index }
+    return nil
   }
 
-  private mutating func takeIdleReader(at index: Int) -> PooledHandle { reader(idleReaders.remove(at: index)) }
+  private mutating func takeIdleReader(at index: Int) -> PooledHandle {
+    let number = idleReaders[index]
+    // `remove(at:)` is called only if needed, because it takes 250 instructions.
+    if index == idleReaders.count - 1 { idleReaders.removeLast() } else { idleReaders.remove(at: index) }
+    return reader(number)
+  }
 
   private func reader(_ number: Int) -> PooledHandle { readers[number - 1] }
 
@@ -285,25 +294,6 @@ extension SqlitePool.State {
     if hasFailed, call.stopped != nil { return false }
     give(writer, to: call, by: thread)
     return true
-  }
-
-  // MARK: Holding reads back
-
-  var isReading: Bool { readers.contains { $0.call != nil } }
-
-  /// Gives no reader to later calls until `admitReads`. Returns true if calls still read; `end` is then signalled when
-  /// the last of these calls ends. Returns nil if another caller already holds reads back.
-  package mutating func holdReadsBack(_ end: DispatchSemaphore) -> Bool? {
-    guard readersEnd == nil else { return nil }
-    readersEnd = end
-    return isReading
-  }
-
-  /// Gives readers to the reads that were held back; returns the started calls with their readers.
-  package mutating func admitReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
-    readersEnd = nil
-    // If the pool's files are being closed, `endCloseBarrier` starts these reads later.
-    return closeBarrier == nil ? beginReads(configuration) : []
   }
 
   /// Gives readers to waiting reads; returns the started calls with their readers.

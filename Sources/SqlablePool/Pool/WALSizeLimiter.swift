@@ -104,3 +104,22 @@ extension SqlitePool {
           """, sql: read?.sql, label: configuration.handles.label))
   }
 }
+
+extension SqlitePool.State {
+  var isReading: Bool { readers.contains { $0.call != nil } }
+
+  /// Gives no reader to later calls until `admitReads`. Returns true if calls still read; `end` is then signalled when
+  /// the last of these calls ends. Returns nil if another caller already holds reads back.
+  package mutating func holdReadsBack(_ end: DispatchSemaphore) -> Bool? {
+    guard readersEnd == nil else { return nil }
+    readersEnd = end
+    return isReading
+  }
+
+  /// Gives readers to the reads that were held back; returns the started calls with their readers.
+  package mutating func admitReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
+    readersEnd = nil
+    // If the pool's files are being closed, `endCloseBarrier` starts these reads later.
+    return closeBarrier == nil ? beginReads(configuration) : []
+  }
+}

@@ -113,6 +113,12 @@ import Testing
         #""read":{"from":"person","select":[{"function":"lower","arguments":[{"column":"name"}],"distinct":true}]}"#,
         "read.select[0].distinct"
       ),
+      (#""read":{"from":"person","select":[{"function":"countRows","distinct":true}]}"#, "read.select[0]"),
+      (#""read":{"from":"person","select":[{"function":"countRows","distinct":true,"over":{}}]}"#, "read.select[0]"),
+      (
+        #""read":{"from":"person","select":[{"registered":"median","arguments":[1,2],"distinct":true}]}"#,
+        "read.select[0]"
+      ),
       (#""read":{"from":"person","select":[{"function":"json_each","arguments":["[]"]}]}"#, "read.select[0].arguments"),
       (#""read":{"from":"person","select":[{"function":"lower"}]}"#, "read.select[0].function"),
       (
@@ -131,6 +137,20 @@ import Testing
       #expect(error != nil, "\(text) \(String(describing: error))")
       #expect(error?.documentPath?.hasPrefix(place ?? "") != false, "\(text) \(String(describing: error))")
       #expect(place == nil || error?.documentPath != nil, "\(text) \(String(describing: error))")
+    }
+  }
+
+  /// A query of one table has two documents, which decode as the same statement.
+  @Test(arguments: ["1", #"{"=":[{"column":"id"},3]}"#, #"{"and":[1,{"isNull":{"column":"name"}}]}"#])
+  func aListOfOneTableIsTheTable(condition: String) throws {
+    let rules = StatementRules(models: documentModels)
+    let statements = try [#""person""#, #"["person"]"#].map { from in
+      let text = body(#""read":{"from":\#(from),"where":\#(condition)}"#)
+      return try AnyStatement(json: Data(text.utf8), rules: rules)
+    }
+    #expect(statements[0] == statements[1])
+    for statement in statements {
+      #expect(try AnyStatement(json: statement.json(), rules: rules) == statement)
     }
   }
 
