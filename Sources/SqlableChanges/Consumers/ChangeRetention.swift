@@ -64,7 +64,12 @@ extension ChangeLog {
     var first = isTooFar ? state.end.number : min(state.end.number, bound)
     for rule in rules { first = min(first, try rule.firstKept(state, before: first, in: db)) }
     guard first > least else { return 0 }
-    try ConsumerRecord.skip(before: first, state, in: db)
+    try db.execute(
+      """
+      INSERT OR REPLACE INTO main."sqlable_change_missing" ("table", "seq", "at")
+      SELECT "table", max("seq"), "at" FROM main."sqlable_changes"
+      WHERE "seq" < \(first) AND "table" IN (SELECT "id" FROM main."sqlable_change_tables") GROUP BY "table"
+      """)
     try db.execute("DELETE FROM main.\"sqlable_changes\" WHERE \"seq\" < \(first)")
     let count = try db.query("SELECT changes()", as: Int.self)[0]
     try db.execute(

@@ -135,8 +135,9 @@ private struct Delivery<Element: Sendable>: Sendable {
       do { try await body(change.get()) } catch {
         guard let retries, !FailedAttempt(subject: nil, error: error).isFinal else { throw error }
         let failure = FailedAttempt(subject: subject(), error: error)
-        // Without a record, another loop has acknowledged the change, or the consumer was removed.
-        guard let noted = try await pool.note(failure, consumer: name, retries, callSite) else {
+        // Without a record, another loop owns the consumer or has acknowledged the change, or the consumer was removed.
+        let owner = consumer.owner
+        guard let noted = try await pool.note(failure, consumer: name, owner: owner, retries, callSite) else {
           throw ConsumerRecord.ownerChanged(name)
         }
         record = noted

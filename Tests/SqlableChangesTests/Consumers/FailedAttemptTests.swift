@@ -130,6 +130,20 @@ import Testing
     }
   }
 
+  @Test func aFormerOwnersFailureIsNoAttemptOfTheNewOwner() async throws {
+    try await withLog { pool in
+      let error = await #expect(throws: SqlError.self) {
+        try await pool.deliver("webhook", on: Member.self, startingWith: .log, retries: Self.atOnce) { _ in
+          try await pool.transaction { db in try db.execute("UPDATE sqlable_change_consumers SET owner = 'other'") }
+          throw Refused()
+        }
+      }
+      #expect(error?.kind == .changeLog(.ownerChanged))
+      let counted = try attempts(pool)
+      #expect(counted.isEmpty)
+    }
+  }
+
   @Test func aFailureReadsNoOtherFailedRows() async throws {
     try await withLog { pool in
       func row(_ id: Int) -> FailedAttempt.Subject {
