@@ -111,7 +111,7 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   /// The rows of a snapshot; nil for a batch of changes.
   let rows: PoolRows<SnapshotRow<Change>>?
   let consumer: Consumer<Change>
-  private let start: ChangePosition
+  let start: ChangePosition
   private let state: LockedValue<(end: ChangePosition, isAcknowledged: Bool)>
 
   /// Makes a batch of the changes after `start`; `page` is its first page.

@@ -3,8 +3,8 @@ import SqlableSchema
 
 /// A row of the log as an element, or the error of decoding the row.
 struct LogItem<Element: Sendable>: Sendable {
-  /// The number of the change in the log.
-  let number: Int
+  /// The position of the change in the log.
+  let position: ChangePosition
   let result: Result<Element, any Error>
 }
 
@@ -54,7 +54,7 @@ final class LogSource<Element: Sendable>: Sendable {
     var end: ChangePosition?
 
     mutating func add(_ result: Result<Element, any Error>, at position: ChangePosition) {
-      items.append(LogItem(number: position.number, result: result))
+      items.append(LogItem(position: position, result: result))
     }
   }
 

@@ -92,6 +92,15 @@ struct LogState {
     return position.history == end.history && times == [position.time]
   }
 
+  /// Returns the error for a change that a loop has read, but that the log does not have anymore.
+  func lossError(of subject: FailedAttempt.Subject) -> SqlError {
+    if case .change(let position) = subject, position.number <= trimmed {
+      LogState.changesWereDeleted
+    } else {
+      LogState.otherHistory
+    }
+  }
+
   private static var changesWereDeleted: SqlError {
     SqlError(
       .changeLog(.trimmed),
