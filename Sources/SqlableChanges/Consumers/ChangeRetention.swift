@@ -40,7 +40,7 @@ extension ChangeLog {
   }
 
   /// Deletes the changes that no rule keeps, in transactions of at most 10,000 changes; see
-  /// ``trim(_:keeping:file:line:)-(SqlDatabase,_,_,_)``.
+  /// ``trim(_:keeping:file:line:)-(SqlDatabase,_,_,_)``. An error does not undo earlier transactions.
   @discardableResult
   public static func trim(
     _ pool: SqlitePool, keeping rules: ChangeRetention..., file: StaticString = #fileID, line: UInt = #line

@@ -59,6 +59,9 @@ struct FailedAttempt: Error {
     case change(ChangePosition)
     /// A row of the snapshot that a new consumer receives first.
     case row(KeptValues)
+
+    /// The position of a change in the log; nil for a row.
+    var position: ChangePosition? { if case .change(let position) = self { position } else { nil } }
   }
 
   /// Nil for a retry of a change that is already in quarantine.

@@ -74,8 +74,8 @@ struct ConsumerRecord {
   /// Moves the position. Only a consumer's owner does this; `trim` never moves a position.
   ///
   /// Throws `.changeLog(.ownerChanged)` if another loop owns the consumer. Throws `.changeLog(.otherHistory)` if a
-  /// restore has changed the position, or has undone the changes up to `end`. Throws `.changeLog(.trimmed)` if the change
-  /// at `end` was deleted; see ``LogState/checkEnd(_:last:of:in:)``.
+  /// restore has changed the position, or has undone the changes up to `end`. Throws `.changeLog(.trimmed)` if the
+  /// change at `end` was deleted; see ``LogState/checkEnd(_:last:of:in:)``.
   ///
   /// - Parameters:
   ///   - start: The position after which the changes were read.

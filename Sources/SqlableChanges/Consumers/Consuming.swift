@@ -116,7 +116,7 @@ extension SqlitePool {
         ? try QuarantineRecord.note(failure.error, of: subject, consumer: consumer, quarantiningAfter: limit, in: db)
         : nil
       guard owner != nil, record == nil else { return record }
-      throw try isOwned ? LogState(db).lossError(of: subject) : ConsumerRecord.ownerChanged(consumer)
+      throw try isOwned ? LogState(db).lossError(ofChangeAt: subject.position) : ConsumerRecord.ownerChanged(consumer)
     }
     // The count includes the attempts of earlier calls. The consumer stops each time the count reaches a multiple of
     // `attempts`.

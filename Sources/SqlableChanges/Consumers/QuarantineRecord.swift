@@ -88,7 +88,8 @@ struct QuarantineRecord {
   }
 
   /// Returns the number under which the quarantine table has a change or row. Adds the change or row if this is its
-  /// first failure. Nil if another call has meanwhile consumed the change, or if the log does not have the change anymore.
+  /// first failure. Nil if another call has meanwhile consumed the change, or if the log does not have the change
+  /// anymore.
   private static func number(
     of subject: FailedAttempt.Subject, consumer: String, failedAt now: Int, in db: SqliteDatabase
   ) throws -> Int? {

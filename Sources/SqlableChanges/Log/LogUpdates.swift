@@ -151,8 +151,7 @@ extension Connection {
   }
 
   /// Returns the statements that mark the earlier positions as trimmed for each table of which the log might lack
-  /// changes, because the table lost triggers of the log, or got a unique index that its triggers do not consider. Empty
-  /// without such a table.
+  /// changes, because the table lost triggers of the log, or got a unique index that its triggers do not consider.
   ///
   /// - Parameters:
   ///   - tables: The present names of the tables; nil for all logged tables.
@@ -172,7 +171,8 @@ extension Connection {
         "INSERT INTO main.\(ChangeTables.log.quotedName) (\"table\", \"kind\", \"at\") "
           + "VALUES (\(entry.id), 0, \(ChangeTables.time))",
         "INSERT OR REPLACE INTO main.\(ChangeTables.missing.quotedName) (\"table\", \"seq\", \"at\") "
-          + "SELECT \"table\", \"seq\", \"at\" FROM main.\(ChangeTables.log.quotedName) ORDER BY \"seq\" DESC LIMIT 1",
+          + "SELECT \"table\", \"seq\", \"at\" FROM main.\(ChangeTables.log.quotedName) "
+          + "ORDER BY \"seq\" DESC LIMIT 1",
       ]
     }
   }

@@ -92,13 +92,10 @@ struct LogState {
     return position.history == end.history && times == [position.time]
   }
 
-  /// Returns the error for a change that a loop has read, but that the log does not have anymore.
-  func lossError(of subject: FailedAttempt.Subject) -> SqlError {
-    if case .change(let position) = subject, position.number <= trimmed {
-      LogState.changesWereDeleted
-    } else {
-      LogState.otherHistory
-    }
+  /// Returns the error for a change that a loop has read, but that the log does not have anymore. `position` is nil for
+  /// a row of a snapshot.
+  func lossError(ofChangeAt position: ChangePosition?) -> SqlError {
+    position.map { $0.number <= trimmed } == true ? LogState.changesWereDeleted : LogState.otherHistory
   }
 
   private static var changesWereDeleted: SqlError {
