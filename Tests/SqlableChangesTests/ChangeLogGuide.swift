@@ -118,8 +118,8 @@ import Testing
       func export(_ row: LoggedRow<Bicycle>) throws {
         if case .insert(let bike) = row { names.append(bike.name) }
       }
+      #expect(try db.changes(on: Bicycle.self, since: position).changes.count == 1_000)
       var (changes, next) = try db.changes(on: Bicycle.self, since: position)
-      #expect(changes.count == 1_000)
       while !changes.isEmpty {
         for change in changes { try export(change.row) }
         (changes, next) = try db.changes(on: Bicycle.self, since: next)
