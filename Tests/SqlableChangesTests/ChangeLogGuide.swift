@@ -194,7 +194,7 @@ import Testing
       }
       @Sendable func deliver() async throws {
         let retries = ChangeRetries(attempts: 8, pause: .seconds(1), longestPause: .seconds(60), then: .quarantine)
-        try await pool.deliver("webhook", on: Bicycle.self, retries: retries) { change in
+        try await pool.deliver("webhook", on: Bicycle.self, startingWith: .now, retries: retries) { change in
           try await post(change.row, id: change.position.description)
         }
       }

@@ -150,21 +150,27 @@ private struct ProofConsumer {
 
   func run() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await follow(Member.self, as: "members") }
-      group.addTask { try await follow(ProofBike.self, as: "bikes") }
+      group.addTask { try await follow(Member.self, as: "members") { $0.id } }
+      group.addTask { try await follow(ProofBike.self, as: "bikes") { $0.id } }
       group.addTask { try await count() }
       // The first error ends the process.
       for try await _ in group {}
     }
   }
 
-  private func follow<Model: Sqlable & Sendable>(_ model: Model.Type, as name: String) async throws {
+  private func follow<Model: Sqlable & Equatable & Sendable>(
+    _ model: Model.Type, as name: String, id: (Model) -> Int
+  ) async throws {
     let copy = try ProofTables.openCopy(directory)
     while true {
       do {
         for try await batch in pool.changes(on: model, as: name, lease: .seconds(10)) {
           let changes = try await batch.all()
-          try copy.transaction(.immediate) { copy in try apply(changes, batch.isSnapshot, name, copy) }
+          try copy.transaction(.immediate) { copy in
+            // The other process might have taken over the consumer, and have applied a later snapshot.
+            guard try isOwner(of: name) else { return }
+            try apply(changes, batch.isSnapshot, name, copy, id)
+          }
           try await batch.acknowledge()
         }
       } catch let error as SqlError {
@@ -178,9 +184,15 @@ private struct ProofConsumer {
     }
   }
 
-  /// Applies changes to the copy, without those that a killed process has applied but not acknowledged.
-  private func apply<Model: Sqlable>(
-    _ changes: [LoggedModelChange<Model>], _ isSnapshot: Bool, _ name: String, _ copy: SqliteDatabase
+  private func isOwner(of name: String) throws -> Bool {
+    try pool.read { db in try db.changeConsumers().first { $0.name == name }?.ownerProcess } == Int(getpid())
+  }
+
+  /// Applies changes to the copy, without those that a killed process has applied but not acknowledged. Reports a
+  /// change whose old row is not the row in the copy.
+  private func apply<Model: Sqlable & Equatable>(
+    _ changes: [LoggedModelChange<Model>], _ isSnapshot: Bool, _ name: String, _ copy: SqliteDatabase,
+    _ id: (Model) -> Int
   ) throws {
     if isSnapshot {
       try Model.deleteAll().run(copy)
@@ -190,16 +202,28 @@ private struct ProofConsumer {
     let text = try copy.query("SELECT position FROM seen WHERE name = \(name)", as: String.self).first
     let seen = isSnapshot ? nil : text.flatMap { ChangePosition($0) }
     for change in changes where seen.map({ $0 < change.position }) ?? true {
-      switch change.row {
-      case .insert(let row): try row.insert().onConflict(.replace).run(copy)
-      case .update(let old, let new):
+      let (old, new): (Model?, Model?) =
+        switch change.row {
+        case .insert(let new): (nil, new)
+        case .update(let old, let new): (old, new)
+        case .delete(let old): (old, nil)
+        }
+      if let old {
+        guard try Model.byId(id(old)).run(copy) == old else { return try report(change, name) }
         try old.delete().run(copy)
-        try new.insert().onConflict(.replace).run(copy)
-      case .delete(let row): try row.delete().run(copy)
+      }
+      if let new {
+        guard try Model.byId(id(new)).run(copy) == nil else { return try report(change, name) }
+        try new.insert().run(copy)
       }
     }
     guard let last = changes.last?.position else { return }
     try copy.execute("INSERT OR REPLACE INTO seen VALUES (\(name), \(last.description))")
+  }
+
+  private func report(_ change: LoggedModelChange<some Sendable>, _ name: String) throws {
+    let problem = "\(name): \(change) does not fit the copy"
+    try problem.write(toFile: directory + "/problem-\(name)-\(getpid())", atomically: true, encoding: .utf8)
   }
 
   private func count() async throws {

@@ -12,19 +12,24 @@ process.on("exit", () => processes.forEach((process) => process.kill("SIGKILL"))
 const sleep = (milliseconds) => new Promise((resume) => setTimeout(resume, milliseconds));
 
 async function until(what, condition) {
-  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(50)) {
+  for (const end = Date.now() + 600_000; Date.now() < end; await sleep(50)) {
     if (await condition().catch(() => false)) return;
   }
-  throw new Error(`${what} did not happen within a minute`);
+  throw new Error(`${what} did not happen within ten minutes`);
 }
 
-const freePort = () =>
-  new Promise((resume) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resume(port));
+// A free port below those that the kernel gives to servers on port 0 and to clients: it stays free while the server is
+// dead.
+async function freePort() {
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 20_000);
+    const isFree = await new Promise((resume) => {
+      const server = createServer().once("error", () => resume(false));
+      server.listen(port, "127.0.0.1", () => server.close(() => resume(true)));
     });
-  });
+    if (isFree) return port;
+  }
+}
 
 // MARK: The server
 

@@ -13,6 +13,8 @@ public struct BikeService: Sendable {
   let shops: SqliteTenants
   let shopsDirectory: String
   let logger: Logger
+  /// The time that a request has, waiting included.
+  var deadline = Duration.seconds(2)
   let metrics = PrometheusMetrics()
   let history = StatusHistory()
 
@@ -59,7 +61,7 @@ public struct BikeService: Sendable {
     }
     router.addMiddleware {
       SqlErrorMiddleware()
-      DeadlineMiddleware(duration: .seconds(2))
+      DeadlineMiddleware(duration: deadline)
     }
     EventRoutes(pool: pool).add(to: router)
     BicycleRoutes(db: pool) { bicycle, _ in try await bicycle.insert().run(pool) }.add(to: router.group("bicycles"))

@@ -1,40 +1,23 @@
 import Foundation
 import Hummingbird
-import HummingbirdTesting
 import Testing
 
 @testable import BikeService
 
 struct ClientTests {
   private static let service = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
-  private static let hasTools = (try? run("node", "--version")) != nil && (try? run("tsc", "--version")) != nil
-
-  private struct Failure: Error {
-    let output: String
-  }
-
-  @discardableResult
-  private static func run(_ program: String...) throws -> String {
-    let (process, output) = (Process(), Pipe())
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = program
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw Failure(output: text) }
-    return text
-  }
 
   @Test(
     "the client in JavaScript searches, and follows a search until the service ends",
-    .enabled(if: hasTools, "there is no Node or no TypeScript here: Debian's node-typescript"), .timeLimit(.minutes(2)))
+    .enabled(
+      if: Programs.node != nil && Programs.tsc != nil,
+      "there is no Node 20.19 or no TypeScript here: Debian's node-typescript"),
+    .timeLimit(.minutes(30)))
   func client() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "bike-client-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: directory) }
-    try ClientTests.run(
-      "tsc", "--strict", "--target", "es2022", "--module", "es2022", "--lib", "es2022,dom", "--outDir",
+    try await Programs.output(
+      of: Programs.tsc, "--strict", "--target", "es2022", "--module", "es2022", "--lib", "es2022,dom", "--outDir",
       directory.path(), ClientTests.service.appending(path: "../Clients/statements.ts").standardizedFileURL.path())
     // As a module for every Node, without a package.json.
     let script = try String(contentsOf: ClientTests.service.appending(path: "Client/search.mjs"), encoding: .utf8)
@@ -51,9 +34,9 @@ struct ClientTests {
           try await server.send(.post, "/bicycles", Bicycle(name: name, color: color, price: price, owner: owner))
         }
         let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.executableURL = URL(filePath: Programs.node ?? "")
         process.arguments = [
-          "node", directory.appending(path: "search.mjs").path(), "http://127.0.0.1:\(server.client.port ?? 0)", "Anna",
+          directory.appending(path: "search.mjs").path(), "http://127.0.0.1:\(server.port)", "Anna",
         ]
         let output = OutputReader()
         process.standardOutput = output.pipe

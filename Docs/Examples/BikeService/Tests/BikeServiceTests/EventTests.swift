@@ -55,7 +55,7 @@ struct EventTests {
         #expect(reset?.id != id)
         return id
       }
-      let restarted = try BikeService(filepath: filepath, logger: service.logger)
+      let restarted = try newService(filepath)
       // While nobody serves, another program changes a bicycle.
       try await Bicycle.update(Bicycle.price.set(to: 2)).filter(Bicycle.name == "Trek").run(restarted.pool)
       try await withServer(restarted) { server in
@@ -80,7 +80,7 @@ struct EventTests {
         try await server.send(.put, "/bicycles/2", Bicycle(name: "Norco Storm", color: "marine", price: 1))
         try await server.find("mar", ["Trek Marlin", "Norco Storm"])
       }
-      let restarted = try BikeService(filepath: filepath, logger: service.logger)
+      let restarted = try newService(filepath)
       try await Bicycle.delete(Bicycle.id == 1).run(restarted.pool)
       try await withServer(restarted) { server in try await server.find("mar", ["Norco Storm"]) }
     }

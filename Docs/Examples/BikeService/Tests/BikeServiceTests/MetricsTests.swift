@@ -6,7 +6,7 @@ import Testing
 @testable import BikeService
 
 struct MetricsTests {
-  @Test("GET /metrics has the durations of statements in the text form of Prometheus", .timeLimit(.minutes(1)))
+  @Test("GET /metrics has the durations of statements in the text form of Prometheus", .timeLimit(.minutes(30)))
   func metrics() async throws {
     let text = try await withService { service, _ in
       try await withServer(service) { server in try await metrics(of: server) }
@@ -27,7 +27,9 @@ struct MetricsTests {
     #expect(counts == counts.sorted())
   }
 
-  @Test("GET / shows health, figures and statements, without values and without anything from elsewhere")
+  @Test(
+    "GET / shows health, figures and statements, without values and without anything from elsewhere",
+    .timeLimit(.minutes(30)))
   func status() async throws {
     try await withService { service, _ in
       try await withServer(service) { server in

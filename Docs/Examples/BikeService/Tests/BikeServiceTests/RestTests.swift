@@ -74,7 +74,7 @@ struct RestTests {
 
         let negative = Bicycle(name: "Scott", color: "red", price: -1)
         #expect(try await server.send(.post, "/bicycles", negative).status == .unprocessableContent)
-        let noBicycle = try await server.client.execute(uri: "/bicycles", method: .post, body: ByteBuffer(string: "{}"))
+        let noBicycle = try await server.execute(.post, "/bicycles", body: ByteBuffer(string: "{}"))
         #expect(noBicycle.status == .badRequest)
         #expect(try await server.decode([Bicycle].self, "/bicycles").count == 2)
       }
@@ -83,7 +83,7 @@ struct RestTests {
 
   @Test("a writer that has to wait for too long is 503, and may come again")
   func deadline() async throws {
-    try await withService { service, filepath in
+    try await withService(deadline: .seconds(3)) { service, filepath in
       try await withServer(service) { server in
         // Another program that keeps the file's lock.
         let other = try SqliteDatabase(filepath: filepath)

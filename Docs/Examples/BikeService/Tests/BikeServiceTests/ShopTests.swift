@@ -1,14 +1,10 @@
 import Foundation
-import HummingbirdTesting
 import SqlableTenants
 import Testing
 
 @testable import BikeService
 
 struct ShopTests {
-  private static let chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
-    .first { FileManager.default.isExecutableFile(atPath: $0) }
-
   private func bicycle(_ name: String) -> Bicycle { Bicycle(id: nil, name: name, color: "red", price: 1, owner: nil) }
 
   @Test("a shop has its own bicycles, and an unknown shop is not found") func shops() async throws {
@@ -34,7 +30,7 @@ struct ShopTests {
 
   @Test(
     "a browser shows the state of all shops, also of a damaged one",
-    .enabled(if: chromium != nil, "there is no Chromium here"), .timeLimit(.minutes(2)))
+    .enabled(if: Programs.chromium != nil, "there is no Chromium here"), .timeLimit(.minutes(30)))
   func page() async throws {
     try await withService { service, _ in
       try await withServer(service) { server in
@@ -43,7 +39,7 @@ struct ShopTests {
         let files = try FileManager.default.subpathsOfDirectory(atPath: service.shopsDirectory)
         let broken = try #require(files.first { $0.hasSuffix("/broken.sqlite") })
         try Data(repeating: 7, count: 4_096).write(to: URL(filePath: service.shopsDirectory + "/" + broken))
-        let dom = try await ShopTests.dom(of: "http://127.0.0.1:\(server.client.port ?? 0)/shops")
+        let dom = try await ShopTests.dom(of: "http://127.0.0.1:\(server.port)/shops")
         #expect(dom.contains("<h1>3 shops</h1>"))
         #expect(dom.contains("<tr><th>Acme</th><td>0</td></tr><tr><th>acme</th><td>2</td></tr>"))
         #expect(dom.contains("<tr><th>broken</th><td class=\"bad\">notADatabase</td></tr>"))
@@ -54,17 +50,10 @@ struct ShopTests {
 
   /// Loads a page in headless Chromium, and returns what the browser has made of it.
   private static func dom(of url: String) async throws -> String {
-    let process = Process()
-    process.executableURL = URL(filePath: chromium ?? "")
     let profile = FileManager.default.temporaryDirectory.appending(path: "shops-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: profile) }
-    process.arguments = [
-      "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(profile.path())", "--dump-dom", url,
-    ]
-    let output = Pipe()
-    (process.standardOutput, process.standardError) = (output, FileHandle.nullDevice)
-    let text = Task.detached { String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
-    try process.run()
-    return await text.value
+    return try await Programs.output(
+      of: Programs.chromium, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(profile.path())",
+      "--dump-dom", url)
   }
 }
