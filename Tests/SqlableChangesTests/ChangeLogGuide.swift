@@ -231,9 +231,11 @@ import Testing
       @Sendable func post(_ row: LoggedRow<Bicycle>, id: String) async throws { posted.append(id) }
       @Sendable func retry(every pause: Duration) async throws {
         while true {
-          try await pool.retryQuarantinedChanges(of: "webhook", on: Bicycle.self) { change in
-            try await post(change.row, id: change.position.description)
-          }
+          do {
+            try await pool.retryQuarantinedChanges(of: "webhook", on: Bicycle.self) { change in
+              try await post(change.row, id: change.position.description)
+            }
+          } catch { print("quarantine: \(error)") }
           try await Task.sleep(for: pause)
         }
       }
