@@ -109,6 +109,26 @@ import Testing
     }
   }
 
+  @Test func aHandleReadsPages() throws {
+    try withDatabase { db in
+      try createLog(db)
+      let position = try db.changePosition()
+      try Bicycle.insert((0..<1_500).map { Bicycle(name: "\($0)", color: "red") }).run(db)
+      var names: [String] = []
+      func export(_ row: LoggedRow<Bicycle>) throws {
+        if case .insert(let bike) = row { names.append(bike.name) }
+      }
+      #expect(try db.changes(on: Bicycle.self, since: position).changes.count == 1_000)
+      var (changes, next) = try db.changes(on: Bicycle.self, since: position)
+      while !changes.isEmpty {
+        for change in changes { try export(change.row) }
+        (changes, next) = try db.changes(on: Bicycle.self, since: next)
+      }
+      #expect(names == (0..<1_500).map { "\($0)" })
+      #expect(try next == db.changePosition())
+    }
+  }
+
   @Test(.needsPreupdateHook, .disabled(if: isInMemory)) func rowsThatAnotherPoolChanges() async throws {
     try await withDirectoryAsync { directory in
       let (pool, other) = (try newPool(in: directory), try newPool(in: directory))
@@ -185,14 +205,52 @@ import Testing
       try await until { (try? pool.query("SELECT attempts > 0 FROM sqlable_change_quarantine", as: Int.self)) == [1] }
       isReachable.withLock { $0 = true }
       try await until { posted.values.count == 1 }
+      try await pool.close()
+      try await task.value
+    }
+  }
+
+  @Test func quarantinedChangesAreRetriedOrDropped() async throws {
+    struct Unreachable: Error {}
+    try await withDirectoryAsync { directory in
+      let pool = try newPool(in: directory)
+      try await pool.transaction { db in try createLog(db) }
+      try await Bicycle(name: "Rover", color: "red").insert().run(pool)
+      let retries = ChangeRetries(attempts: 1, then: .quarantine)
+      let task = Task {
+        try await pool.deliver("webhook", on: Bicycle.self, startingWith: .log, retries: retries) { _ in
+          throw Unreachable()
+        }
+      }
+      func quarantine(has count: Int) -> Bool {
+        let consumer = try? pool.read { try $0.changeConsumers() }.first
+        return consumer?.quarantined == count && consumer?.lag == 0
+      }
+      try await until { quarantine(has: 1) }
+      let posted = Collected<String>()
+      @Sendable func post(_ row: LoggedRow<Bicycle>, id: String) async throws { posted.append(id) }
+      @Sendable func retry(every pause: Duration) async throws {
+        while true {
+          do {
+            try await pool.retryQuarantinedChanges(of: "webhook", on: Bicycle.self) { change in
+              try await post(change.row, id: change.position.description)
+            }
+          } catch { print("quarantine: \(error)") }
+          try await Task.sleep(for: pause)
+        }
+      }
       for failed in try await pool.quarantinedChanges(of: "webhook") {
         print(failed.change.position, failed.attempts, failed.error, failed.failedAt)
       }
-      let count = try await pool.retryQuarantinedChanges(of: "webhook", on: Bicycle.self) { change in
-        try await post(change.row, id: change.position.description)
-      }
+      let retrying = Task { try await retry(every: .milliseconds(1)) }
+      try await until { quarantine(has: 0) }
+      retrying.cancel()
+      await #expect(throws: CancellationError.self) { try await retrying.value }
+      #expect(posted.values.count == 1)
+      try await Bicycle(name: "Dahon", color: "red").insert().run(pool)
+      try await until { quarantine(has: 1) }
       try await pool.dropQuarantinedChanges(of: "webhook")
-      #expect(count == 0)
+      #expect(quarantine(has: 0))
       try await pool.close()
       try await task.value
     }

@@ -40,6 +40,16 @@ import Testing
     #expect(await cache.names == names)
   }
 
+  /// Runs SQL in the `sqlite3` shell.
+  private func run(_ sql: String, _ pool: SqlitePool) async throws {
+    let path = pool.filepath
+    try await onThread {
+      let shell = try SQLiteProcess(path)
+      defer { shell.quit() }
+      try shell.run(sql)
+    }
+  }
+
   @Test(.needsSQLiteProgram, .disabled(if: isInMemory)) func aCacheFollowsOtherProcessesAndARestore() async throws {
     try await withDirectoryAsync { directory in
       let pool = try newPool(in: directory)
@@ -51,13 +61,11 @@ import Testing
       let cache = BikeCache()
       let task = Task { try await cache.follow(pool) }
       try await expect(cache, has: ["Rover"])
-      let shell = try SQLiteProcess(pool.filepath)
-      try shell.run("INSERT INTO bicycle (name) VALUES ('Dahon');")
+      try await run("INSERT INTO bicycle (name) VALUES ('Dahon');", pool)
       try await expect(cache, has: ["Dahon", "Rover"])
-      try shell.run(
-        "UPDATE bicycle SET id = 7, name = 'Brompton' WHERE name = 'Dahon'; DELETE FROM bicycle WHERE id = 1;")
+      try await run(
+        "UPDATE bicycle SET id = 7, name = 'Brompton' WHERE name = 'Dahon'; DELETE FROM bicycle WHERE id = 1;", pool)
       try await expect(cache, has: ["Brompton"])
-      shell.quit()
 
       try await pool.backup(to: directory + "/backup.sqlite")
       try await Bicycle(name: "Lost", color: "red").insert().run(pool)
@@ -88,9 +96,14 @@ import Testing
           "BrokerPublisher", environment: [ChangeRecipesGuide.variable: "\(limit) \(directory)"])
       }
       // The process ends after it has published B, before it acknowledges a change.
-      let killed = try start(limit: 2)
-      try await until { broker.messages.count == 2 }
-      killed.waitUntilExit()
+      do {
+        let killed = try start(limit: 2)
+        defer {
+          killed.signal(SIGKILL)
+          killed.waitUntilExit()
+        }
+        try await until { broker.messages.count == 2 }
+      }
       for name in ["D", "E"] { try Bicycle(name: name, color: "red").insert().run(db) }
       let publisher = try start(limit: .max)
       defer {
@@ -112,7 +125,7 @@ extension ChangeRecipesGuide.BikeCache {
 }
 
 /// A broker that stores its messages as lines of a file.
-private struct Broker {
+struct Broker {
   private struct Unreachable: Error {}
 
   let path: String
@@ -152,9 +165,20 @@ struct BrokerPublisher {
     let broker = Broker(path: words[1] + "/messages", limit: Int(words[0]))
     let pool = try SqlitePool(
       filepath: words[1] + "/log.sqlite", configuration: .init(handles: .init(busyTimeout: 600), waitTimeout: nil))
+    try await publish(pool, to: broker)
+  }
+
+  func publish(_ pool: SqlitePool, to broker: Broker) async throws {
     let retries = ChangeRetries(attempts: .max, longestPause: .seconds(60))
-    try await pool.deliver("broker", on: Bicycle.self, startingWith: .log, retries: retries) { change in
-      try await broker.publish(change.row, id: change.position.description)
+    while true {
+      do {
+        return try await pool.deliver("broker", on: Bicycle.self, startingWith: .log, retries: retries) { change in
+          try await broker.publish(change.row, id: change.position.description)
+        }
+      } catch {
+        print("outbox: \(error)")
+        try await Task.sleep(for: .seconds(10))
+      }
     }
   }
 }

@@ -119,16 +119,32 @@ final class ProofRun {
     }
   }
 
-  /// Restores the backup. The copies are ahead of the positions in the backup, so their consumers start again. They are
-  /// removed from the backup, because a loop could otherwise start at such a position after the restore.
+  /// Restores the backup. The copies are ahead of the positions in the backup, so their consumers start again.
   private func restore() throws {
-    let path = directory + "/backup.sqlite"
-    let backup = try SqliteDatabase(filepath: path)
-    try backup.execute("DELETE FROM sqlable_change_consumers WHERE name <> 'totals'")
-    try backup.close()
-    try db.restore(from: path)
+    let (path, removal): (String, SQL) = (
+      directory + "/backup.sqlite", "DELETE FROM sqlable_change_consumers WHERE name <> 'totals'"
+    )
+    if Bool.random(using: &random) {
+      // The order of `Docs/ChangeLog.md`.
+      let consumers = processes.filter { $0.role == "consumer" }
+      processes.removeAll { $0.role == "consumer" }
+      for (_, process) in consumers {
+        process.signal(SIGKILL)
+        process.waitUntilExit()
+      }
+      try db.restore(from: path)
+      try db.execute(removal)
+      for _ in consumers { try start("consumer") }
+      count("restores without consumers")
+    } else {
+      // A loop that starts directly after the restore would continue at a position of the backup.
+      let backup = try SqliteDatabase(filepath: path)
+      try backup.execute(removal)
+      try backup.close()
+      try db.restore(from: path)
+      count("restores beside consumers")
+    }
     positions = [:]
-    count("restores")
   }
 
   /// Changes the columns of a table while all others write: outside of migrations, by a plan, or by a migration.

@@ -34,7 +34,9 @@ async function freePort() {
 // MARK: The server
 
 async function serve(port) {
-  const server = spawn(bikeServer, ["--database", `${directory}/bikes.sqlite`, "--port", `${port}`], { stdio: "ignore" });
+  const server = spawn(bikeServer, [
+    "--database", `${directory}/bikes.sqlite`, "--port", `${port}`, "--deadline", "600",
+  ], { stdio: "ignore" });
   processes.push(server);
   await until("an answer", async () => (await fetch(`http://127.0.0.1:${port}/hello`)).ok);
   return server;

@@ -12,6 +12,9 @@ struct BikeServer: AsyncParsableCommand {
   @Option(help: "Which port to listen on.")
   var port = 8080
 
+  @Option(help: "How many seconds a request has, waiting included. Not for --cluster.")
+  var deadline = 2
+
   @Flag(help: "Keep the bicycles on a cluster, of which this process is a node. Needs --traits Cluster.")
   var cluster = false
 
@@ -28,7 +31,14 @@ struct BikeServer: AsyncParsableCommand {
   var join = ""
 
   func run() async throws {
-    guard cluster else { return try await BikeService(filepath: database).run(hostname: hostname, port: port) }
+    guard (1...86_400).contains(deadline) else {
+      throw ValidationError("--deadline must be between 1 and 86400 seconds")
+    }
+    guard cluster else {
+      var service = try BikeService(filepath: database)
+      service.deadline = .seconds(deadline)
+      return try await service.run(hostname: hostname, port: port)
+    }
     #if Cluster
     let nodes = join.split(separator: ",").map { String($0) }
     try await ClusterBikeService(id: UInt64(id), address: node, directory: directory, joining: nodes)

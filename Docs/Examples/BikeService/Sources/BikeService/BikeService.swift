@@ -14,7 +14,7 @@ public struct BikeService: Sendable {
   let shopsDirectory: String
   let logger: Logger
   /// The time that a request has, waiting included.
-  var deadline = Duration.seconds(2)
+  public var deadline = Duration.seconds(2)
   let metrics = PrometheusMetrics()
   let history = StatusHistory()
 

@@ -7,6 +7,7 @@ import SqlableChanges
 ///
 /// The consumer's position is in the first database. A change is delivered again if the service was killed between the
 /// commit in the index and the acknowledgment. That does no harm, because a change replaces or deletes a whole entry.
+/// With several processes of the service, the index would also have to store and compare positions.
 struct SearchIndex: Sendable {
   let pool: SqlitePool
   static let consumer = "search-index"

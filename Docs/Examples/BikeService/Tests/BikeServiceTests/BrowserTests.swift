@@ -8,14 +8,14 @@ struct BrowserTests {
 
   @Test(
     "a page in a browser misses nothing while its network is cut, and while the server is killed and restarted",
-    .enabled(if: Programs.chromium != nil && Programs.node != nil, "there is no Chromium or no Node 20.19 here"),
+    .enabled(if: Programs.chromium != nil && Programs.recentNode != nil, "there is no Chromium or no Node 20.19 here"),
     .timeLimit(.minutes(30)))
   func live() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "bike-browser-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let process = Process()
-    process.executableURL = URL(filePath: Programs.node ?? "")
+    process.executableURL = URL(filePath: Programs.recentNode ?? "")
     process.arguments = [
       "--experimental-websocket", BrowserTests.service.appending(path: "Client/live-test.mjs").path(),
       BrowserTests.server.path(), Programs.chromium ?? "", directory.path(),

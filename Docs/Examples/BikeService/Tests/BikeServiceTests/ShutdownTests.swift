@@ -14,7 +14,11 @@ struct ShutdownTests {
         let writers = (1...4).map { number in
           Task { try await server.createUntilRefused(names: "Writer \(number), bike", acknowledged) }
         }
-        while await acknowledged.names.count < 100 { try await Task.sleep(for: .milliseconds(1)) }
+        let end = ContinuousClock.now + patience
+        while await acknowledged.names.count < 100, ContinuousClock.now < end {
+          try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(await acknowledged.names.count >= 100)
         return (lists, changes, writers)
       }
 

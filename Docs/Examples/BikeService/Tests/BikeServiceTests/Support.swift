@@ -47,6 +47,15 @@ struct Answer: Sendable {
   let body: ByteBuffer
 }
 
+/// Repeats a request until it meets the server's short deadline.
+func inTime(_ request: () async throws -> Answer) async throws -> Answer {
+  let end = ContinuousClock.now + patience
+  while true {
+    let answer = try await request()
+    if answer.status != .serviceUnavailable || ContinuousClock.now > end { return answer }
+  }
+}
+
 /// The address of a running server. The client of HummingbirdTesting gives up after 20 seconds without an answer.
 struct Server: Sendable {
   let port: Int
@@ -136,15 +145,17 @@ actor Acknowledged {
 enum Programs {
   static let chromium = path("chromium", "chromium-browser", "google-chrome")
   static let tsc = path("tsc")
-  /// Node, if it has the version that README names.
-  static let node: String? = {
-    guard let path = path("node"), let version = try? run(path, ["--version"]) else { return nil }
+  static let node = path("node")
+  /// Node, if its version is at least 20.19, which has WebSockets.
+  static let recentNode: String? = {
+    guard let node, let version = try? run(node, ["--version"]) else { return nil }
     let numbers = version.drop { !$0.isNumber }.split(separator: ".").compactMap { Int($0) }
-    return numbers.lexicographicallyPrecedes([20, 19]) ? nil : path
+    return numbers.lexicographicallyPrecedes([20, 19]) ? nil : node
   }()
 
   private static func path(_ names: String...) -> String? {
-    names.flatMap { ["/usr/local/bin/\($0)", "/usr/bin/\($0)"] }
+    let directories = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
+    return names.flatMap { name in directories.map { "\($0)/\(name)" } }
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
