@@ -223,8 +223,8 @@ import Testing
         }
       }
       func quarantine(has count: Int) -> Bool {
-        let consumer = try? pool.read { try $0.changeConsumers() }.first
-        return consumer?.quarantined == count && consumer?.lag == 0
+        let consumers: [ChangeConsumer]? = try? pool.read { db in try db.changeConsumers() }
+        return consumers?.first?.quarantined == count && consumers?.first?.lag == 0
       }
       try await until { quarantine(has: 1) }
       let posted = Collected<String>()
