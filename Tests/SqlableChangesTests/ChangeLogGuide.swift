@@ -109,6 +109,26 @@ import Testing
     }
   }
 
+  @Test func aHandleReadsPages() throws {
+    try withDatabase { db in
+      try createLog(db)
+      let position = try db.changePosition()
+      try Bicycle.insert((0..<1_500).map { Bicycle(name: "\($0)", color: "red") }).run(db)
+      var names: [String] = []
+      func export(_ row: LoggedRow<Bicycle>) throws {
+        if case .insert(let bike) = row { names.append(bike.name) }
+      }
+      #expect(try db.changes(on: Bicycle.self, since: position).changes.count == 1_000)
+      var (changes, next) = try db.changes(on: Bicycle.self, since: position)
+      while !changes.isEmpty {
+        for change in changes { try export(change.row) }
+        (changes, next) = try db.changes(on: Bicycle.self, since: next)
+      }
+      #expect(names == (0..<1_500).map { "\($0)" })
+      #expect(try next == db.changePosition())
+    }
+  }
+
   @Test(.needsPreupdateHook, .disabled(if: isInMemory)) func rowsThatAnotherPoolChanges() async throws {
     try await withDirectoryAsync { directory in
       let (pool, other) = (try newPool(in: directory), try newPool(in: directory))

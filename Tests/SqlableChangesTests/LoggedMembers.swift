@@ -1,7 +1,8 @@
-import SqlableChanges
+import SqlableCore
 import SqlablePool
 import SqlableSchema
 
+@testable import SqlableChanges
 @testable import SqlablePoolTestSupport
 @testable import SqlableTestSupport
 
@@ -23,4 +24,10 @@ func withLoggedMembersToClose(_ body: (SqlitePool) async throws -> Void) async t
     }
     try await body(pool)
   }
+}
+
+/// Returns the position of the change with a number.
+func logged(_ number: Int, _ db: SqliteDatabase) throws -> ChangePosition {
+  let times = try db.query("SELECT at FROM sqlable_changes WHERE seq = \(number)", as: Int.self)
+  return ChangePosition(history: try LogState(db).end.history, number: number, time: times.first ?? 0)
 }

@@ -111,7 +111,7 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   /// The rows of a snapshot; nil for a batch of changes.
   let rows: PoolRows<SnapshotRow<Change>>?
   let consumer: Consumer<Change>
-  private let start: ChangePosition
+  let start: ChangePosition
   private let state: LockedValue<(end: ChangePosition, isAcknowledged: Bool)>
 
   /// Makes a batch of the changes after `start`; `page` is its first page.
@@ -119,7 +119,7 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
     (self.consumer, self.start, isSnapshot) = (consumer, start, false)
     state = LockedValue((page.snapshotEnd, false))
     rows = nil
-    changes = BatchChanges(pages: LogPages(consumer: consumer, first: page), rows: nil)
+    changes = BatchChanges(pages: LogPages(consumer: consumer, first: page, last: LockedValue(nil)), rows: nil)
   }
 
   /// Makes a batch of all rows of the table, for a consumer that started at `start`.
@@ -143,11 +143,13 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
 
   /// Stores the position after this batch: its changes are not delivered again. Later calls do nothing.
   ///
-  /// Throws `.changeLog(.ownerChanged)` if another loop has taken over the consumer.
+  /// Throws `.changeLog(.ownerChanged)` if another loop has taken over the consumer, and `.changeLog(.otherHistory)` if
+  /// a restore has undone changes of the batch. Throws `.changeLog(.trimmed)` if later changes were deleted from the
+  /// log, or if the changes at ``position`` were deleted before all changes of the batch were read.
   public func acknowledge() async throws {
     let (end, isAcknowledged) = state.withLock { $0 }
     guard !isAcknowledged else { return }
-    try await consumer.acknowledge(from: start, to: end)
+    try await consumer.acknowledge(from: start, to: end, last: changes.last)
     state.withLock { $0.isAcknowledged = true }
   }
 }
@@ -156,6 +158,12 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
 public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
   fileprivate let pages: LogPages<Change>?
   fileprivate let rows: PoolRows<SnapshotRow<Change>>?
+
+  /// The position of the last change; nil for a snapshot, and until the last page is read.
+  fileprivate var last: ChangePosition? {
+    guard let pages else { return nil }
+    return pages.first.isLast ? pages.first.last : pages.last.withLock { $0 }
+  }
 
   public func makeAsyncIterator() -> Iterator { Iterator(pages: pages, rows: rows?.makeAsyncIterator()) }
 
@@ -189,6 +197,8 @@ public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
       while delivered == items.count {
         guard let pages, let page, !page.isLast else { return nil }
         let next = try await pages.consumer.page(after: page.end, upTo: pages.first.snapshotEnd)
+        // The end of a page before the last is the position of the page's last change.
+        if next.isLast { pages.last.withLock { $0 = next.last ?? page.end } }
         (self.page, items, delivered) = (next, next.items, 0)
       }
       delivered += 1
@@ -201,4 +211,6 @@ public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
 private struct LogPages<Change: Sendable>: Sendable {
   let consumer: Consumer<Change>
   let first: LogPage<Change>
+  /// The position of the batch's last change; nil until a loop has read the last of several pages.
+  let last: LockedValue<ChangePosition?>
 }

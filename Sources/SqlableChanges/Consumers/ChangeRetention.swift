@@ -40,7 +40,7 @@ extension ChangeLog {
   }
 
   /// Deletes the changes that no rule keeps, in transactions of at most 10,000 changes; see
-  /// ``trim(_:keeping:file:line:)-(SqlDatabase,_,_,_)``.
+  /// ``trim(_:keeping:file:line:)-(SqlDatabase,_,_,_)``. An error does not undo earlier transactions.
   @discardableResult
   public static func trim(
     _ pool: SqlitePool, keeping rules: ChangeRetention..., file: StaticString = #fileID, line: UInt = #line
@@ -64,7 +64,12 @@ extension ChangeLog {
     var first = isTooFar ? state.end.number : min(state.end.number, bound)
     for rule in rules { first = min(first, try rule.firstKept(state, before: first, in: db)) }
     guard first > least else { return 0 }
-    try ConsumerRecord.skip(before: first, state, in: db)
+    try db.execute(
+      """
+      INSERT OR REPLACE INTO main."sqlable_change_missing" ("table", "seq", "at")
+      SELECT "table", max("seq"), "at" FROM main."sqlable_changes"
+      WHERE "seq" < \(first) AND "table" IN (SELECT "id" FROM main."sqlable_change_tables") GROUP BY "table"
+      """)
     try db.execute("DELETE FROM main.\"sqlable_changes\" WHERE \"seq\" < \(first)")
     let count = try db.query("SELECT changes()", as: Int.self)[0]
     try db.execute(

@@ -55,10 +55,13 @@ public struct ChangeRetries: Sendable, Hashable {
 struct FailedAttempt: Error {
   /// The change or row for which the closure ran.
   enum Subject: Sendable, Hashable {
-    /// The change with this number in the log.
-    case change(Int)
+    /// The change at a position in the log. After a restore, another change can have the same number.
+    case change(ChangePosition)
     /// A row of the snapshot that a new consumer receives first.
     case row(KeptValues)
+
+    /// The position of a change in the log; nil for a row.
+    var position: ChangePosition? { if case .change(let position) = self { position } else { nil } }
   }
 
   /// Nil for a retry of a change that is already in quarantine.

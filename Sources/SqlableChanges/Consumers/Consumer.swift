@@ -10,8 +10,8 @@ final class Consumer<Element: Sendable>: Sendable {
   private let lease: ConsumerLease
   private let callSite: CallSite
   private let signal: CommitSignal
-  /// The position of the last read and of the last acknowledgement; nil before the first read.
-  private let reached = LockedValue<(read: ChangePosition, acknowledged: ChangePosition)?>(nil)
+  /// Nil before the first read.
+  private let reached = LockedValue<ReachedPosition?>(nil)
 
   init(
     _ pool: SqlitePool, _ followed: FollowedChanges<Element>, _ lease: ConsumerLease, _ callSite: CallSite
@@ -19,6 +19,9 @@ final class Consumer<Element: Sendable>: Sendable {
     (self.pool, self.followed, self.lease, self.callSite) = (pool, followed, lease, callSite)
     signal = CommitSignal(pool, table: ChangeTables.log, columns: [])
   }
+
+  /// The name by which the database knows the loop.
+  var owner: String { lease.owner }
 
   private enum Step {
     case lost
@@ -34,14 +37,16 @@ final class Consumer<Element: Sendable>: Sendable {
           try db.transaction(.deferred) { db in try step(db) }
         }
         switch next {
-        case .lost: guard try await lease.acquire(isolation: actor) != nil else { return nil }
+        case .lost:
+          guard try await lease.acquire(isolation: actor) != nil else { return nil }
+          reached.withLock { $0?.hadOtherOwners = true }
         case .new(let start): return ChangeBatch(snapshotFor: self, after: start)
         case .read(let start, let page):
           if !page.items.isEmpty { return ChangeBatch(self, after: start, page) }
           if page.end.number - start.number >= ConsumerRecord.longestGap {
-            try await acknowledge(from: start, to: page.end)
+            guard try await hasStored(page.end, after: start) else { continue }
           } else {
-            reached.withLock { $0 = (page.end, start) }
+            reached.withLock { $0 = ReachedPosition(read: page.end, acknowledged: start) }
           }
           guard await signal.wait(isolation: actor) else {
             try Task.checkCancellation()
@@ -61,19 +66,23 @@ final class Consumer<Element: Sendable>: Sendable {
       return .lost
     }
     let reached = reached.withLock { $0 }
-    // After a restore, the database has an older position of the consumer, and might have other changes.
-    if let reached {
-      // Positions of different histories have no order.
-      guard reached.acknowledged.history == record.position.history else { throw LogState.otherHistory }
-      // `trim` moves the position to the start of the log if the position's change is deleted.
-      if record.position != state.start || reached.acknowledged.number > record.position.number {
-        try state.check(max(reached.acknowledged, record.position), in: db)
-      }
-    }
+    if let reached { try reached.check(record.position, state, in: db) }
     if record.isNew { return .new(record.position) }
-    let isSame = reached?.acknowledged == record.position
-    let read = isSame ? reached?.read ?? record.position : record.position
-    return .read(from: record.position, try followed.source.page(after: read, in: db))
+    // Changes between the two positions belong to other tables.
+    if let reached, reached.acknowledged == record.position, reached.read.number > state.trimmed {
+      return .read(from: record.position, try followed.source.page(after: reached.read, in: db))
+    }
+    return .read(from: record.position, try followed.source.page(after: record.position, .consumer, in: db))
+  }
+
+  /// Stores the end of a page without changes of the followed table. Returns false if `trim` has meanwhile deleted the
+  /// change at the end.
+  private func hasStored(_ end: ChangePosition, after start: ChangePosition) async throws -> Bool {
+    do { try await acknowledge(from: start, to: end, last: nil) } catch let error as SqlError {
+      guard error.kind == .changeLog(.trimmed) else { throw error }
+      return false
+    }
+    return true
   }
 
   func page(after position: ChangePosition, upTo last: ChangePosition) async throws -> Page {
@@ -108,11 +117,36 @@ final class Consumer<Element: Sendable>: Sendable {
     }
   }
 
-  func acknowledge(from start: ChangePosition, to end: ChangePosition) async throws {
+  /// - Parameter last: The last change of the followed table up to `end`; nil if unknown.
+  func acknowledge(from start: ChangePosition, to end: ChangePosition, last: ChangePosition?) async throws {
     let (name, owner) = (lease.name, lease.owner)
     try await pool.perform(.write, at: callSite) { db in
-      try ConsumerRecord.move(name, from: start, to: end, owner: owner, in: db)
+      try ConsumerRecord.move(name, from: start, to: end, last: last, owner: owner, in: db)
     }
-    reached.withLock { $0 = (end, end) }
+    reached.withLock { $0 = ReachedPosition(read: end, acknowledged: end) }
+  }
+}
+
+/// The positions of the last read and of the last acknowledgement of a loop.
+private struct ReachedPosition {
+  let read: ChangePosition
+  let acknowledged: ChangePosition
+  /// True if other loops might have owned the consumer since the acknowledgement.
+  var hadOtherOwners = false
+
+  init(read: ChangePosition, acknowledged: ChangePosition) { (self.read, self.acknowledged) = (read, acknowledged) }
+
+  /// Throws `.changeLog(.otherHistory)` if a restore has undone the acknowledgement.
+  ///
+  /// - Parameter stored: The consumer's position in the database.
+  func check(_ stored: ChangePosition, _ state: LogState, in db: SqliteDatabase) throws {
+    guard stored != acknowledged else { return }
+    // Only an owner moves the position.
+    guard hadOtherOwners, stored.history == acknowledged.history else { throw LogState.otherHistory }
+    // Positions move forward. A consumer that was removed starts at the end or at the first change of the log.
+    let isKnown =
+      try acknowledged.number > state.trimmed
+      ? state.has(acknowledged, in: db) : stored.number >= acknowledged.number
+    guard isKnown else { throw LogState.otherHistory }
   }
 }

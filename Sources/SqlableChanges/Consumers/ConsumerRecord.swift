@@ -55,7 +55,7 @@ struct ConsumerRecord {
       try record.check(follows: tableName, in: db)
       return record
     }
-    let position = start == .log ? state.start : state.end
+    let position = start == .log ? try state.start(of: tableName, in: db) : state.end
     try db.execute(
       """
       INSERT INTO main."sqlable_change_consumers" ("name", "table", "history", "seq", "at", "isNew", "startedAt")
@@ -71,42 +71,30 @@ struct ConsumerRecord {
   /// The current time in milliseconds since 1970. SQLite reads the same clock for ``ChangeTables/time``.
   static var now: Int { Int(Date().timeIntervalSince1970 * 1000) }
 
-  /// Moves the position. Throws `.changeLog(.ownerChanged)` if another loop owns the consumer or has moved the
-  /// position.
+  /// Moves the position. Only a consumer's owner does this; `trim` never moves a position.
+  ///
+  /// Throws `.changeLog(.ownerChanged)` if another loop owns the consumer. Throws `.changeLog(.otherHistory)` if a
+  /// restore has changed the position, or has undone the changes up to `end`. Throws `.changeLog(.trimmed)` if the
+  /// change at `end` was deleted; see ``LogState/checkEnd(_:last:of:in:)``.
   ///
   /// - Parameters:
-  ///   - start: The position after which the changes were read. Meanwhile, ``skip(before:_:in:)`` might have moved the
-  ///     position over changes of other tables.
+  ///   - start: The position after which the changes were read.
+  ///   - last: The consumer's last change up to `end`; nil if unknown.
   ///   - owner: The loop that owns the consumer; nil for a consumer without an owner.
   static func move(
-    _ name: String, from start: ChangePosition, to end: ChangePosition, owner: String?, in db: SqliteDatabase
+    _ name: String, from start: ChangePosition, to end: ChangePosition, last: ChangePosition? = nil, owner: String?,
+    in db: SqliteDatabase
   ) throws {
-    try LogState.withTables {
-      try db.execute(
-        """
-        UPDATE main."sqlable_change_consumers" SET "seq" = \(end.number), "at" = \(end.time), "isNew" = 0
-        WHERE "name" = \(name) AND "owner" IS \(owner) AND "history" = \(start.history)
-        AND "seq" BETWEEN \(start.number) AND \(end.number)
-        """)
+    guard let record = try ConsumerRecord(named: name, in: db), record.ownership.isOwned(by: owner) else {
+      throw ownerChanged(name)
     }
-    guard try db.query("SELECT changes()", as: Int.self) == [1] else { throw ownerChanged(name) }
-  }
-
-  /// Moves consumers to the position before a change, before earlier changes are deleted: the consumers to which all
-  /// deleted changes after their positions are changes of other tables. A consumer stores its position only after
-  /// ``longestGap`` of such changes.
-  static func skip(before first: Int, _ state: LogState, in db: SqliteDatabase) throws {
-    let (start, trimmed) = (state.start, state.trimmed)
+    // An earlier call can have stored the end and nevertheless thrown, for example at a deadline.
+    guard record.position == start || record.position == end else { throw LogState.otherHistory }
+    try LogState(db).checkEnd(end, last: last, of: record.table, in: db)
     try db.execute(
       """
-      UPDATE main."sqlable_change_consumers" SET "seq" = \(first - 1), "at" = 0 WHERE "name" IN (
-      SELECT c."name" FROM main."sqlable_change_consumers" AS c
-      WHERE c."isNew" = 0 AND c."history" = \(start.history) AND c."seq" < \(first)
-      AND ((c."seq" = \(start.number) AND c."at" = \(start.time)) OR (c."seq" > \(trimmed)
-      AND EXISTS (SELECT 1 FROM main."sqlable_changes" AS l WHERE l."seq" = c."seq" AND l."at" = c."at")))
-      AND NOT EXISTS (SELECT 1 FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" AND l."seq" < \(first)
-      AND (c."table" IS NULL OR l."table" IN
-      (SELECT t."id" FROM main."sqlable_change_tables" AS t WHERE t."name" = c."table" COLLATE NOCASE))))
+      UPDATE main."sqlable_change_consumers" SET "seq" = \(end.number), "at" = \(end.time), "isNew" = 0
+      WHERE "name" = \(name)
       """)
   }
 

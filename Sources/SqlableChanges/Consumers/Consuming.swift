@@ -87,7 +87,7 @@ extension SqlitePool {
             guard let retries = run.retries, !failure.isFinal else {
               throw failure.error
             }
-            _ = try await note(failure, consumer: run.name, retries, callSite)
+            _ = try await note(failure, consumer: run.name, owner: nil, retries, callSite)
           }
         }
       } while await signal.wait(isolation: nil)
@@ -98,16 +98,25 @@ extension SqlitePool {
     try Task.checkCancellation()
   }
 
-  /// Counts a failed attempt in the database, and returns the change's record; nil if another call has meanwhile
-  /// consumed the change. Throws the closure's error if the consumer must stop.
+  /// Counts a failed attempt in the database, and returns the change's record. Throws the closure's error if the
+  /// consumer must stop.
+  ///
+  /// For a loop that owns the consumer, throws `.changeLog` if the loop has lost the consumer or the change. For a
+  /// consumer without an owner, returns nil if another call has meanwhile consumed the change or owns the consumer.
   func note(
-    _ failure: FailedAttempt, consumer: String, _ retries: ChangeRetries,
-    _ callSite: CallSite
+    _ failure: FailedAttempt, consumer: String, owner: String?, _ retries: ChangeRetries, _ callSite: CallSite
   ) async throws -> QuarantineRecord? {
     guard let subject = failure.subject else { throw failure.error }
     let limit = retries.then == .quarantine ? retries.attempts : nil
-    let record = try await perform(.write, at: callSite) { db in
-      try QuarantineRecord.note(failure.error, of: subject, consumer: consumer, quarantiningAfter: limit, in: db)
+    let record: QuarantineRecord? = try await perform(.write, at: callSite) { db in
+      // The attempts that the quarantine counts are those of the owner.
+      let isOwned = try ConsumerRecord(named: consumer, in: db)?.ownership.isOwned(by: owner) == true
+      let record =
+        isOwned
+        ? try QuarantineRecord.note(failure.error, of: subject, consumer: consumer, quarantiningAfter: limit, in: db)
+        : nil
+      guard owner != nil, record == nil else { return record }
+      throw try isOwned ? LogState(db).lossError(ofChangeAt: subject.position) : ConsumerRecord.ownerChanged(consumer)
     }
     // The count includes the attempts of earlier calls. The consumer stops each time the count reaches a multiple of
     // `attempts`.
@@ -143,7 +152,7 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
     try record.check(follows: followed.table, in: db)
     guard record.ownership.isOwned(by: nil) else { return .owned }
     if !record.isNew {
-      let page = try followed.source.page(after: record.position, in: db)
+      let page = try followed.source.page(after: record.position, .consumer, in: db)
       guard !page.items.isEmpty || page.end.number - record.position.number >= ConsumerRecord.longestGap else {
         return .none
       }
@@ -152,7 +161,7 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
       let failed =
         record.isNew
         ? try QuarantineRecord.rows(of: name, in: db).values
-        : try QuarantineRecord.changes(of: name, after: record.position.number, in: db).values
+        : try QuarantineRecord.changes(of: name, after: record.position, in: db).values
       let now = ConsumerRecord.now
       let pauses = failed.filter { !$0.isQuarantined }.map { $0.pause(retries, now: now) }
       if let longest = pauses.max(), longest > 0 { return .pause(longest) }
@@ -175,11 +184,13 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
       }
       try QuarantineRecord.removeTried(of: name, upTo: state.end.number, in: db)
     } else {
-      let failed = try QuarantineRecord.changes(of: name, after: record.position.number, in: db)
+      let failed = try QuarantineRecord.changes(of: name, after: record.position, in: db)
       var page = LogPage<Element>(end: record.position, isLast: false, snapshotEnd: state.end)
+      var origin = PositionOrigin.consumer
       while !page.isLast {
-        page = try followed.source.page(after: page.end, upTo: state.end, in: db)
-        for item in page.items { try attempt(db, item.result, failed) { .change(item.number) } }
+        page = try followed.source.page(after: page.end, origin, upTo: state.end, in: db)
+        origin = .transaction
+        for item in page.items { try attempt(db, item.result, failed) { .change(item.position) } }
       }
       if failed.contains(where: { !$0.value.isQuarantined }) {
         try QuarantineRecord.removeTried(of: name, upTo: state.end.number, in: db)

@@ -84,7 +84,7 @@ private struct Delivery<Element: Sendable>: Sendable {
       if let rows = batch.rows {
         try await deliver(rows: rows, batch.consumer)
       } else {
-        try await deliver(changes: batch.changes, batch.consumer)
+        try await deliver(changesOf: batch)
       }
     guard hasFailed else { return }
     let last = batch.position.number
@@ -104,22 +104,15 @@ private struct Delivery<Element: Sendable>: Sendable {
     return failed.contains { !$0.value.isQuarantined }
   }
 
-  private func deliver(changes: BatchChanges<Element>, _ consumer: Consumer<Element>) async throws -> Bool {
-    var failed: [FailedAttempt.Subject: QuarantineRecord] = [:]
-    var isFirst = true
-    var items = changes.makeAsyncIterator()
+  private func deliver(changesOf batch: ChangeBatch<Element>) async throws -> Bool {
+    let failed = try await pool.perform(.read, at: callSite) { [name, start = batch.start] db in
+      try QuarantineRecord.changes(of: name, after: start, in: db)
+    }
+    var items = batch.changes.makeAsyncIterator()
     while let item = try await items.nextItem(isolation: nil) {
-      if isFirst { failed = try await failures(after: item.number - 1) }
-      isFirst = false
-      try await deliver(item.result, consumer, failed) { .change(item.number) }
+      try await deliver(item.result, batch.consumer, failed) { .change(item.position) }
     }
     return failed.contains { !$0.value.isQuarantined }
-  }
-
-  private func failures(after bound: Int) async throws -> [FailedAttempt.Subject: QuarantineRecord] {
-    try await pool.perform(.read, at: callSite) { [name] db in
-      try QuarantineRecord.changes(of: name, after: bound, in: db)
-    }
   }
 
   private func deliver(
@@ -135,8 +128,8 @@ private struct Delivery<Element: Sendable>: Sendable {
       do { try await body(change.get()) } catch {
         guard let retries, !FailedAttempt(subject: nil, error: error).isFinal else { throw error }
         let failure = FailedAttempt(subject: subject(), error: error)
-        // Without a record, another loop has acknowledged the change, or the consumer was removed.
-        guard let noted = try await pool.note(failure, consumer: name, retries, callSite) else {
+        let owner = consumer.owner
+        guard let noted = try await pool.note(failure, consumer: name, owner: owner, retries, callSite) else {
           throw ConsumerRecord.ownerChanged(name)
         }
         record = noted

@@ -21,7 +21,7 @@ package final class LogReader: Sendable {
   private func firstPage(_ db: SqliteDatabase) throws -> LogPage<LoggedChange> {
     let state = try LogState(db)
     let start = ChangePosition(history: state.end.history, number: try LogState.first(in: db) - 1, time: 0)
-    return try source.page(after: start, isKnown: true, in: db)
+    return try source.page(after: start, .transaction, in: db)
   }
 
   /// Returns the position of a consumer; nil if the database does not know the consumer.

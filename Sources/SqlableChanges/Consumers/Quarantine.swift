@@ -169,7 +169,7 @@ extension SqlitePool {
       } catch let failure as FailedAttempt {
         guard !failure.isFinal else { throw failure.error }
         try await perform(.write, at: callSite) { db in
-          try QuarantineRecord.noteAgain(failure.error, of: item.number, consumer: consumer, in: db)
+          try QuarantineRecord.noteAgain(failure.error, of: item.position.number, consumer: consumer, in: db)
         }
       }
     }

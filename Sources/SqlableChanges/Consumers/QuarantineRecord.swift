@@ -14,18 +14,22 @@ struct QuarantineRecord {
 
   /// Returns a consumer's failed changes.
   ///
-  /// - Parameter bound: Only changes with larger numbers are returned. At least 0.
+  /// - Parameter bound: Only changes after this position are returned. Its number is at least 0.
   static func changes(
-    of consumer: String, after bound: Int, in db: SqliteDatabase
+    of consumer: String, after bound: ChangePosition, in db: SqliteDatabase
   ) throws -> [FailedAttempt.Subject: QuarantineRecord] {
     let rows = try db.query(
       """
-      SELECT "seq", "attempts", "failedAt", "isQuarantined" FROM main."sqlable_change_quarantine"
-      WHERE "consumer" = \(consumer) AND "seq" > \(bound)
-      """, as: Int.self, Int.self, Int.self, Bool.self)
-    return Dictionary(
-      rows.map { (.change($0.0), QuarantineRecord(number: $0.0, attempts: $0.1, failedAt: $0.2, isQuarantined: $0.3)) }
-    ) { $1 }
+      SELECT "seq", "at", "attempts", "failedAt", "isQuarantined" FROM main."sqlable_change_quarantine"
+      WHERE "consumer" = \(consumer) AND "seq" > \(bound.number)
+      """, as: Int.self, Int.self, Int.self, Int.self, Bool.self)
+    let records = rows.map { number, time, attempts, failedAt, isQuarantined in
+      (
+        FailedAttempt.Subject.change(ChangePosition(history: bound.history, number: number, time: time)),
+        QuarantineRecord(number: number, attempts: attempts, failedAt: failedAt, isQuarantined: isQuarantined)
+      )
+    }
+    return Dictionary(records) { $1 }
   }
 
   /// Returns the failed rows of a consumer's first snapshot. Their numbers are negative.
@@ -57,7 +61,8 @@ struct QuarantineRecord {
     return elapsed.overflow || elapsed.partialValue < 0 ? length : max(length - elapsed.partialValue, 0)
   }
 
-  /// Counts a failed attempt, and returns the record; nil if another call has meanwhile consumed the change.
+  /// Counts a failed attempt, and returns the record; nil if another call has meanwhile consumed the change, or if the
+  /// log does not have the change anymore.
   ///
   /// - Parameter limit: The number of attempts after which the change is put into quarantine; nil for no limit.
   static func note(
@@ -83,28 +88,31 @@ struct QuarantineRecord {
   }
 
   /// Returns the number under which the quarantine table has a change or row. Adds the change or row if this is its
-  /// first failure. Nil if another call has meanwhile consumed the change.
+  /// first failure. Nil if another call has meanwhile consumed the change, or if the log does not have the change
+  /// anymore.
   private static func number(
     of subject: FailedAttempt.Subject, consumer: String, failedAt now: Int, in db: SqliteDatabase
   ) throws -> Int? {
     switch subject {
-    case .change(let number):
+    case .change(let position):
       let names = try ["table", "kind", "at"] + db.running { try $0.valueColumns() }
       let columns = SQL(verbatim: names.map(\.quotedName).joined(separator: ", "))
       try db.execute(
         """
         INSERT INTO main."sqlable_change_quarantine"
         ("consumer", "seq", "attempts", "error", "failedAt", "isQuarantined", \(sql: columns))
-        SELECT \(consumer), "seq", 0, '', \(now), 0, \(sql: columns) FROM main."sqlable_changes" WHERE "seq" = \(number)
+        SELECT \(consumer), "seq", 0, '', \(now), 0, \(sql: columns) FROM main."sqlable_changes"
+        WHERE "seq" = \(position.number) AND "at" = \(position.time)
         AND "seq" > (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer))
         ON CONFLICT ("consumer", "seq") DO NOTHING
         """)
       let isKnown = try db.query(
         """
-        SELECT count(*) FROM main."sqlable_change_quarantine" WHERE "consumer" = \(consumer) AND "seq" = \(number)
+        SELECT count(*) FROM main."sqlable_change_quarantine"
+        WHERE "consumer" = \(consumer) AND "seq" = \(position.number) AND "at" = \(position.time)
         AND "seq" > (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer))
         """, as: Int.self)
-      return isKnown == [1] ? number : nil
+      return isKnown == [1] ? position.number : nil
     case .row(let row):
       guard try ConsumerRecord(named: consumer, in: db)?.isNew == true else { return nil }
       if let known = try number(of: row, consumer: consumer, in: db) { return known }

@@ -74,8 +74,9 @@ extension ChangeLog {
   ///
   /// The log can lack changes of a table that has lost triggers of the log, such as a table that SQL text dropped and
   /// created again, also in a migration. The log can also lack deletes by REPLACE if a unique index was created outside
-  /// of a plan or migration. In both cases, `create`, a plan or a migration marks all earlier changes as trimmed:
-  /// consumers and positions before the call get `.changeLog(.trimmed)`. `create` after `drop` does the same.
+  /// of a plan or migration. In both cases, `create`, a plan or a migration marks the table's earlier changes as
+  /// trimmed: consumers and loops of the table or of all tables, whose positions are before the call, throw
+  /// `.changeLog(.trimmed)`. `create` after `drop` does the same.
   ///
   /// Throws `.schema(.missingTable)` for a missing table. Throws `.misuse` for a view, a virtual or full-text table, a
   /// temporary table, a table of an attached file or of the log itself, and a table whose columns hide all names of the

@@ -21,13 +21,15 @@ enum ChangeTables {
   /// Rows that a REPLACE might delete. SQLite calls no trigger for such a row; see ``ChangeTriggers``.
   static let candidates = "sqlable_change_candidates"
   static let history = "sqlable_change_history"
+  /// The last change of each table that the log lacks; see ``LogState/missing(of:in:)``.
+  static let missing = "sqlable_change_missing"
   /// The positions and owners of the consumers.
   static let consumers = "sqlable_change_consumers"
 
   /// The changes that have failed; see ``QuarantineRecord``.
   static let quarantine = "sqlable_change_quarantine"
 
-  static let all = [log, tables, candidates, history, consumers, quarantine]
+  static let all = [log, tables, candidates, history, missing, consumers, quarantine]
 
   /// The columns of the log that contain names of logged tables.
   static let namesOfTables = [(table: tables, column: "name"), (table: consumers, column: "table")]
@@ -61,6 +63,11 @@ enum ChangeTables {
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_history" ("id" TEXT NOT NULL, "trimmed" INTEGER NOT NULL)
     """,
+    // Not columns of `sqlable_change_tables`, because stored plans are refused after changes of that table.
+    """
+    CREATE TABLE IF NOT EXISTS "sqlable_change_missing" (
+      "table" INTEGER PRIMARY KEY, "seq" INTEGER NOT NULL, "at" INTEGER NOT NULL)
+    """,
     // `table` is the name of the followed table. `claimed` is the time at which the owner loses its lease to another
     // loop, unless the owner renews the lease. `startedAt` is the time at which the consumer was added.
     """
@@ -87,7 +94,8 @@ enum ChangeTables {
   static func oldValue(_ position: Int) -> String { "o\(position)" }
 }
 
-/// The change that a row of the log contains.
+/// The change that a row of the log contains. Kind 0 is no change: the log lacks changes of the table that were made
+/// before this row.
 enum LoggedKind: Int {
   case inserted = 1
   case deleted = 2

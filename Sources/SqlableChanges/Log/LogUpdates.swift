@@ -150,8 +150,8 @@ extension Connection {
     return result
   }
 
-  /// Returns the statements that mark all positions as trimmed if the log might lack changes of a table, because the
-  /// table lost triggers of the log, or got a unique index that its triggers do not consider. Empty otherwise.
+  /// Returns the statements that mark the earlier positions as trimmed for each table of which the log might lack
+  /// changes, because the table lost triggers of the log, or got a unique index that its triggers do not consider.
   ///
   /// - Parameters:
   ///   - tables: The present names of the tables; nil for all logged tables.
@@ -160,19 +160,21 @@ extension Connection {
     guard try hasTable(named: ChangeTables.tables) else { return [] }
     let entries = try LogEntry.all(on: self)
     let renamed = try renamedTables(entries)
-    let isLossy = try entries.current.contains { entry in
+    let lossy = try entries.current.filter { entry in
       let table = renamed.first { entry.table.isSameName(as: $0.old) }?.new ?? entry.table
       guard entry.isLogged || includingDropped, tables?.contains(where: table.isSameName) != false else { return false }
       return try lacksChanges(of: table, entry)
     }
-    guard isLossy else { return [] }
-    let log = "main.\(ChangeTables.log.quotedName)"
-    // Append a row of kind 0, which readers skip, as the new end of the log. The previous end is then trimmed, too.
-    return [
-      "INSERT INTO \(log) (\"seq\", \"kind\", \"at\") "
-        + "SELECT max(coalesce(max(\"seq\"), 0), 1) + 1, 0, \(ChangeTables.time) FROM \(log)",
-      "UPDATE main.\(ChangeTables.history.quotedName) SET \"trimmed\" = (SELECT max(\"seq\") FROM \(log)) - 1",
-    ]
+    // A row of kind 0 is the new end of the log, so that the previous end is an earlier position.
+    return lossy.flatMap { entry in
+      [
+        "INSERT INTO main.\(ChangeTables.log.quotedName) (\"table\", \"kind\", \"at\") "
+          + "VALUES (\(entry.id), 0, \(ChangeTables.time))",
+        "INSERT OR REPLACE INTO main.\(ChangeTables.missing.quotedName) (\"table\", \"seq\", \"at\") "
+          + "SELECT \"table\", \"seq\", \"at\" FROM main.\(ChangeTables.log.quotedName) "
+          + "ORDER BY \"seq\" DESC LIMIT 1",
+      ]
+    }
   }
 
   private func lacksChanges(of table: String, _ entry: LogEntry) throws -> Bool {

@@ -3,8 +3,8 @@ import SqlableSchema
 
 /// A row of the log as an element, or the error of decoding the row.
 struct LogItem<Element: Sendable>: Sendable {
-  /// The number of the change in the log.
-  let number: Int
+  /// The position of the change in the log.
+  let position: ChangePosition
   let result: Result<Element, any Error>
 }
 
@@ -17,11 +17,23 @@ struct LogPage<Element: Sendable>: Sendable {
   var isLast: Bool
   /// The end of the log in the snapshot.
   var snapshotEnd: ChangePosition
+  /// The position of the last row that was read; nil if no row was read.
+  var last: ChangePosition?
 
   /// The elements. Throws the first error of decoding.
   var elements: [Element] {
     get throws { try items.map { try $0.result.get() } }
   }
+}
+
+/// The origin of a position after which a page of the log is read.
+enum PositionOrigin {
+  /// A loop or the program has kept the position.
+  case caller
+  /// The position is stored as the consumer's position.
+  case consumer
+  /// The position was read in the same transaction.
+  case transaction
 }
 
 /// A reader that decodes logged changes to elements of one type.
@@ -42,20 +54,22 @@ final class LogSource<Element: Sendable>: Sendable {
     var end: ChangePosition?
 
     mutating func add(_ result: Result<Element, any Error>, at position: ChangePosition) {
-      items.append(LogItem(number: position.number, result: result))
+      items.append(LogItem(position: position, result: result))
     }
   }
 
+  /// The table; nil for all logged tables.
+  private let table: String?
   private let query: @Sendable (SqliteDatabase) throws -> Query
   private let decode: @Sendable (SqliteDatabase, SQL, Query, String) throws -> Decoded
   private let known = LockedValue<(version: Int64, query: Query)?>(nil)
 
   /// - Parameter decode: Runs the query, and returns an element for each change.
   init(
-    query: @escaping @Sendable (SqliteDatabase) throws -> Query,
+    of table: String?, query: @escaping @Sendable (SqliteDatabase) throws -> Query,
     decode: @escaping @Sendable (SqliteDatabase, SQL, Query, String) throws -> Decoded
   ) {
-    (self.query, self.decode) = (query, decode)
+    (self.table, self.query, self.decode) = (table, query, decode)
   }
 
   /// The maximum number of changes that one read returns.
@@ -64,13 +78,14 @@ final class LogSource<Element: Sendable>: Sendable {
   /// Reads the changes after a position. Call this method in a transaction.
   ///
   /// - Parameters:
+  ///   - origin: The origin of the position, which decides how the position is checked.
   ///   - last: The number of the last change to read; nil for all changes of the snapshot.
-  ///   - isKnown: True if the position was read in this transaction, and needs no check.
   func page(
-    after position: ChangePosition, upTo last: ChangePosition? = nil, isKnown: Bool = false, in db: SqliteDatabase
+    after position: ChangePosition, _ origin: PositionOrigin = .caller, upTo last: ChangePosition? = nil,
+    in db: SqliteDatabase
   ) throws -> LogPage<Element> {
     let state = try LogState(db)
-    if !isKnown { try state.check(position, in: db) }
+    if origin != .transaction { try state.check(position, of: table, isStored: origin == .consumer, in: db) }
     let query = try currentQuery(db)
     let end = last ?? state.end
     guard position.number < end.number else { return LogPage(end: position, isLast: true, snapshotEnd: state.end) }
@@ -83,7 +98,8 @@ final class LogSource<Element: Sendable>: Sendable {
     let decoded = try decode(db, sql, query, state.end.history)
     let isLast = decoded.count < Self.pageLength
     return LogPage(
-      items: decoded.items, end: isLast ? end : decoded.end ?? end, isLast: isLast, snapshotEnd: state.end)
+      items: decoded.items, end: isLast ? end : decoded.end ?? end, isLast: isLast, snapshotEnd: state.end,
+      last: decoded.end)
   }
 
   /// Reads a consumer's quarantined changes up to the consumer's position.
@@ -111,7 +127,7 @@ final class LogSource<Element: Sendable>: Sendable {
 extension LogSource<LoggedChange> {
   /// Makes a reader of the changes of all logged tables.
   convenience init() {
-    self.init { db in
+    self.init(of: nil) { db in
       let entries = try LogEntry.all(in: db)
       for entry in entries.current { try entry.checkIsCurrent(in: db) }
       let positions = 0..<(entries.map(\.columns.count).max() ?? 0)
@@ -155,7 +171,7 @@ extension LoggedKind {
 extension LogSource {
   /// Makes a reader of the changes of a model's table.
   convenience init<Model: Sqlable & Sendable>(_ table: TableInfo) where Element == LoggedModelChange<Model> {
-    self.init { db in
+    self.init(of: table.name) { db in
       try Query(of: table, in: db)
     } decode: { db, sql, _, history in
       let rows = try db.query(sql, as: Int.self, Int.self, Attempted<ModelImages<Model>>.self)

@@ -1,11 +1,10 @@
 import SqlableCore
 
-/// The end of a database's change log, and the last trimmed change, in one snapshot.
+/// The end of a database's change log, and the last deleted change, in one snapshot.
 struct LogState {
   /// The position of the last logged change.
   let end: ChangePosition
-  /// The number of the last change that was deleted from the log, or after which changes are missing; 0 if the log is
-  /// complete.
+  /// The number of the last change that was deleted from the log; 0 if none was deleted.
   let trimmed: Int
 
   init(_ db: SqliteDatabase) throws {
@@ -20,7 +19,25 @@ struct LogState {
   }
 
   /// The position before the first change that the log still has. Its change is gone, so it has no time.
-  var start: ChangePosition { ChangePosition(history: end.history, number: trimmed, time: 0) }
+  private var start: ChangePosition { ChangePosition(history: end.history, number: trimmed, time: 0) }
+
+  /// The position after which the log has all changes of a table, or of all tables if `table` is nil.
+  func start(of table: String?, in db: SqliteDatabase) throws -> ChangePosition {
+    let missing = try missing(of: table, in: db)
+    return missing.map { $0.number > trimmed ? $0 : start } ?? start
+  }
+
+  /// Returns the last change of a table, or of all tables, that was deleted from the log. After other losses, returns
+  /// the position of the log's row of kind 0. Nil if the log has all changes since its creation.
+  private func missing(of table: String?, in db: SqliteDatabase) throws -> ChangePosition? {
+    let rows = try db.query(
+      """
+      SELECT m."seq", m."at" FROM main."sqlable_change_missing" AS m WHERE \(table) IS NULL OR m."table" IN
+      (SELECT t."id" FROM main."sqlable_change_tables" AS t WHERE t."name" = \(table) COLLATE NOCASE)
+      ORDER BY m."seq" DESC LIMIT 1
+      """, as: Int.self, Int.self)
+    return rows.first.map { ChangePosition(history: end.history, number: $0, time: $1) }
+  }
 
   /// The number of the first change in the log; 1 for an empty log. Another program might have written smaller numbers.
   static func first(in db: SqliteDatabase) throws -> Int {
@@ -41,23 +58,51 @@ struct LogState {
       message: "the database has no change log; create one with ChangeLog(…).create(db)", table: ChangeTables.log)
   }
 
-  /// Throws `.changeLog` if the log does not have all changes after a position.
-  func check(_ position: ChangePosition, in db: SqliteDatabase) throws {
+  /// Throws `.changeLog` if the log does not have all changes of a table, or of all tables, after a position.
+  ///
+  /// - Parameter isStored: True for the position of a consumer, which the same database contains. If the position's
+  ///   change was deleted, a position from elsewhere can't be distinguished from a position that a restore has undone.
+  func check(_ position: ChangePosition, of table: String?, isStored: Bool = false, in db: SqliteDatabase) throws {
     // A negative number was written by another program.
     guard position.history == end.history, position.number >= 0 else { throw LogState.otherHistory }
-    if position == end || position == start { return }
+    let missing = try missing(of: table, in: db)
     if position.number > trimmed {
-      let times = try db.query(
-        "SELECT \"at\" FROM main.\"sqlable_changes\" WHERE \"seq\" = \(position.number)", as: Int.self)
-      guard times == [position.time] else { throw LogState.otherHistory }
-      return
+      guard try has(position, in: db) else { throw LogState.otherHistory }
+    } else if !isStored, position.number > 0, position != start, position != missing {
+      throw LogState.changesWereDeleted
     }
-    guard trimmed == 0 else {
-      throw SqlError(
-        .changeLog(.trimmed),
-        message: "changes after the position were deleted from the change log; start again with all rows",
-        table: ChangeTables.log)
-    }
+    guard position.number >= missing?.number ?? 0 else { throw LogState.changesWereDeleted }
+  }
+
+  /// Throws `.changeLog` if a consumer of a table, or of all tables, can't store a position: if the position is not in
+  /// the log, or if its change was deleted, because then a restore might have undone this change.
+  ///
+  /// - Parameter last: The last change of the table up to the position; nil if unknown. If this change is the last
+  ///   deleted change of the table, the position is valid although its own change was deleted.
+  func checkEnd(_ position: ChangePosition, last: ChangePosition?, of table: String?, in db: SqliteDatabase) throws {
+    if let last, position.number <= trimmed, try missing(of: table, in: db) == last { return }
+    try check(position, of: table, in: db)
+  }
+
+  /// True if the log has the change of a position.
+  func has(_ position: ChangePosition, in db: SqliteDatabase) throws -> Bool {
+    if position == end { return true }
+    let times = try db.query(
+      "SELECT \"at\" FROM main.\"sqlable_changes\" WHERE \"seq\" = \(position.number)", as: Int.self)
+    return position.history == end.history && times == [position.time]
+  }
+
+  /// Returns the error for a change that a loop has read, but that the log does not have anymore. `position` is nil for
+  /// a row of a snapshot.
+  func lossError(ofChangeAt position: ChangePosition?) -> SqlError {
+    position.map { $0.number <= trimmed } == true ? LogState.changesWereDeleted : LogState.otherHistory
+  }
+
+  private static var changesWereDeleted: SqlError {
+    SqlError(
+      .changeLog(.trimmed),
+      message: "changes after the position were deleted from the change log; start again with all rows",
+      table: ChangeTables.log)
   }
 
   static var otherHistory: SqlError {

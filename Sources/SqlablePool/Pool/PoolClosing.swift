@@ -84,26 +84,39 @@ extension SqlitePool {
     guard !handles.isEmpty else { return }
     endWatching()
     for handle in handles { handle.discard() }
+    let writes = memory == nil && !leavesLog
+    // Before the end of an archive, which archives these commits and can take long.
+    let hadTurn = !writes || doLastWorks()
     for user in allFileUsers { user.end() }
-    let interruption = Interruption(busyTimeout: configuration.handles.busyTimeout)
-    let isInTurn = (try? gate.take(interruption)) != nil
+    let isInTurn = hadTurn && takeTurn()
     defer { gate.giveBack() }
     // When the last connection closes, SQLite checkpoints only if no other process has the file open. If this pool does
     // not get its turn, another pool is writing, and its commits checkpoint the WAL.
-    if isInTurn, memory == nil, !leavesLog {
-      let works = lastWorks.withLock { $0.bodies.ordered { $0.key < $1.key }.map(\.value) }
-      if !works.isEmpty {
-        // One transaction, so that the pool waits only once if another program is writing.
-        try? root.transaction(.immediate) { db in
-          for work in works { try? db.transaction { db in try work(db) } }
-        }
-      }
+    if isInTurn, writes {
       try? root.execute("PRAGMA optimize")
       _ = try? root.checkpoint(.truncate, waitingAtMost: .seconds(configuration.handles.busyTimeout))
     }
     try root.close()
     memory?.remove()
     events.send(.closed)
+  }
+
+  /// Does the work that was added by ``addLastWork(_:)``. Returns false if another process keeps the writer.
+  private func doLastWorks() -> Bool {
+    let works = lastWorks.withLock { $0.bodies.ordered { $0.key < $1.key }.map(\.value) }
+    guard !works.isEmpty else { return true }
+    let isInTurn = takeTurn()
+    defer { gate.giveBack() }
+    guard isInTurn else { return false }
+    // One transaction, so that the pool waits only once if another program is writing.
+    try? root.transaction(.immediate) { db in
+      for work in works { try? db.transaction { db in try work(db) } }
+    }
+    return true
+  }
+
+  private func takeTurn() -> Bool {
+    (try? gate.take(Interruption(busyTimeout: configuration.handles.busyTimeout))) != nil
   }
 
   /// True until the first call of `close`. Also true for a pool that opens its file at the next call: then

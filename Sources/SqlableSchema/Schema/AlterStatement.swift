@@ -81,8 +81,8 @@ extension AlterStatement: DefinitionStatement, WrittenDefinition {
       // SQLite can't drop a column that one of the log's triggers uses.
       texts = try log.triggers(of: table, on: copy).map { "DROP TRIGGER main.\($0.quotedName)" } + texts
     }
-    // Don't replace lost triggers here. Code that replaces them must also invalidate all earlier positions of the log,
-    // as `ChangeLog.create`, a plan or a migration does.
+    // Don't replace lost triggers here. Code that replaces them must also invalidate the table's earlier positions, as
+    // `ChangeLog.create`, a plan or a migration does.
     guard try log.hasAllTriggers(of: table, on: copy) else { return texts }
     texts = try log.losses(of: [table], on: copy) + texts
     for text in texts { try copy.pragma(text) }

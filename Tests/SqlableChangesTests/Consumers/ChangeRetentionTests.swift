@@ -1,3 +1,4 @@
+import Foundation
 import SqlableCore
 import SqlablePool
 import SqlableSchema
@@ -208,7 +209,7 @@ import Testing
   @Test func aDeletedPositionThrows() async throws {
     try await withLog { pool in
       let position = try await pool.changePosition()
-      try await Member(id: 11, name: "m").insert().run(pool)
+      try await Member.insert([Member(id: 11, name: "m"), Member(id: 12, name: "m")]).run(pool)
       try await ChangeLog.trim(pool, keeping: .count(0))
       var loop = pool.changes(since: position).makeAsyncIterator()
       let error = await #expect(throws: SqlError.self) { try await loop.next() }
@@ -228,6 +229,36 @@ import Testing
       #expect(!consumer.isOwned)
       try await start("fast", at: 20, pool)
       #expect(try await pool.changeConsumers().map(\.delay).min() == .zero)
+    }
+  }
+
+  /// The first transaction of a trim still finds space, the second does not.
+  @Test(.enabled(if: Administrator.canMount, "no file system can be mounted"))
+  func aFullDiskLeavesTheLogIntact() throws {
+    try withSmallDisk(size: "24m") { disk in
+      let db = try SqliteDatabase(filepath: disk + "/log.sqlite")
+      try db.createTable(Member.self)
+      try ChangeLog(Member.self).create(db)
+      try db.transaction { db in
+        try Member.insert((1...20_000).map { Member(id: $0, name: String(repeating: "m", count: 100)) }).run(db)
+        _ = try ConsumerRecord.known("copy", of: "member", startingAt: .log, in: db)
+      }
+      let start = try #require(try db.changeConsumers().first?.position)
+      _ = try db.checkpoint(.truncate)
+      let filler = disk + "/filler"
+      #expect(FileManager.default.createFile(atPath: filler, contents: nil))
+      let file = try FileHandle(forWritingTo: URL(filePath: filler))
+      while (try? file.write(contentsOf: Data(count: 4_096))) != nil {}
+      try file.close()
+      let error = expectSqlError { try ChangeLog.trim(db, keeping: .count(10)) }
+      #expect(error?.kind == .full && error?.transaction == .rolledBack)
+      #expect(try db.query("SELECT count(*) FROM sqlable_changes", as: Int.self) == [20_000])
+      #expect(try db.changes(on: Member.self, since: start).changes.count == 1_000)
+      try deleteAndFree(filler)
+      #expect(try ChangeLog.trim(db, keeping: .count(10)) == 19_990)
+      #expect(expectSqlError { _ = try db.changes(on: Member.self, since: start) }?.kind == .changeLog(.trimmed))
+      #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
+      try db.close()
     }
   }
 

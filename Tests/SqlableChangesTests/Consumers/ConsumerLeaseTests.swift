@@ -89,4 +89,26 @@ import Testing
       try other.close()
     }
   }
+
+  /// An archive can take long to end, and archives only the commits before its end.
+  @Test(.disabled(if: isInMemory)) func consumersAreReleasedBeforeAnArchiveEnds() async throws {
+    try await withLoggedMembersToClose { pool in
+      try await Member(id: 1, name: "m").insert().run(pool)
+      let other = try SqliteDatabase(filepath: pool.filepath)
+      var loop = batches(pool)
+      let batch = try await loop.next()
+      let owners = LockedValue<[Int]>([])
+      _ = pool.add(
+        FileUser(
+          pause: {}, release: {}, resume: {},
+          end: {
+            let count = try? other.query("SELECT count(owner) FROM sqlable_change_consumers", as: Int.self)
+            owners.withLock { $0 += count ?? [] }
+          }, problem: { _ in nil }))
+      try await pool.close(within: .seconds(300))
+      #expect(owners.withLock { $0 } == [0])
+      withExtendedLifetime((loop, batch)) {}
+      try other.close()
+    }
+  }
 }

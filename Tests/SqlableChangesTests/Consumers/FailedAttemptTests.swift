@@ -92,7 +92,7 @@ import Testing
       try await pool.transaction { db in
         _ = try ConsumerRecord.known("totals", of: "member", startingAt: .log, in: db)
         _ = try QuarantineRecord.note(
-          Refused(), of: .change(2), consumer: "totals", quarantiningAfter: 1, in: db)
+          Refused(), of: .change(logged(2, db)), consumer: "totals", quarantiningAfter: 1, in: db)
         try db.execute(
           "UPDATE sqlable_change_consumers SET seq = 3, at = (SELECT at FROM sqlable_changes WHERE seq = 3)")
       }
@@ -127,6 +127,38 @@ import Testing
       #expect(error?.kind == .changeLog(.ownerChanged))
       let counted = try attempts(pool)
       #expect(counted == [1])
+    }
+  }
+
+  @Test func aFormerOwnersFailureIsNoAttemptOfTheNewOwner() async throws {
+    try await withLog { pool in
+      let error = await #expect(throws: SqlError.self) {
+        try await pool.deliver("webhook", on: Member.self, startingWith: .log, retries: Self.atOnce) { _ in
+          try await pool.transaction { db in try db.execute("UPDATE sqlable_change_consumers SET owner = 'other'") }
+          throw Refused()
+        }
+      }
+      #expect(error?.kind == .changeLog(.ownerChanged))
+      let counted = try attempts(pool)
+      #expect(counted.isEmpty)
+    }
+  }
+
+  /// The row of the log with the change's number is another change, or was deleted.
+  @Test(arguments: ["UPDATE sqlable_changes SET at = at + 1", "trim"])
+  func aFailureOfALostChangeIsNoAttemptOfAnotherChange(_ sql: String) async throws {
+    try await withLog { pool in
+      let error = await #expect(throws: SqlError.self) {
+        try await pool.deliver("webhook", on: Member.self, startingWith: .log, retries: Self.atOnce) { _ in
+          try await pool.transaction { db in
+            if sql == "trim" { try ChangeLog.trim(db, keeping: .count(1)) } else { try db.execute(SQL(verbatim: sql)) }
+          }
+          throw Refused()
+        }
+      }
+      #expect(error?.kind == .changeLog(sql == "trim" ? .trimmed : .otherHistory))
+      let counted = try attempts(pool)
+      #expect(counted.isEmpty)
     }
   }
 

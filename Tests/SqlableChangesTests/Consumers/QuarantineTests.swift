@@ -146,7 +146,7 @@ import Testing
         _ = try ConsumerRecord.known("totals", of: "member", startingAt: .log, in: db)
         for _ in 0..<3 {
           _ = try QuarantineRecord.note(
-            Refused(description: ""), of: .change(2), consumer: "totals", quarantiningAfter: 3, in: db)
+            Refused(description: ""), of: .change(logged(2, db)), consumer: "totals", quarantiningAfter: 3, in: db)
         }
       }
       // The change is still the consumer's.
@@ -163,7 +163,7 @@ import Testing
       try await consume(pool) { [note] in try note($0, $1) }
       let isKnown = try await pool.transaction { db in
         try QuarantineRecord.note(
-          Refused(description: ""), of: .change(2), consumer: "totals", quarantiningAfter: 1, in: db) != nil
+          Refused(description: ""), of: .change(logged(2, db)), consumer: "totals", quarantiningAfter: 1, in: db) != nil
       }
       #expect(!isKnown)
       #expect(try await pool.quarantinedChanges(of: "totals").isEmpty)

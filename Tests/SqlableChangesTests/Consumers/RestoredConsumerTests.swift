@@ -1,0 +1,179 @@
+import SqlableBackup
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableChanges
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
+/// Consumers and positions after restores of a backup, to a state before or after their positions.
+@Suite(.disabled(if: isInMemory)) struct RestoredConsumerTests {
+  private typealias Batches = ChangeBatches<LoggedModelChange<Member>>
+
+  /// Calls `body` with a pool whose tables of members and people are logged, and with the path of a backup that has the
+  /// members 1 to 4. The consumer `copy` has acknowledged the members 1 to 10.
+  private func withBackup(
+    _ body: (SqlitePool, String, inout Batches.Iterator) async throws -> Void
+  ) async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try newPool(in: directory)
+      try await pool.transaction { db in
+        _ = try db.createTables(Member.self, Person.self)
+        try ChangeLog(Member.self, Person.self).create(db)
+      }
+      var loop = pool.changes(on: Member.self, as: "copy", startingWith: .log).makeAsyncIterator()
+      try await insert(1...4, pool)
+      try await loop.next()?.acknowledge()
+      try await pool.backup(to: directory + "/backup.sqlite")
+      try await insert(5...10, pool)
+      try await loop.next()?.acknowledge()
+      try await body(pool, directory + "/backup.sqlite", &loop)
+      try await pool.close(within: .seconds(300))
+    }
+  }
+
+  private func insert(_ ids: ClosedRange<Int>, _ pool: SqlitePool) async throws {
+    // Changes of a restored log have other times than the lost changes.
+    try await Task.sleep(for: .milliseconds(5))
+    try await Member.insert(ids.map { Member(id: $0, name: "m") }).run(pool)
+    try await Task.sleep(for: .milliseconds(5))
+  }
+
+  private func insertPeople(_ count: Int, _ pool: SqlitePool) async throws {
+    try await pool.transaction { db in
+      for _ in 0..<count { try Person(id: nil, name: "p").insert().run(db) }
+    }
+  }
+
+  private func ids(_ batch: ChangeBatch<LoggedModelChange<Member>>?) async throws -> [Int] {
+    try await batch?.all().map { if case .insert(let member) = $0.row { member.id } else { 0 } } ?? []
+  }
+
+  private func kind(_ body: () async throws -> Void) async -> SqlError.Kind? {
+    do { try await body() } catch { return (error as? SqlError)?.kind }
+    return nil
+  }
+
+  private let otherHistory = SqlError.Kind.changeLog(.otherHistory)
+
+  /// The log after the restore has only changes of another table, and the change of the consumer's position is deleted.
+  @Test(arguments: [true, false])
+  func aLoopNoticesARestoreToALogOfOtherTables(_ isReleased: Bool) async throws {
+    try await withBackup { pool, backup, loop in
+      try await pool.restore(from: backup)
+      if isReleased {
+        try await pool.transaction { db in try db.execute("UPDATE sqlable_change_consumers SET owner = NULL") }
+      }
+      try await insertPeople(300, pool)
+      try await ChangeLog.trim(pool, keeping: .count(1))
+      try await insert(11...11, pool)
+      #expect(await kind { _ = try await loop.next() } == otherHistory)
+    }
+  }
+
+  @Test func aBatchFromBeforeARestoreCannotBeAcknowledged() async throws {
+    try await withBackup { pool, backup, loop in
+      try await insert(11...11, pool)
+      let batch = try #require(try await loop.next())
+      try await pool.restore(from: backup)
+      try await insert(5...20, pool)
+      #expect(await kind { try await batch.acknowledge() } == otherHistory)
+      #expect(try await pool.changeConsumers().map(\.position.number) == [4])
+    }
+  }
+
+  /// The backup has the consumer's position, but not the change that the loop has read afterwards.
+  @Test func aBatchThatARestoreHasUndoneCannotBeAcknowledged() async throws {
+    try await withBackup { pool, backup, loop in
+      try await pool.backup(to: backup)
+      try await insert(11...11, pool)
+      let batch = try #require(try await loop.next())
+      try await pool.restore(from: backup)
+      #expect(await kind { try await batch.acknowledge() } == otherHistory)
+      try await insert(12...12, pool)
+      #expect(await kind { try await batch.acknowledge() } == otherHistory)
+      try await insertPeople(300, pool)
+      try await ChangeLog.trim(pool, keeping: .count(1))
+      #expect(await kind { try await batch.acknowledge() } == .changeLog(.trimmed))
+      #expect(try await pool.changeConsumers().map(\.position.number) == [10])
+    }
+  }
+
+  @Test func consumeContinuesAtTheRestoredPosition() async throws {
+    try await withBackup { pool, backup, _ in
+      try await pool.transaction { db in try db.execute("CREATE TABLE seen (id)") }
+      try await pool.backup(to: backup)
+      func consume(until count: Int) async throws {
+        let task = Task {
+          try await pool.consume("totals", on: Member.self, startingWith: .now) { db, change in
+            if case .insert(let member) = change.row { try db.execute("INSERT INTO seen VALUES (\(member.id))") }
+          }
+        }
+        try await until {
+          let seen = try? pool.query(
+            "SELECT (SELECT count(*) FROM seen), count(*) FROM sqlable_change_consumers", as: Int.self, Int.self)
+          return seen?.first.map { $0.0 == count && $0.1 == 2 } == true
+        }
+        task.cancel()
+        _ = try? await task.value
+      }
+      try await consume(until: 0)
+      try await pool.backup(to: backup)
+      try await insert(11...13, pool)
+      try await consume(until: 3)
+      try await pool.restore(from: backup)
+      try await insert(21...22, pool)
+      try await consume(until: 2)
+      #expect(try await pool.query("SELECT id FROM seen ORDER BY id", as: Int.self) == [21, 22])
+    }
+  }
+
+  @Test func aPositionAboveARestoredLogIsRefused() async throws {
+    try await withBackup { pool, backup, _ in
+      let position = try await pool.changePosition()
+      try await pool.restore(from: backup)
+      let changes = pool.changes(on: Member.self, since: position)
+      func error() async -> SqlError.Kind? {
+        await kind {
+          var loop = changes.makeAsyncIterator()
+          _ = try await loop.next()
+        }
+      }
+      #expect(await error() == otherHistory)
+      try await insert(5...10, pool)
+      #expect(await error() == otherHistory)
+      try await insertPeople(300, pool)
+      try await ChangeLog.trim(pool, keeping: .count(1))
+      #expect(await error() == .changeLog(.trimmed))
+    }
+  }
+
+  /// A restore of a later backup, after a restore of an earlier one.
+  @Test func aPositionBelowARestoredLogContinuesOrIsRefused() async throws {
+    try await withBackup { pool, backup, loop in
+      let later = backup + ".later"
+      try await pool.backup(to: later)
+      try await pool.restore(from: backup)
+      let common = try await pool.changePosition()
+      try await insert(21...22, pool)
+      let undone = try await pool.changePosition()
+      #expect(common.number == 4 && undone.number == 6)
+      // A consumer of the earlier state has effects that the later state lacks.
+      try await pool.removeChangeConsumer("copy")
+      loop = pool.changes(on: Member.self, as: "copy", startingWith: .log).makeAsyncIterator()
+      let batch = try #require(try await loop.next())
+      #expect(try await ids(batch) == [1, 2, 3, 4, 21, 22])
+      try await batch.acknowledge()
+      try await pool.restore(from: later)
+      #expect(await kind { _ = try await loop.next() } == otherHistory)
+      let db = try SqliteDatabase(filepath: pool.filepath)
+      let (changes, end) = try db.changes(on: Member.self, since: common)
+      #expect(changes.map { if case .insert(let member) = $0.row { member.id } else { 0 } } == Array(5...10))
+      #expect(try end == db.changePosition())
+      #expect(await kind { _ = try db.changes(on: Member.self, since: undone) } == otherHistory)
+      try db.close()
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import Glibc
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+import Testing
+
+@testable import SqlableChanges
+@testable import SqlablePool
+@testable import SqlablePoolTestSupport
+@testable import SqlableTestSupport
+
+/// Consumers whose log is trimmed between a read and the acknowledgement.
+@Suite struct TrimmedConsumerTests {
+  private typealias Loop = ChangeBatches<LoggedModelChange<Member>>.Iterator
+
+  /// Calls `body` with a pool whose tables of members and people are logged, and a loop that has acknowledged a member.
+  private func withConsumer(_ body: (SqlitePool, inout Loop) async throws -> Void) async throws {
+    try await withMembers { pool in
+      try await pool.transaction { db in
+        try db.createTable(Person.self)
+        try ChangeLog(Member.self, Person.self).create(db)
+      }
+      try await insert([1], pool)
+      var loop = pool.changes(on: Member.self, as: "copy", startingWith: .log).makeAsyncIterator()
+      try await loop.next()?.acknowledge()
+      try await body(pool, &loop)
+    }
+  }
+
+  private func insert(_ ids: some Sequence<Int>, _ pool: SqlitePool) async throws {
+    try await Member.insert(ids.map { Member(id: $0, name: "m") }).run(pool)
+  }
+
+  private func insertPeople(_ count: Int, _ db: SqliteDatabase) throws {
+    try db.execute(
+      """
+      INSERT INTO person (name) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+      SELECT 'p' FROM n
+      """)
+  }
+
+  private func people(_ count: Int, _ pool: SqlitePool) async throws {
+    try await pool.transaction { db in try insertPeople(count, db) }
+  }
+
+  private func ids(_ batch: ChangeBatch<LoggedModelChange<Member>>?) async throws -> [Int] {
+    try await batch?.all().map { if case .insert(let member) = $0.row { member.id } else { 0 } } ?? []
+  }
+
+  private func kind(_ body: () async throws -> Void) async -> SqlError.Kind? {
+    do { try await body() } catch { return (error as? SqlError)?.kind }
+    return nil
+  }
+
+  /// After 1,000 changes of other tables, the consumer stores its position. While it waits for the writer, more changes
+  /// follow, and all but the last are deleted.
+  @Test(arguments: [1, 2_000]) func aTrimBeforeAPositionIsStoredIsNoError(_ more: Int) async throws {
+    try await withConsumer { pool, loop in
+      try await people(1_500, pool)
+      let isHeld = LockedValue(false)
+      let writer = Task {
+        try await pool.transaction { db in
+          isHeld.withLock { $0 = true }
+          let end = ContinuousClock.now + .seconds(1_000)
+          while pool.withState({ $0.waitingWrites.waiting.isEmpty }), ContinuousClock.now < end { usleep(1_000) }
+          try insertPeople(more, db)
+          try ChangeLog.trim(db, keeping: .count(1))
+        }
+      }
+      try await until { isHeld.withLock { $0 } }
+      let waiting = LockedValue(loop)
+      let batch = Task { [ids] in
+        var loop = waiting.withLock { $0 }
+        return try await ids(loop.next())
+      }
+      try await writer.value
+      try await insert([2], pool)
+      #expect(try await batch.value == [2])
+    }
+  }
+
+  @Test(arguments: [1, 2_500])
+  func aBatchThatWasReadCanBeAcknowledgedAfterItsChangesWereDeleted(_ count: Int) async throws {
+    try await withConsumer { pool, loop in
+      try await insert(2..<2 + count, pool)
+      let batch = try #require(try await loop.next())
+      #expect(try await ids(batch) == Array(2..<2 + count))
+      try await people(300, pool)
+      try await ChangeLog.trim(pool, keeping: .count(1))
+      try await batch.acknowledge()
+      try await insert([9_000], pool)
+      #expect(try await ids(loop.next()) == [9_000])
+    }
+  }
+
+  @Test func aBatchThatWasNotReadCannotBeAcknowledgedAfterItsChangesWereDeleted() async throws {
+    try await withConsumer { pool, loop in
+      try await insert(2...2_500, pool)
+      try await people(1, pool)
+      let batch = try #require(try await loop.next())
+      try await people(300, pool)
+      try await ChangeLog.trim(pool, keeping: .count(1))
+      #expect(await kind { _ = try await batch.all() } == .changeLog(.trimmed))
+      #expect(await kind { try await batch.acknowledge() } == .changeLog(.trimmed))
+    }
+  }
+
+  @Test func deletedChangesAfterABatchAreNoticed() async throws {
+    try await withConsumer { pool, loop in
+      try await insert([2], pool)
+      let batch = try #require(try await loop.next())
+      try await insert([3], pool)
+      try await people(300, pool)
+      try await ChangeLog.trim(pool, keeping: .count(1))
+      #expect(await kind { try await batch.acknowledge() } == .changeLog(.trimmed))
+      #expect(await kind { _ = try await loop.next() } == .changeLog(.trimmed))
+    }
+  }
+
+  /// The changes that the loop has read again are gone, but they belonged to other tables.
+  @Test func aPageEndsAtTheLastDeletedChange() async throws {
+    try await withConsumer { pool, loop in
+      try await insert(2...3_001, pool)
+      let batch = try #require(try await loop.next())
+      // The first page ends with the change at which the log now begins.
+      try await ChangeLog.trim(pool, keeping: .count(2_000))
+      #expect(try await ids(batch).count == 3_000)
+      try await batch.acknowledge()
+    }
+  }
+
+  @Test func aNewConsumerStartsAfterTheDeletedChanges() async throws {
+    try await withConsumer { pool, loop in
+      try await insert(2...4, pool)
+      try await people(1, pool)
+      try await ChangeLog.trim(pool, keeping: .count(3))
+      var new = pool.changes(on: Member.self, as: "new", startingWith: .log).makeAsyncIterator()
+      #expect(try await ids(new.next()) == [3, 4])
+      #expect(await kind { _ = try await loop.next() } == .changeLog(.trimmed))
+    }
+  }
+}
