@@ -64,11 +64,13 @@ extension ChangeLog {
     var first = isTooFar ? state.end.number : min(state.end.number, bound)
     for rule in rules { first = min(first, try rule.firstKept(state, before: first, in: db)) }
     guard first > least else { return 0 }
+    // A loss that is not deleted yet has a larger number.
     try db.execute(
       """
-      INSERT OR REPLACE INTO main."sqlable_change_missing" ("table", "seq", "at")
+      INSERT INTO main."sqlable_change_missing" AS m ("table", "seq", "at")
       SELECT "table", max("seq"), "at" FROM main."sqlable_changes"
       WHERE "seq" < \(first) AND "table" IN (SELECT "id" FROM main."sqlable_change_tables") GROUP BY "table"
+      ON CONFLICT ("table") DO UPDATE SET "seq" = excluded."seq", "at" = excluded."at" WHERE excluded."seq" > m."seq"
       """)
     try db.execute("DELETE FROM main.\"sqlable_changes\" WHERE \"seq\" < \(first)")
     let count = try db.query("SELECT changes()", as: Int.self)[0]

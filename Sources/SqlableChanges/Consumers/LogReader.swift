@@ -24,11 +24,14 @@ package final class LogReader: Sendable {
     return try source.page(after: start, .transaction, in: db)
   }
 
-  /// Returns the position of a consumer; nil if the database does not know the consumer.
+  /// Returns the position of a consumer, or the start of the log if only changes of tables that the consumer does not
+  /// follow were deleted after its position. Nil if the database does not know the consumer.
   package func position(ofConsumer name: String, in db: SqliteDatabase) throws -> ChangePosition? {
     try db.transaction(.deferred) { db in
-      _ = try LogState(db)
-      return try ConsumerRecord(named: name, in: db)?.position
+      let state = try LogState(db)
+      guard let record = try ConsumerRecord(named: name, in: db) else { return nil }
+      try state.check(record.position, of: record.table, isStored: true, in: db)
+      return try max(record.position, state.start(of: nil, in: db))
     }
   }
 }

@@ -129,6 +129,25 @@ import Testing
     }
   }
 
+  @Test func aReaderOfAllTablesBeginsWithTheFirstChangeAfterAConsumer() async throws {
+    try await withConsumer { pool, loop in
+      try await people(300, pool)
+      try await ChangeLog.trim(pool, keeping: .count(10))
+      let count = try await pool.read { db in
+        let reader = LogReader()
+        return try reader.page(after: reader.position(ofConsumer: "copy", in: db), in: db).changes.count
+      }
+      #expect(count == 10)
+      try await insert([2], pool)
+      try await ChangeLog.trim(pool, keeping: .count(0))
+      try await insert([3], pool)
+      try await ChangeLog.trim(pool, keeping: .count(0))
+      let error = await kind { _ = try await pool.read { try LogReader().position(ofConsumer: "copy", in: $0) } }
+      #expect(error == .changeLog(.trimmed))
+      #expect(await kind { _ = try await loop.next() } == error)
+    }
+  }
+
   @Test func aNewConsumerStartsAfterTheDeletedChanges() async throws {
     try await withConsumer { pool, loop in
       try await insert(2...4, pool)
