@@ -74,7 +74,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [true, false]) func aNewConsumerWhoseRowsFailIsAProblem(hasRetries: Bool) async throws {
+  @Test(.disabled(if: isInMemory), arguments: [true, false])
+  func aNewConsumerWhoseRowsFailIsAProblem(hasRetries: Bool) async throws {
     try await withDirectoryAsync { directory in
       var pool = try newPool(in: directory)
       try await pool.transaction { db in
