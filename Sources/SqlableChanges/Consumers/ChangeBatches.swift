@@ -112,12 +112,13 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   let rows: PoolRows<SnapshotRow<Change>>?
   let consumer: Consumer<Change>
   let start: ChangePosition
-  private let state: LockedValue<(end: ChangePosition, isAcknowledged: Bool)>
+  /// `stored` is the position in the database: `start`, or a position that `store` has stored.
+  private let state: LockedValue<(stored: ChangePosition, end: ChangePosition, isAcknowledged: Bool)>
 
   /// Makes a batch of the changes after `start`; `page` is its first page.
   init(_ consumer: Consumer<Change>, after start: ChangePosition, _ page: LogPage<Change>) {
     (self.consumer, self.start, isSnapshot) = (consumer, start, false)
-    state = LockedValue((page.snapshotEnd, false))
+    state = LockedValue((start, page.snapshotEnd, false))
     rows = nil
     changes = BatchChanges(pages: LogPages(consumer: consumer, first: page, last: LockedValue(nil)), rows: nil)
   }
@@ -125,7 +126,7 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   /// Makes a batch of all rows of the table, for a consumer that started at `start`.
   init(snapshotFor consumer: Consumer<Change>, after start: ChangePosition) {
     (self.consumer, self.start, isSnapshot) = (consumer, start, true)
-    let state = LockedValue((end: start, isAcknowledged: false))
+    let state = LockedValue((stored: start, end: start, isAcknowledged: false))
     self.state = state
     rows = consumer.rows { end in state.withLock { $0.end = end } }
     changes = BatchChanges(pages: nil, rows: rows)
@@ -147,10 +148,16 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   /// a restore has undone changes of the batch. Throws `.changeLog(.trimmed)` if later changes were deleted from the
   /// log, or if the changes at ``position`` were deleted before all changes of the batch were read.
   public func acknowledge() async throws {
-    let (end, isAcknowledged) = state.withLock { $0 }
+    let (stored, end, isAcknowledged) = state.withLock { $0 }
     guard !isAcknowledged else { return }
-    try await consumer.acknowledge(from: start, to: end, last: changes.last)
+    try await consumer.acknowledge(from: stored, to: end, last: changes.last)
     state.withLock { $0.isAcknowledged = true }
+  }
+
+  /// Stores the position of one of the batch's changes: the changes up to it are not delivered again.
+  func store(_ position: ChangePosition) async throws {
+    try await consumer.acknowledge(from: state.withLock { $0.stored }, to: position, last: position)
+    state.withLock { $0.stored = position }
   }
 }
 

@@ -77,10 +77,9 @@ struct FailedAttempt: Error {
     self.init(subject: subject, error: error)
   }
 
-  /// True for errors that end the consumer without a retry.
-  var isFinal: Bool {
-    error is CancellationError || Task.isCancelled || (error as? SqlError)?.kind == .closed
-  }
+  /// True for errors that end the consumer without a retry. A `CancellationError` of a closure's own task, such as that
+  /// of a request with a timeout, is an error like others.
+  var isFinal: Bool { Task.isCancelled || (error as? SqlError)?.kind == .closed }
 
   /// Returns the kind and the message of an ``SqlError``, and only the type of another error, whose text might contain
   /// values of rows.
