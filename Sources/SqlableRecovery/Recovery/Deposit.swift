@@ -143,25 +143,29 @@ extension Salvage {
         guard !common.isEmpty else { continue }
         merged.append(try add(common, of: table.name, to: db))
       }
-      try orphans.deleteAdded(from: db) { table, count in
-        guard let index = merged.firstIndex(where: { $0.table == table }) else { return }
-        merged[index].added -= count
-        merged[index].withoutParent += count
+      let counts = try merged.map { try count("main.\($0.table.quotedName)", db) }
+      try orphans.deleteAdded(from: db)
+      for (index, before) in counts.enumerated() {
+        // A foreign key with ON DELETE CASCADE deletes rows, too.
+        let deleted = try before - count("main.\(merged[index].table.quotedName)", db)
+        merged[index].added -= deleted
+        merged[index].withoutParent += deleted
       }
       return merged
     }
   }
 
+  private func count(_ table: String, _ db: SqliteDatabase) throws -> Int {
+    try db.query(SQL(verbatim: "SELECT count(*) FROM \(table)"), as: Int.self).first ?? 0
+  }
+
   private func add(_ columns: [String], of table: String, to db: SqliteDatabase) throws -> Merged {
     let (list, name) = (columns.map(\.quotedName).joined(separator: ", "), table.quotedName)
-    func count(_ table: String) throws -> Int {
-      try db.query(SQL(verbatim: "SELECT count(*) FROM \(table)"), as: Int.self).first ?? 0
-    }
-    let before = try count("main.\(name)")
-    let all = try count("sqlable_salvaged.\(name)")
+    let before = try count("main.\(name)", db)
+    let all = try count("sqlable_salvaged.\(name)", db)
     try db.execute(
       SQL(verbatim: "INSERT OR IGNORE INTO main.\(name)(\(list)) SELECT \(list) FROM sqlable_salvaged.\(name)"))
-    let added = try count("main.\(name)") - before
+    let added = try count("main.\(name)", db) - before
     return Merged(table: table, added: added, conflicts: all - added)
   }
 }

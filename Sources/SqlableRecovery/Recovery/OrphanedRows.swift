@@ -37,18 +37,12 @@ struct OrphanedRows {
     }
   }
 
-  /// Deletes the added orphaned rows, then the rows that reference the deleted rows. Calls `deleted` after each
-  /// deletion, possibly several times for a table.
-  func deleteAdded(from db: SqliteDatabase, _ deleted: (_ table: String, _ count: Int) -> Void) throws {
+  /// Deletes the added orphaned rows, then the rows that reference the deleted rows.
+  func deleteAdded(from db: SqliteDatabase) throws {
     var isDone = false
     while !isDone {
       isDone = true
-      for table in tables {
-        let count = try delete(from: table, db)
-        guard count > 0 else { continue }
-        isDone = false
-        deleted(table.name, count)
-      }
+      for table in tables where try delete(from: table, db) > 0 { isDone = false }
     }
     for case let name? in tables.map(\.earlierKeys) { try db.execute(SQL(verbatim: "DROP TABLE \(name)")) }
   }
@@ -60,7 +54,7 @@ struct OrphanedRows {
       return try db.executeCounting("\(start)(\(table.key)) IN (\(query))\(exclusion)")
     }
     var count = 0
-    for id in try OrphanedRows.ids(in: table.name, db).subtracting(table.earlierIds) {
+    for id in try OrphanedRows.ids(in: table.name, db).subtracting(table.earlierIds).sorted() {
       count += try db.executeCounting("\(start)rowid = \(id)")
     }
     return count

@@ -79,11 +79,19 @@ final class SalvageRun {
     report.unreadablePages += schema.unreadablePages
     if schema.isDamaged { report.problems.append("the schema of the file is damaged") }
     tables = schema.entries.filter { $0.type == "table" && $0.sql.virtualTableModule == nil }.map { entry in
-      let root = entry.isFromFile ? file.tree(entry.root) : nil
-      return SalvagedTable(
+      SalvagedTable(
         entry, source: entry.isFromFile ? .file : isInBackup(entry) ? .backup : .models,
-        root: root?.cells.isEmpty == false ? root?.kind : nil)
+        keyed: entry.isFromFile ? keyedRecords(ofPage: entry.root) : [])
     }
+  }
+
+  /// Returns the first records of a page whose records are ordered by a key instead of the rowid. Empty for another
+  /// page, and for a page that only starts like such a page, as one of 128 pages of random bytes does.
+  private func keyedRecords(ofPage number: UInt32) -> [StoredRecord] {
+    guard let page = file.tree(number), !page.kind.isTable, page.isSound else { return [] }
+    let cells = page.cells.prefix(50)
+    let records = cells.compactMap { $0.flatMap { crawler.sample($0, page) } }
+    return records.count * 2 > cells.count ? records : []
   }
 
   private func isInBackup(_ entry: SchemaEntry) -> Bool {

@@ -33,21 +33,32 @@ final class SalvagedTable {
   var problem: String?
   private(set) var sequences: [(name: String, number: Int64)] = []
 
-  /// - Parameter root: The kind of the table's root page; nil if the kind is unknown.
-  init(_ entry: SchemaEntry, source: SalvageReport.SchemaSource, root: TreePage.Kind?) {
+  /// - Parameter keyed: The first records of the root page, if the page is intact and its records are ordered by a
+  ///   primary key; otherwise empty.
+  init(_ entry: SchemaEntry, source: SalvageReport.SchemaSource, keyed: [StoredRecord]) {
     (self.entry, self.source) = (entry, source)
     var table = try? SchemaReader.table(entry.sql)
     definedName = table?.name
-    isWithoutRowid = table?.isWithoutRowid == true || root?.isTable == false
-    if isWithoutRowid, table?.isWithoutRowid == false {
+    let isDefinitionWrong = SalvagedTable.lacksWithoutRowid(table, keyed)
+    if isDefinitionWrong {
       table?.isWithoutRowid = true
       problem = "the definition is damaged: WITHOUT ROWID is missing"
     }
+    isWithoutRowid = table?.isWithoutRowid ?? !keyed.isEmpty
     table?.name = entry.name
     shape = table.flatMap { [isWithoutRowid] table in
       table.columns.isEmpty || (isWithoutRowid && table.primaryKey == nil) ? nil : TableShape(table)
     }
     if shape == nil { problem = "the definition can't be read" }
+  }
+
+  /// True if most records of the root page are rows of the table as it would be WITHOUT ROWID. Otherwise the page was
+  /// probably overwritten, for example with a page of an index, and the definition is right.
+  private static func lacksWithoutRowid(_ table: DatabaseSchema.Table?, _ keyed: [StoredRecord]) -> Bool {
+    guard var table, !table.isWithoutRowid, !keyed.isEmpty else { return false }
+    table.isWithoutRowid = true
+    let shape = TableShape(table)
+    return keyed.count { $0.count == shape.columns.count && !shape.contradicts($0) } * 2 > keyed.count
   }
 
   /// Opens the table for inserts. The table must exist in the new file.

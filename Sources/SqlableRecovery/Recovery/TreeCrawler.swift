@@ -101,8 +101,14 @@ final class TreeCrawler {
     let sound = page.cells.compactMap { $0 }
     guard sound.count(where: { step.rowids.contains($0.rowid) }) * 2 > sound.count else { return false }
     guard page.kind.isLeaf, let shape else { return true }
-    let records = sound.prefix(50).compactMap { sample($0, page) }
-    return records.isEmpty || records.count(where: { shape.contradicts($0) }) * 2 < records.count
+    return fits(sound.prefix(50).compactMap { sample($0, page) }, page, shape, isRoot: isRoot)
+  }
+
+  /// Decides by the first records of a page whether the page belongs to a table. As the root, a page of random bytes
+  /// would hide all other pages of its table. So a root without a readable record needs cells that fill the page.
+  private func fits(_ records: [StoredRecord], _ page: TreePage, _ shape: TableShape, isRoot: Bool) -> Bool {
+    if records.isEmpty { return !isRoot || page.missingCells == 0 && page.cells.allSatisfy { $0 != nil } }
+    return records.count(where: { shape.contradicts($0) }) * 2 < records.count
   }
 
   func sample(_ cell: TreePage.Cell, _ page: TreePage) -> StoredRecord? {
@@ -234,8 +240,7 @@ final class TreeCrawler {
   private func fitsIndex(_ page: TreePage, _ shape: TableShape?, isRoot: Bool) -> Bool {
     if page.cells.isEmpty { return isRoot && page.isEmptyLeaf }
     guard let shape else { return true }
-    let records = page.cells.prefix(50).compactMap { $0.flatMap { sample($0, page) } }
-    return records.isEmpty || records.count(where: { shape.contradicts($0) }) * 2 < records.count
+    return fits(page.cells.prefix(50).compactMap { $0.flatMap { sample($0, page) } }, page, shape, isRoot: isRoot)
   }
 
   /// Returns the rows of an orphaned page, without the rows on pages below it.

@@ -187,6 +187,30 @@ struct DepositTests {
     }
   }
 
+  /// Each node is deleted with its parent node, and most nodes have no owner.
+  @Test func rowsDeletedWithTheirParentAreReportedAsWithoutParent() throws {
+    try withDirectory { directory in
+      let tables: SQL = """
+        CREATE TABLE owner(id INTEGER PRIMARY KEY);
+        CREATE TABLE node(id INTEGER PRIMARY KEY, parent INTEGER REFERENCES node ON DELETE CASCADE,
+          owner INTEGER REFERENCES owner);
+        """
+      let old = try SqliteDatabase(filepath: directory + "/old.sqlite", configuration: .init(foreignKeys: false))
+      try old.execute(tables)
+      for id in 1...20 { try old.execute("INSERT INTO node VALUES (\(id), \(id > 1 ? id - 1 : nil as Int?), 99)") }
+      for id in 21...25 { try old.execute("INSERT INTO node VALUES (\(id), 20, NULL)") }
+      try old.execute("INSERT INTO node VALUES (26, NULL, NULL)")
+      try old.close()
+      let db = try SqliteDatabase(filepath: directory + "/new.sqlite")
+      defer { try? db.close() }
+      try db.execute(tables)
+      let merged = try Salvage(damaged: directory + "/old.sqlite").merge(into: db)
+      let nodes = try #require(merged.first { $0.table == "node" })
+      #expect((nodes.added, nodes.conflicts, nodes.withoutParent) == (1, 0, 25))
+      #expect(try db.query("SELECT id FROM node", as: Int.self) == [26])
+    }
+  }
+
   @Test func symlinkStaysAndItsTargetIsPutAsideWithItsWAL() throws {
     try withDirectory { directory in
       try FileManager.default.createDirectory(atPath: directory + "/real", withIntermediateDirectories: true)

@@ -97,15 +97,17 @@ struct SalvageTrial {
     func noise(_ count: Int) -> Data { Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }) }
     var damaged: Set<Int> = []
     for _ in 0..<max(pages / 100, 1) { damaged.insert(Int.random(in: 0..<max(pages, 1), using: &random)) }
+    // The order of a set differs from process to process.
+    let chosen = damaged.sorted()
     switch damage {
-    case .zeros: for page in damaged { try write(Data(count: pageSize), at: page * pageSize) }
-    case .random: for page in damaged { try write(noise(pageSize), at: page * pageSize) }
+    case .zeros: for page in chosen { try write(Data(count: pageSize), at: page * pageSize) }
+    case .random: for page in chosen { try write(noise(pageSize), at: page * pageSize) }
     case .truncated:
       let end = Int.random(in: size / 4..<size, using: &random)
       damaged = Set(end / pageSize..<max(pages, end / pageSize))
       try file.truncate(atOffset: UInt64(end))
     case .shuffled:
-      for page in damaged where page > 0 && pages > 2 {
+      for page in chosen where page > 0 && pages > 2 {
         let other = Int.random(in: 1..<pages, using: &random)
         let (first, second) = (try read(page), try read(other))
         try write(second, at: page * pageSize)
