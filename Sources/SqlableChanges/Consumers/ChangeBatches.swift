@@ -144,9 +144,11 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
 
   /// Stores the position after this batch: its changes are not delivered again. Later calls do nothing.
   ///
-  /// Throws `.changeLog(.ownerChanged)` if another loop has taken over the consumer, and `.changeLog(.otherHistory)` if
-  /// a restore has undone changes of the batch. Throws `.changeLog(.trimmed)` if later changes were deleted from the
-  /// log, or if the changes at ``position`` were deleted before all changes of the batch were read.
+  /// Throws `.changeLog(.ownerChanged)` if another loop has taken over the consumer. Throws `.changeLog(.otherHistory)`
+  /// if a restore has undone changes up to ``position``, even if these are only changes of other tables. If the log was
+  /// trimmed after the restore, the error is `.changeLog(.trimmed)`. The call also throws `.changeLog(.trimmed)` if
+  /// later changes of the followed table were deleted from the log, or if the change at ``position`` was deleted and
+  /// the batch is a snapshot or was not read to its end.
   public func acknowledge() async throws {
     let (stored, end, isAcknowledged) = state.withLock { $0 }
     guard !isAcknowledged else { return }

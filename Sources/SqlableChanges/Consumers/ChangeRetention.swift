@@ -26,9 +26,10 @@ extension ChangeLog {
   /// ```
   ///
   /// The log keeps every change that one of the rules keeps, and the last change. Without `.unacknowledged`, a slow
-  /// consumer can miss changes: its next read throws `.changeLog(.trimmed)`. A consumer of a table is not affected if
-  /// only changes of other tables were deleted. A loop from a position whose change was deleted throws the same error.
-  /// Later changes reuse the space in the file.
+  /// consumer can miss changes: its next read throws `.changeLog(.trimmed)`. If only changes of other tables were
+  /// deleted, a consumer of a table misses none. But ``ChangeBatch/acknowledge()`` can throw the same error for a
+  /// snapshot and for a batch that was not read to its end; the next loop delivers the batch again. A loop from a
+  /// position whose change was deleted throws the same error. Later changes reuse the space in the file.
   ///
   /// Throws `.misuse` without a rule, and for a negative age, count or size. Runs in one transaction and blocks the
   /// thread. In `async` code, use the overload for pools, which deletes in short transactions.
@@ -65,13 +66,13 @@ extension ChangeLog {
     for rule in rules { first = min(first, try rule.firstKept(state, before: first, in: db)) }
     guard first > least else { return 0 }
     // A loss that is not deleted yet has a larger number.
-    try db.execute(
-      """
+    let losses: SQL = """
       INSERT INTO main."sqlable_change_missing" AS m ("table", "seq", "at")
       SELECT "table", max("seq"), "at" FROM main."sqlable_changes"
       WHERE "seq" < \(first) AND "table" IN (SELECT "id" FROM main."sqlable_change_tables") GROUP BY "table"
       ON CONFLICT ("table") DO UPDATE SET "seq" = excluded."seq", "at" = excluded."at" WHERE excluded."seq" > m."seq"
-      """)
+      """
+    try LogState.withTables { try db.execute(losses) }
     try db.execute("DELETE FROM main.\"sqlable_changes\" WHERE \"seq\" < \(first)")
     let count = try db.query("SELECT changes()", as: Int.self)[0]
     try db.execute(

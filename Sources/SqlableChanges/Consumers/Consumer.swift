@@ -68,8 +68,8 @@ final class Consumer<Element: Sendable>: Sendable {
     let reached = reached.withLock { $0 }
     if let reached { try reached.check(record.position, state, in: db) }
     if record.isNew { return .new(record.position) }
-    // Changes between the two positions belong to other tables.
-    if let reached, reached.acknowledged == record.position, reached.read.number > state.trimmed {
+    // Changes between the two positions belong to other tables. A trim or a restore can have removed them.
+    if let reached, reached.acknowledged == record.position, try state.has(reached.read, in: db) {
       return .read(from: record.position, try followed.source.page(after: reached.read, in: db))
     }
     return .read(from: record.position, try followed.source.page(after: record.position, .consumer, in: db))

@@ -75,22 +75,23 @@ struct ConsumerRecord {
   ///
   /// Throws `.changeLog(.ownerChanged)` if another loop owns the consumer. Throws `.changeLog(.otherHistory)` if a
   /// restore has changed the position, or has undone the changes up to `end`. Throws `.changeLog(.trimmed)` if the
-  /// change at `end` was deleted; see ``LogState/checkEnd(_:last:of:in:)``.
+  /// change at `end` was deleted; see ``LogState/checkEnd(_:_:last:of:in:)``.
   ///
   /// - Parameters:
   ///   - start: The position after which the changes were read.
+  ///   - origin: The origin of `end`.
   ///   - last: The consumer's last change up to `end`; nil if unknown.
   ///   - owner: The loop that owns the consumer; nil for a consumer without an owner.
   static func move(
-    _ name: String, from start: ChangePosition, to end: ChangePosition, last: ChangePosition? = nil, owner: String?,
-    in db: SqliteDatabase
+    _ name: String, from start: ChangePosition, to end: ChangePosition, _ origin: PositionOrigin = .caller,
+    last: ChangePosition? = nil, owner: String?, in db: SqliteDatabase
   ) throws {
     guard let record = try ConsumerRecord(named: name, in: db), record.ownership.isOwned(by: owner) else {
       throw ownerChanged(name)
     }
     // An earlier call can have stored the end and nevertheless thrown, for example at a deadline.
     guard record.position == start || record.position == end else { throw LogState.otherHistory }
-    try LogState(db).checkEnd(end, last: last, of: record.table, in: db)
+    try LogState(db).checkEnd(end, origin, last: last, of: record.table, in: db)
     try db.execute(
       """
       UPDATE main."sqlable_change_consumers" SET "seq" = \(end.number), "at" = \(end.time), "isNew" = 0
@@ -111,7 +112,7 @@ struct ConsumerRecord {
 public enum ConsumerStart: Sendable, Hashable {
   /// A snapshot of all rows of the table, then every change after the snapshot.
   case rows
-  /// All changes that the log still has.
+  /// All changes that the log still has. If the log has lost changes of the table, all changes after this loss.
   case log
   /// Only changes that are committed later.
   case now

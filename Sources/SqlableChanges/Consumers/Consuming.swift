@@ -186,17 +186,17 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
     } else {
       let failed = try QuarantineRecord.changes(of: name, after: record.position, in: db)
       var page = LogPage<Element>(end: record.position, isLast: false, snapshotEnd: state.end)
-      var origin = PositionOrigin.consumer
       while !page.isLast {
-        page = try followed.source.page(after: page.end, origin, upTo: state.end, in: db)
-        origin = .transaction
+        // Checks each page's start, because the closure can trim the log.
+        page = try followed.source.page(after: page.end, .consumer, upTo: state.end, in: db)
         for item in page.items { try attempt(db, item.result, failed) { .change(item.position) } }
       }
       if failed.contains(where: { !$0.value.isQuarantined }) {
         try QuarantineRecord.removeTried(of: name, upTo: state.end.number, in: db)
       }
     }
-    try ConsumerRecord.move(name, from: record.position, to: state.end, owner: nil, in: db)
+    // The closure can have logged changes of other tables, and trimmed the log up to these changes.
+    try ConsumerRecord.move(name, from: record.position, to: state.end, .transaction, owner: nil, in: db)
   }
 
   private func attempt(

@@ -30,7 +30,7 @@ struct LogPage<Element: Sendable>: Sendable {
 enum PositionOrigin {
   /// A loop or the program has kept the position.
   case caller
-  /// The position is stored as the consumer's position.
+  /// The position is stored as the consumer's position, or was read in a transaction that might have trimmed the log.
   case consumer
   /// The position was read in the same transaction.
   case transaction

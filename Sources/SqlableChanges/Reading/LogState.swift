@@ -30,12 +30,12 @@ struct LogState {
   /// Returns the last change of a table, or of all tables, that was deleted from the log. After other losses, returns
   /// the position of the log's row of kind 0. Nil if the log has all changes since its creation.
   private func missing(of table: String?, in db: SqliteDatabase) throws -> ChangePosition? {
-    let rows = try db.query(
-      """
+    let sql: SQL = """
       SELECT m."seq", m."at" FROM main."sqlable_change_missing" AS m WHERE \(table) IS NULL OR m."table" IN
       (SELECT t."id" FROM main."sqlable_change_tables" AS t WHERE t."name" = \(table) COLLATE NOCASE)
       ORDER BY m."seq" DESC LIMIT 1
-      """, as: Int.self, Int.self)
+      """
+    let rows = try LogState.withTables { try db.query(sql, as: Int.self, Int.self) }
     return rows.first.map { ChangePosition(history: end.history, number: $0, time: $1) }
   }
 
@@ -60,8 +60,9 @@ struct LogState {
 
   /// Throws `.changeLog` if the log does not have all changes of a table, or of all tables, after a position.
   ///
-  /// - Parameter isStored: True for the position of a consumer, which the same database contains. If the position's
-  ///   change was deleted, a position from elsewhere can't be distinguished from a position that a restore has undone.
+  /// - Parameter isStored: True for the position of a consumer, which the same database contains, and for a position
+  ///   that was read in the same transaction. If the position's change was deleted, a position from elsewhere can't be
+  ///   distinguished from a position that a restore has undone.
   func check(_ position: ChangePosition, of table: String?, isStored: Bool = false, in db: SqliteDatabase) throws {
     // A negative number was written by another program.
     guard position.history == end.history, position.number >= 0 else { throw LogState.otherHistory }
@@ -77,11 +78,17 @@ struct LogState {
   /// Throws `.changeLog` if a consumer of a table, or of all tables, can't store a position: if the position is not in
   /// the log, or if its change was deleted, because then a restore might have undone this change.
   ///
-  /// - Parameter last: The last change of the table up to the position; nil if unknown. If this change is the last
-  ///   deleted change of the table, the position is valid although its own change was deleted.
-  func checkEnd(_ position: ChangePosition, last: ChangePosition?, of table: String?, in db: SqliteDatabase) throws {
+  /// - Parameters:
+  ///   - origin: The origin of the position. If this transaction has read the position, no restore can have undone its
+  ///     change, but the program can have trimmed the log afterwards.
+  ///   - last: The last change of the table up to the position; nil if unknown. If this change is the last deleted
+  ///     change of the table, the position is valid although its own change was deleted.
+  func checkEnd(
+    _ position: ChangePosition, _ origin: PositionOrigin, last: ChangePosition?, of table: String?,
+    in db: SqliteDatabase
+  ) throws {
     if let last, position.number <= trimmed, try missing(of: table, in: db) == last { return }
-    try check(position, of: table, in: db)
+    try check(position, of: table, isStored: origin != .caller, in: db)
   }
 
   /// True if the log has the change of a position.

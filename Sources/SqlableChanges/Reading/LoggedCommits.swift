@@ -91,7 +91,7 @@ final class LoggedCommits: ChangeLogReader {
     return commit
   }
 
-  /// True if the log has all changes after an earlier end; see ``LogState/check(_:in:)``.
+  /// True if the log has all changes after an earlier end; see ``LogState/check(_:of:isStored:in:)``.
   private func hasAll(after start: ChangeLogEnd, _ history: String, on connection: Connection) throws -> Bool {
     let statement = try connection.keptStatement(
       """

@@ -4,7 +4,7 @@ extension SqliteDatabase {
   /// Returns the next logged changes of all tables after a position, and the position after these changes.
   ///
   /// ```swift
-  /// let (changes, position) = try db.changes(since: position)
+  /// let (changes, end) = try db.changes(since: position)
   /// // SELECT … FROM main."sqlable_changes" WHERE "seq" > ? … ORDER BY "seq" LIMIT 1000
   /// ```
   ///
@@ -23,7 +23,7 @@ extension SqliteDatabase {
   /// Returns the next logged changes of a model's table after a position, and the position after these changes.
   ///
   /// ```swift
-  /// let (changes, position) = try db.changes(on: Bicycle.self, since: position)
+  /// let (changes, end) = try db.changes(on: Bicycle.self, since: position)
   /// for change in changes { if case .delete(let bike) = change.row { index.remove(bike) } }
   /// ```
   ///

@@ -232,7 +232,7 @@ import Testing
     }
   }
 
-  /// The first transaction of a trim still finds space, the second does not.
+  /// The file system has no space for the deleted pages in the WAL.
   @Test(.enabled(if: Administrator.canMount, "no file system can be mounted"))
   func aFullDiskLeavesTheLogIntact() throws {
     try withSmallDisk(size: "24m") { disk in

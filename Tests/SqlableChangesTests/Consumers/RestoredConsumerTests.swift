@@ -2,6 +2,7 @@ import SqlableBackup
 import SqlableCore
 import SqlablePool
 import SqlableSchema
+import SqlableTracing
 import Testing
 
 @testable import SqlableChanges
@@ -98,6 +99,28 @@ import Testing
       try await ChangeLog.trim(pool, keeping: .count(1))
       #expect(await kind { try await batch.acknowledge() } == .changeLog(.trimmed))
       #expect(try await pool.changeConsumers().map(\.position.number) == [10])
+    }
+  }
+
+  /// The loop has read changes of another table, which the backup lacks.
+  @Test func aLoopContinuesIfARestoreUndoesOnlyOtherTables() async throws {
+    try await withBackup { pool, backup, loop in
+      try await pool.backup(to: backup)
+      try await insertPeople(2, pool)
+      let hasRead = LockedValue(false)
+      let token = pool.trace(.init()) { event in
+        if event.sql.contains("\"kind\"") { hasRead.withLock { $0 = true } }
+      }
+      let waiting = LockedValue(loop)
+      let batch = Task { [ids] in
+        var loop = waiting.withLock { $0 }
+        return try await ids(loop.next())
+      }
+      try await until { hasRead.withLock { $0 } }
+      pool.removeTrace(token)
+      try await pool.restore(from: backup)
+      try await insert(11...11, pool)
+      #expect(try await batch.value == [11])
     }
   }
 

@@ -57,23 +57,29 @@ import Testing
   @Test(arguments: [1, 2_000]) func aTrimBeforeAPositionIsStoredIsNoError(_ more: Int) async throws {
     try await withConsumer { pool, loop in
       try await people(1_500, pool)
-      let isHeld = LockedValue(false)
+      let (isHeld, hasEnded) = (LockedValue(false), LockedValue(false))
       let writer = Task {
         try await pool.transaction { db in
           isHeld.withLock { $0 = true }
           let end = ContinuousClock.now + .seconds(1_000)
-          while pool.withState({ $0.waitingWrites.waiting.isEmpty }), ContinuousClock.now < end { usleep(1_000) }
+          var isAwaited = false
+          while !isAwaited, !hasEnded.withLock({ $0 }), ContinuousClock.now < end {
+            usleep(1_000)
+            isAwaited = pool.withState { !$0.waitingWrites.waiting.isEmpty }
+          }
           try insertPeople(more, db)
           try ChangeLog.trim(db, keeping: .count(1))
+          return isAwaited
         }
       }
       try await until { isHeld.withLock { $0 } }
       let waiting = LockedValue(loop)
       let batch = Task { [ids] in
+        defer { hasEnded.withLock { $0 = true } }
         var loop = waiting.withLock { $0 }
         return try await ids(loop.next())
       }
-      try await writer.value
+      #expect(try await writer.value)
       try await insert([2], pool)
       #expect(try await batch.value == [2])
     }
@@ -108,12 +114,69 @@ import Testing
   @Test func deletedChangesAfterABatchAreNoticed() async throws {
     try await withConsumer { pool, loop in
       try await insert([2], pool)
-      let batch = try #require(try await loop.next())
-      try await insert([3], pool)
-      try await people(300, pool)
-      try await ChangeLog.trim(pool, keeping: .count(1))
-      #expect(await kind { try await batch.acknowledge() } == .changeLog(.trimmed))
+      do {
+        let batch = try #require(try await loop.next())
+        try await insert([3], pool)
+        try await people(300, pool)
+        try await ChangeLog.trim(pool, keeping: .count(1))
+        #expect(await kind { try await batch.acknowledge() } == .changeLog(.trimmed))
+      }
+      // `next()` of the same loop would acknowledge the batch first.
+      loop = pool.changes(on: Member.self, as: "copy").makeAsyncIterator()
       #expect(await kind { _ = try await loop.next() } == .changeLog(.trimmed))
+    }
+  }
+
+  /// The closure logs changes of another table, and deletes the change at which the transaction ends. The first call
+  /// receives the row, and the second the changes.
+  @Test func theClosureOfConsumeCanTrimTheLog() async throws {
+    try await withConsumer { pool, _ in
+      func consume(until last: Int) async throws {
+        let hasEnded = LockedValue(false)
+        let task = Task { [insertPeople] in
+          defer { hasEnded.withLock { $0 = true } }
+          try await pool.consume("totals", on: Member.self) { db, _ in
+            try insertPeople(1, db)
+            try ChangeLog.trim(db, keeping: .count(1))
+          }
+        }
+        try await until {
+          let positions = try? pool.query(
+            "SELECT seq FROM sqlable_change_consumers WHERE name = 'totals' AND NOT isNew", as: Int.self)
+          return positions == [last] || hasEnded.withLock { $0 }
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+      }
+      try await people(1, pool)
+      try await consume(until: 2)
+      #expect(try await pool.query("SELECT seq FROM sqlable_changes", as: Int.self) == [3])
+      try await insert([2, 3], pool)
+      try await people(1, pool)
+      try await consume(until: 6)
+      #expect(try await pool.query("SELECT seq FROM sqlable_changes", as: Int.self) == [8])
+    }
+  }
+
+  @Test func theClosureOfConsumeCannotTrimChangesThatItHasNotReceived() async throws {
+    try await withConsumer { pool, _ in
+      try await insert(2...1_500, pool)
+      let hasEnded = LockedValue(false)
+      let task = Task {
+        defer { hasEnded.withLock { $0 = true } }
+        try await pool.consume("totals", on: Member.self, startingWith: .log) { db, _ in
+          try ChangeLog.trim(db, keeping: .count(1))
+        }
+      }
+      // Without the error, the transaction is committed.
+      try await until {
+        let count = try? pool.query("SELECT count(*) FROM sqlable_changes", as: Int.self)
+        return count == [1] || hasEnded.withLock { $0 }
+      }
+      task.cancel()
+      #expect(await kind { try await task.value } == .changeLog(.trimmed))
+      #expect(try await pool.query("SELECT count(*) FROM sqlable_changes", as: Int.self) == [1_500])
+      #expect(try await pool.changeConsumers().map(\.position.number) == [1, 0])
     }
   }
 

@@ -54,6 +54,19 @@ import Testing
     }
   }
 
+  @Test(arguments: ["changes(on:as:)", "consume(on:)", "trim"])
+  func aLogThatLacksATableNamesTheRemedy(_ name: String) async throws {
+    let call = try #require(Self.calls.first { $0.name == name }).call
+    try await withLoggedMembers { pool in
+      try await Member.insert([Member(id: 1, name: "m"), Member(id: 2, name: "m")]).run(pool)
+      try await pool.transaction { db in try db.execute("DROP TABLE sqlable_change_missing") }
+      let error = await #expect(throws: SqlError.self) { try await call(pool) }
+      #expect(error?.message.contains("create one with ChangeLog(…).create(db)") == true)
+      try await ChangeLog(Member.self).create(pool)
+      #expect(try await ChangeLog.trim(pool, keeping: .count(1)) == 1)
+    }
+  }
+
   @Test func aBatchOfALogThatWasDroppedNamesTheRemedy() async throws {
     try await withLoggedMembers { pool in
       var batches = pool.changes(on: Member.self, as: "index").makeAsyncIterator()
