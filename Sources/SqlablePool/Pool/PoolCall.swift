@@ -54,9 +54,9 @@ package final class PoolCall: @unchecked Sendable {
   /// The closure that receives the outcome; nil if a thread waits for the outcome.
   package let resume: (@Sendable (Result<Void, any Error>) -> Void)?
 
-  // The pool's lock guards these properties. The thread that runs the call may read `hasHandle` and `handleTime` without
-  // the lock, and is the only thread that writes `isAbandoned`. Without `@exclusivity(unchecked)`, Swift would check each
-  // access at run time.
+  // The pool's lock guards these properties. The thread that runs the call may read `hasHandle` and `handleTime`
+  // without the lock, and is the only thread that writes `isAbandoned`. Without `@exclusivity(unchecked)`, Swift would
+  // check each access at run time.
   @exclusivity(unchecked) package internal(set) var state = State.created
   @exclusivity(unchecked) package internal(set) var stopped: Reason?
   /// True once the call has got a handle.

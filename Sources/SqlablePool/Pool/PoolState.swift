@@ -22,8 +22,8 @@ extension SqlitePool {
     package let writer: PooledHandle
     let resources: PoolResources?
     package internal(set) var readers: [PooledHandle] = []
-    /// The numbers of the readers that no call holds and that `takeIdle` has not taken. The reader that became idle last
-    /// is the last.
+    /// The numbers of the readers that no call holds and that `takeIdle` has not taken. The reader that became idle
+    /// last is the last.
     package internal(set) var idleReaders: [Int] = []
     private var holders = HandleHolders()
     package internal(set) var writerIsIdle = true

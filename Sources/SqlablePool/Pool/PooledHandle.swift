@@ -5,8 +5,8 @@ import SqlableCore
 ///
 /// `PooledHandle` is safe as `@unchecked Sendable`:
 /// 1. The pool's lock guards `call` and `cacheUse`.
-/// 2. Only the thread that holds the handle uses `database`, `checked` and `latestCacheUse`. If no thread holds the handle,
-///    only the thread with the pool's lock or the owner of the close barrier uses them.
+/// 2. Only the thread that holds the handle uses `database`, `checked` and `latestCacheUse`. If no thread holds the
+///    handle, only the thread with the pool's lock or the owner of the close barrier uses them.
 package final class PooledHandle: @unchecked Sendable {
   /// The number of the handle in the pool: 0 for the writer, and the index in the pool's readers plus 1 for a reader.
   let number: Int

@@ -111,6 +111,20 @@ import Testing
     }
   }
 
+  /// SQL: `SELECT … WHERE id = ? OR boss_id = ? ORDER BY id`
+  @Test func aParameterThatOccursTwiceHasOneValue() throws {
+    try withCompany { db throws in
+      let id = Parameter("id")
+      let team = try db.prepare(Worker.read().filter(Worker.id == id || Worker.bossId == id).orderBy(Worker.id))
+      for worker in Worker.all {
+        let expected = Worker.all.filter { $0.id == worker.id || $0.bossId == worker.id }
+        #expect(try team.run(worker.id) == expected)
+        #expect(try team.first(worker.id) == expected.first)
+        #expect(try team.first(["id": worker.id]) == expected.first)
+      }
+    }
+  }
+
   @Test func wrongParameterValuesAreRefused() throws {
     try withCompany { db throws in
       let team = try team(db)
