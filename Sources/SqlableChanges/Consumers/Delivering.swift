@@ -12,10 +12,10 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// The closure runs for one change after another. The position is stored about once per second, so after the end of the
-  /// process some changes are delivered again. Send each change with its position, so that the receiver can ignore a
-  /// change that it already has. The rows of a new consumer's snapshot have one position, and all of them are delivered
-  /// again if the process ends before the last row is delivered.
+  /// The closure runs for one change after another. The position is stored about once per second, so after the end of
+  /// the process some changes are delivered again. Send each change with its position, so that the receiver can ignore
+  /// a change that it already has. The rows of a new consumer's snapshot have one position, and all of them are
+  /// delivered again if the process ends before the last row is delivered.
   ///
   /// Without `retries`, an error of the closure ends the call. With ``ChangeRetries``, the closure runs again for the
   /// same change after a pause. A change in quarantine is not delivered again, and later changes follow, also those of
@@ -113,8 +113,8 @@ private struct Delivery<Element: Sendable>: Sendable {
     var stored = ContinuousClock.now
     while let item = try await items.nextItem(isolation: nil) {
       try await deliver(item.result, batch.consumer, failed) { .change(item.position) }
-      // A backlog is one batch, and its delivery can take hours. Storing the position also finds out whether another loop
-      // owns the consumer.
+      // A backlog is one batch, and its delivery can take hours. Storing the position also finds out whether another
+      // loop owns the consumer.
       guard stored.duration(to: .now) >= .seconds(1) else { continue }
       try await batch.store(item.position)
       stored = .now

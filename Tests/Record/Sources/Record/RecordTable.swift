@@ -41,7 +41,8 @@ struct RecordTable {
       guard tried > 0 else { continue }
       let seconds = target.scenarios.reduce(0) { $0 + (state.rows[$1]?.seconds ?? 0) }
       let hours = seconds / 3_600 * Double(target.count) / Double(tried)
-      let time = hours < 2 ? "\(max(Int((hours * 60).rounded()), 1)) minutes" : "\(Int(hours.rounded())) hours"
+      let minutes = max(Int((hours * 60).rounded()), 1)
+      let time = hours < 2 ? "\(minutes) minute\(minutes == 1 ? "" : "s")" : "\(Int(hours.rounded())) hours"
       let names = target.scenarios.map { "`\($0)`" }.joined(separator: ", ")
       text += "| \(RecordTable.grouped(target.count)) \(target.unit) | \(names) | \(RecordTable.grouped(tried)) "
       text += "| \(time) |\n"
