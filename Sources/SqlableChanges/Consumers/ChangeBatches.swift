@@ -156,9 +156,14 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
     state.withLock { $0.isAcknowledged = true }
   }
 
-  /// Stores the position of one of the batch's changes: the changes up to it are not delivered again.
+  /// Stores the position of one of the batch's changes: the changes up to it are not delivered again. Does nothing if
+  /// `trim` has deleted later changes, which the batch might have read already; `acknowledge` then decides.
   func store(_ position: ChangePosition) async throws {
-    try await consumer.acknowledge(from: state.withLock { $0.stored }, to: position, last: position)
+    let stored = state.withLock { $0.stored }
+    do { try await consumer.acknowledge(from: stored, to: position, last: position) } catch let error as SqlError {
+      guard error.kind == .changeLog(.trimmed) else { throw error }
+      return
+    }
     state.withLock { $0.stored = position }
   }
 }

@@ -75,11 +75,11 @@ final class Consumer<Element: Sendable>: Sendable {
     return .read(from: record.position, try followed.source.page(after: record.position, .consumer, in: db))
   }
 
-  /// Stores the end of a page without changes of the followed table. Returns false if `trim` has meanwhile deleted the
-  /// change at the end.
+  /// Stores the end of a page without changes of the followed table. Returns false if `trim` or a restore has meanwhile
+  /// removed the change at the end; the next step decides whether the consumer has lost changes.
   private func hasStored(_ end: ChangePosition, after start: ChangePosition) async throws -> Bool {
     do { try await acknowledge(from: start, to: end, last: nil) } catch let error as SqlError {
-      guard error.kind == .changeLog(.trimmed) else { throw error }
+      guard [.changeLog(.trimmed), .changeLog(.otherHistory)].contains(error.kind) else { throw error }
       return false
     }
     return true

@@ -12,10 +12,11 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// The closure runs for one change after another. The position is stored about once per second, so after the end of
-  /// the process some changes are delivered again. Send each change with its position, so that the receiver can ignore
-  /// a change that it already has. The rows of a new consumer's snapshot have one position, and all of them are
-  /// delivered again if the process ends before the last row is delivered.
+  /// The closure runs for one change after another. The position is stored after a change if a second has passed since
+  /// the last time, before the first retry, and at the end of a batch. After the end of the process or of the call,
+  /// some changes are thus delivered again. Send each change with its position, so that the receiver can ignore a
+  /// change that it already has. The rows of a new consumer's snapshot have one position, and all of them are delivered
+  /// again if the process ends before the last row is delivered.
   ///
   /// Without `retries`, an error of the closure ends the call. With ``ChangeRetries``, the closure runs again for the
   /// same change after a pause. A change in quarantine is not delivered again, and later changes follow, also those of
@@ -101,7 +102,12 @@ private struct Delivery<Element: Sendable>: Sendable {
     let failed = try await pool.perform(.read, at: callSite) { [name] db in
       try QuarantineRecord.rows(of: name, in: db)
     }
-    for try await row in rows { try await deliver(row.change, consumer, failed) { .row(row.values) } }
+    for try await row in rows {
+      try await deliver(row.change, consumer, failed) {
+        .row(row.values)
+      } beforeFailing: {
+      }
+    }
     return failed.contains { !$0.value.isQuarantined }
   }
 
@@ -110,21 +116,28 @@ private struct Delivery<Element: Sendable>: Sendable {
       try QuarantineRecord.changes(of: name, after: start, in: db)
     }
     var items = batch.changes.makeAsyncIterator()
-    var stored = ContinuousClock.now
+    var (stored, delivered) = (ContinuousClock.now, ChangePosition?.none)
     while let item = try await items.nextItem(isolation: nil) {
-      try await deliver(item.result, batch.consumer, failed) { .change(item.position) }
+      try await deliver(item.result, batch.consumer, failed) {
+        .change(item.position)
+      } beforeFailing: {
+        // The failing change can take hours of attempts, or end the call. Neither must repeat the changes before it.
+        if let position = delivered.take() { try await batch.store(position) }
+      }
+      delivered = item.position
       // A backlog is one batch, and its delivery can take hours. Storing the position also finds out whether another
       // loop owns the consumer.
       guard stored.duration(to: .now) >= .seconds(1) else { continue }
       try await batch.store(item.position)
-      stored = .now
+      (stored, delivered) = (.now, nil)
     }
     return failed.contains { !$0.value.isQuarantined }
   }
 
   private func deliver(
     _ change: Result<Element, any Error>, _ consumer: Consumer<Element>,
-    _ failed: [FailedAttempt.Subject: QuarantineRecord], _ subject: () -> FailedAttempt.Subject
+    _ failed: [FailedAttempt.Subject: QuarantineRecord], _ subject: () -> FailedAttempt.Subject,
+    beforeFailing store: () async throws -> Void
   ) async throws {
     let known = failed.isEmpty ? nil : failed[subject()]
     var record = known
@@ -133,7 +146,9 @@ private struct Delivery<Element: Sendable>: Sendable {
         try await Task.sleep(for: .milliseconds(record.pause(retries, now: ConsumerRecord.now)))
       }
       do { try await body(change.get()) } catch {
-        guard let retries, !FailedAttempt(subject: nil, error: error).isFinal else { throw error }
+        guard !FailedAttempt(subject: nil, error: error).isFinal else { throw error }
+        try await store()
+        guard let retries else { throw error }
         let failure = FailedAttempt(subject: subject(), error: error)
         let owner = consumer.owner
         guard let noted = try await pool.note(failure, consumer: name, owner: owner, retries, callSite) else {

@@ -44,6 +44,42 @@ import Testing
     }
   }
 
+  /// The batch has read the changes that the trim deletes.
+  @Test func aTrimDuringALongDeliveryLosesNoChange() async throws {
+    try await withLog { pool in
+      let delivered = LockedValue<[Int]>([])
+      let task = Task {
+        try await pool.deliver("webhook", on: Member.self, startingWith: .log) { change in
+          delivered.withLock { $0.append(change.position.number) }
+          guard change.position.number == 1 else { return }
+          _ = try await ChangeLog.trim(pool, keeping: .count(1))
+          try await Task.sleep(for: .milliseconds(1_100))
+        }
+      }
+      try await until { (try? pool.read { try $0.changeConsumers() }.first?.lag) == 0 }
+      task.cancel()
+      _ = await task.result
+      #expect(delivered.withLock { $0 } == [1, 2, 3])
+    }
+  }
+
+  /// Without a position before the failing change, each call would deliver the first change again.
+  @Test(arguments: [nil, ChangeRetries(attempts: 1, pause: .zero, longestPause: .zero, then: .stop)])
+  func aFailingChangeDoesNotRepeatEarlierChanges(_ retries: ChangeRetries?) async throws {
+    try await withLog { pool in
+      let delivered = LockedValue<[Int]>([])
+      for _ in 0..<3 {
+        await #expect(throws: Refused.self) {
+          try await pool.deliver("webhook", on: Member.self, startingWith: .log, retries: retries) { change in
+            delivered.withLock { $0.append(change.position.number) }
+            if change.position.number == 2 { throw Refused() }
+          }
+        }
+      }
+      #expect(delivered.withLock { $0 } == [1, 2, 2, 2])
+    }
+  }
+
   /// The closure's own request was cancelled, and not the consumer.
   @Test func aCancellationErrorOfTheClosureIsAnAttempt() async throws {
     try await withLog { pool in
