@@ -13,9 +13,10 @@ extension SqlitePool {
   /// ```
   ///
   /// Each change is delivered at least once, in the order of commits and of changes in a commit. The changes of one
-  /// commit are never split between batches. A batch has the changes of all commits since the previous batch. Asking
-  /// for the next batch acknowledges the previous one. After an error, a `break` or the end of the process, the next
-  /// loop with this name starts with the first change that is not acknowledged.
+  /// commit are never split between batches, unless `deliver` with this name has ended inside the commit. A batch has
+  /// the changes of all commits since the previous batch. Asking for the next batch acknowledges the previous one.
+  /// After an error, a `break` or the end of the process, the next loop with this name starts with the first change
+  /// that is not acknowledged.
   ///
   /// Across all processes, one loop at a time owns a consumer. Other loops with the same name wait. If the owner is
   /// killed, a waiting loop takes over after `lease`, by the clock of the machine. A live owner keeps its lease: the

@@ -30,7 +30,7 @@ extension Connection {
   /// True if a caller might have changed a setting, attached or detached a file, or created or dropped a temporary
   /// object. Temporary objects can hide tables.
   package var hasOtherState: Bool {
-    guard shared?.hasOtherSettings != true else { return true }
+    if shared?.hasOtherSettings == true { return true }
     guard shared?.mayHaveOtherObjects == true else { return false }
     guard let objects = try? temporaryObjects(), objects == shared?.objects else { return true }
     self.shared?.mayHaveOtherObjects = false

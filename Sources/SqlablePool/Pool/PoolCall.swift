@@ -99,7 +99,7 @@ package final class PoolCall: @unchecked Sendable {
   /// The time at which the call got its handle; nil before.
   var gotHandle: ContinuousClock.Instant? { hasHandle ? handleTime : nil }
 
-  func getHandle(at time: ContinuousClock.Instant) { (hasHandle, handleTime) = (true, time) }
+  func didGetHandle(at time: ContinuousClock.Instant) { (hasHandle, handleTime) = (true, time) }
 
   /// Runs the work. Called again if another call's failure rolled back the shared transaction.
   func run(_ db: SqliteDatabase) throws -> TransactionResult {

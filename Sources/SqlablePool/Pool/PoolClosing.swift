@@ -60,8 +60,8 @@ extension SqlitePool {
 
   package func endWork(_ token: Int) { withState { $0.endWork(token) } }
 
-  /// Adds work that ``close(within:)`` does after the last call, in a savepoint. If another process keeps
-  /// the writer, the work is left out. Returns a token for `removeLastWork`.
+  /// Adds work that ``close(within:)`` does after the last call, in a savepoint. If another process keeps the writer,
+  /// the work is left out. Returns a token for `removeLastWork`.
   package func addLastWork(_ body: @escaping @Sendable (SqliteDatabase) throws -> Void) -> Int {
     lastWorks.withLock { works in
       works.count += 1

@@ -138,6 +138,7 @@ extension SqlitePool.State {
   private mutating func freeReader(_ configuration: PoolConfiguration, by thread: pthread_t?) -> PooledHandle? {
     guard readersEnd == nil else { return nil }
     if let index = openReader(for: thread) { return takeIdleReader(at: index) }
+    // No idle reader is open.
     if let index = latestReader(of: thread) { return takeIdleReader(at: index) }
     if !idleReaders.isEmpty { return takeIdleReader(at: idleReaders.count - 1) }
     guard readers.count < configuration.readers else { return nil }
@@ -213,7 +214,7 @@ extension SqlitePool.State {
 
   private mutating func start(_ call: PoolCall, _ handle: PooledHandle, hasWaited: Bool, by thread: pthread_t?) {
     // A call that runs again had a handle before.
-    call.getHandle(at: hasWaited || call.hasHandle ? .now : call.begin)
+    call.didGetHandle(at: hasWaited || call.hasHandle ? .now : call.begin)
     call.state = .running(handle)
     holders[handle.number] = thread
     if hasWaited { counts.waited(call) }

@@ -34,6 +34,7 @@ struct BikeServer: AsyncParsableCommand {
     guard (1...86_400).contains(deadline) else {
       throw ValidationError("--deadline must be between 1 and 86400 seconds")
     }
+    guard !cluster || deadline == 2 else { throw ValidationError("--deadline is not for --cluster") }
     guard cluster else {
       var service = try BikeService(filepath: database)
       service.deadline = .seconds(deadline)
