@@ -275,7 +275,7 @@ extension ClusterWriter {
       drop(session, after: error)
     case .refused(let error):
       await rollBack(session)
-      // SQLite checks deferred foreign keys at the commit, and any write can be the cause. So each write of the group
+      // SQLite checks deferred foreign keys at the commit, and any write of the group can violate one. So each write
       // runs again alone.
       if let last = group.last, group.count == 1 { return try await ended(last.write, error, on: session, with: []) }
       for (write, _) in group { write.runAlone() }

@@ -186,7 +186,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   ) async throws -> Work.Output where Work.Output: Sendable {
     try await cluster.atSite(file, line) {
       do { return try await work.run(over: self) } catch var error as SqlError where error.transaction == .none {
-        // An error of the library leaves the transaction open.
+        // This error comes from the library, and not from the node, so the transaction is still open.
         if !isEnded, !isLost { error.transaction = .untouched }
         guard let call, !error.needsNoEvent else { throw error }
         call.add(error)

@@ -61,7 +61,7 @@ private struct PolicyReader {
       }
     }
     guard isPolicy, case .object(let members) = document, members.count == 2 else {
-      throw decoder.failure(#"a policy must be an object with the keys policy and sqlable"#)
+      throw decoder.failure(#"a policy must be an object with the keys "policy" and "sqlable""#)
     }
     return policy
   }

@@ -162,7 +162,7 @@ extension DocumentDecoder {
     guard case .integer(let version)? = version, (1...Document.version).contains(version) else {
       throw failure(#"a request needs its version: "sqlable": \#(Document.version)"#)
     }
-    guard let requested else { throw failure("a request needs the key run") }
+    guard let requested else { throw failure("a request needs the key \"run\"") }
     return (requested, values)
   }
 

@@ -71,7 +71,7 @@ enum SealedForm {
       throw sealedPlace.located(
         SqlError(
           .notAuthentic,
-          message: "the sealed value is not authentic: another key or column sealed it, or its bytes were changed"))
+          message: "the sealed value does not belong to this key and column, or its bytes were changed"))
     }
   }
 

@@ -117,8 +117,8 @@ import Testing
   @Test func invalidPoliciesAreRefusedWithTheirPath() {
     for (text, path, message) in [
       ("[]", nil, "a policy must be an object"),
-      (#"{"policy":{}}"#, nil, "a policy must be an object with the keys policy and sqlable"),
-      (#"{"sqlable":1}"#, nil, "a policy must be an object with the keys policy and sqlable"),
+      (#"{"policy":{}}"#, nil, #"a policy must be an object with the keys "policy" and "sqlable""#),
+      (#"{"sqlable":1}"#, nil, #"a policy must be an object with the keys "policy" and "sqlable""#),
       (
         #"{"policy":{},"sqlable":2}"#, "sqlable",
         "the policy has an unknown version; this library reads versions 1 to 1"

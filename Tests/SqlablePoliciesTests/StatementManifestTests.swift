@@ -76,7 +76,7 @@ import Testing
         #""run":{"count":{"from":"account"}}"#,
         #"the value of "run" must be a name, or an object with the key "sha256""#, "run"
       ),
-      (#""with":{}"#, "a request needs the key run", nil),
+      (#""with":{}"#, #"a request needs the key "run""#, nil),
       (#""run":"paint","with":{"id":1}"#, "the parameter has no value", "with.color"),
       (
         #""run":"paint","with":{"id":1,"color":"red","owed":2}"#, "the statement has no such parameter", "with.owed"

@@ -49,7 +49,8 @@ package struct GateRecord {
     String(decoding: text.utf8.map { $0 < 32 || $0 == 127 ? 32 : $0 }.prefix(maximumLength / 4), as: UTF8.self)
   }
 
-  /// Returns the lock's holder. Nil if another process wrote the record, even if `process` now has that process's id.
+  /// Returns the lock's holder. Nil if `process` did not write the record, for example if the writer was an earlier
+  /// process with the same id.
   func holder(in process: Int) -> WriteLockHolder? {
     guard self.process == process, ProcessStart.time(of: process).map({ $0 <= since }) ?? true else { return nil }
     // The file can contain any time, because the check above passes if the start time of the process is unknown.

@@ -11,8 +11,8 @@ extension SqliteDatabase {
   public struct Statistics: Sendable, Hashable {
     /// The use of the statement cache.
     public let statementCache: StatementCacheUse
-    /// The number of committed transactions, including the transactions in which the library runs a write, for example
-    /// to notify observers. A single write that SQLite commits by itself is not counted.
+    /// The number of committed transactions. A single write outside a transaction is counted only if the library begins
+    /// a transaction for the write, for example because there are observers.
     public let committed: Int
     /// The number of transactions that were rolled back.
     public let rolledBack: Int

@@ -76,8 +76,8 @@ extension SqliteDatabase {
     } catch { throw located(error, in: table()) }
   }
 
-  /// Returns the error with the handle's label. An error from SQLite also gets the column of the statement's table. Any
-  /// other error gets the state of the transaction. Call with the lock held.
+  /// Returns the error with the handle's label. An error from SQLite also gets the table and column, and `.busy` gets
+  /// the holder of the write lock. Any other error gets the state of the transaction. Call with the lock held.
   func located(_ error: any Error, in table: TableInfo?) -> any Error {
     guard let error = error as? SqlError else { return error }
     let labelled = error.labelled(configuration.label)

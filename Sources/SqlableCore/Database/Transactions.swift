@@ -361,7 +361,7 @@ extension SqliteDatabase {
     throw error
   }
 
-  /// Throws if the file is no longer at its path. Writes would be lost, and reads would miss the file at the path.
+  /// Throws if the file is no longer at its path, because writes would be lost, and reads would miss a new file there.
   package func checkFile(_ connection: Connection, isRead: Bool = false) throws {
     guard !connection.fileHasMoved else {
       throw SqlError(

@@ -35,7 +35,8 @@ package final class Connection {
     }
   }
   private var suspendedVersion = 0
-  /// True while ATTACH runs. SQLite closes a file that it can't attach, so the last error of this file is unknown.
+  /// True while ATTACH runs. SQLite closes a file that it can't attach, so `hasFailedRead` can't ask for the last error
+  /// of this file.
   @exclusivity(unchecked) var isAttaching = false
   /// The number of open transaction levels: 0 without a transaction, 1 in a transaction, and one more for each
   /// savepoint.

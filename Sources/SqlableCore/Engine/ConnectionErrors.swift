@@ -43,7 +43,8 @@ extension Connection {
   /// SQLITE_IOERR_CORRUPTFS: the system refused to read a part of the file.
   fileprivate static let failedRead: Int32 = 8_458
 
-  /// True if this thread's `errno` is a failed read of the disk, and is also the last error of a database file or WAL.
+  /// True if this thread's `errno` shows a failed read of the disk, and a database file or WAL has the same last error.
+  /// During ATTACH, `errno` alone decides.
   ///
   /// If a read fails with EIO, SQLite's statements return SQLITE_CORRUPT. But a file that can't be read for a while is
   /// not damaged.

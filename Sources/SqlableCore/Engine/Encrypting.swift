@@ -38,7 +38,7 @@ extension Connection {
 
   /// Attaches a file with its key. The key is nil for a file that is not encrypted.
   package func attach(_ path: String, as name: String, _ key: EncryptionKey?) throws {
-    // Resets `errno`, because only a read that fails during ATTACH means that the disk could not be read.
+    // Clears the error of an earlier call, so that `hasFailedRead` finds only an error of this ATTACH.
     (errno, isAttaching) = (0, true)
     defer { isAttaching = false }
     guard Cipher.missing == nil else {

@@ -26,8 +26,8 @@ package final class PlanCache {
 package struct SchemaState: Equatable {
   /// A number that changes whenever any connection changes the schema.
   let version: Int64
-  /// The number of recompilations of the version query. ANALYZE, ATTACH and changed temporary tables increase the
-  /// number.
+  /// The number of times that SQLite has recompiled the statement that reads `version`. SQLite does so after ANALYZE,
+  /// after ATTACH and after changes of temporary tables.
   let recompilations: Int32
 }
 

@@ -66,9 +66,8 @@ extension ResultLayout {
   /// Returns the layout with the columns of each model in the order of the result's names.
   ///
   /// `SELECT note.*` returns the columns in the order of the table, which can differ from the model's order. If the
-  /// result has exactly the model's names, in any order, the layout gets the result's order. Otherwise, a column whose
-  /// name the model lacks keeps its position, and a column of the model at the position of another column throws
-  /// `.misuse`.
+  /// result has exactly the model's names, in any order, the layout gets the result's order. Otherwise the model reads
+  /// its columns by position. Throws `.misuse` if a result column then has the name of a different column of the model.
   func ordered(by names: [String]) throws -> ResultLayout {
     var moved: [(from: Int, to: Int)] = []
     for model in models where model.start + model.names.count <= names.count {

@@ -40,8 +40,8 @@ package protocol RunTracer: AnyObject {
   /// Records the error of a failed statement. Call after the statement's end was measured.
   func didFail(_ error: SqlError)
 
-  /// Records that a value of the current row can't be read. The statement has failed only if no further row is read,
-  /// because a model can catch the error. Returns true if an event will report the error.
+  /// Records that a value of the current row can't be read. A model can catch this error, so the statement has failed
+  /// only if no further row is read. Returns true if an event will report the error.
   func didFailToRead(_ statement: TracedStatement, _ error: SqlError) -> Bool
 
   /// Records that the row was read successfully despite an earlier `didFailToRead`.

@@ -37,7 +37,7 @@ extension Statement where Output == [Model] {
   ) throws -> Cursor<Model> {
     let table = try tree.table
     guard case .select(let query) = tree else {
-      throw SqlError.invalidStatement("a cursor can't read a change with RETURNING; use run").at(table: table.name)
+      throw SqlError.invalidStatement("a cursor can't run a change with RETURNING; use run").at(table: table.name)
     }
     let core = try CursorCore(db, table: table, at: CallSite(file: file, line: line)) { sql, parameters in
       try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
@@ -74,7 +74,7 @@ extension SqlRows {
   /// while let name = try names.next() { print(name) }
   /// ```
   ///
-  /// Throws `.invalidStatement` for SQL that changes the database, also with RETURNING. If the columns of the result
+  /// Throws `.invalidStatement` for SQL that changes the database, even with RETURNING. If the columns of the result
   /// don't fit the type of the rows, the first `next()` throws `.misuse`.
   public func cursor(
     _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line

@@ -1,4 +1,5 @@
-// Calls as other libraries, above all GRDB, spell them. All are unavailable; the error shows this library's spelling.
+// Calls in the spelling of other libraries, above all GRDB. All are unavailable, and the compiler's error shows this
+// library's spelling.
 
 extension Statement {
   @available(*, unavailable, renamed: "filter(_:)")

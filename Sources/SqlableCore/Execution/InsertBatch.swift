@@ -1,4 +1,4 @@
-/// The inserts of one run. Rows that set the same columns share one compiled statement.
+/// The inserts of one run of a statement. Rows that set the same columns share one compiled statement.
 struct InsertBatch {
   private let query: InsertQuery
   private let table: TableInfo
@@ -96,7 +96,7 @@ extension Connection {
     return try idOfUpdatedRow(query, row)
   }
 
-  /// Returns the id of the row that an upsert has updated, if SQLite lacks RETURNING: the id of the conflicting row.
+  /// Finds the row that an upsert has updated, and returns its id. Called only if SQLite lacks RETURNING.
   private func idOfUpdatedRow(_ query: InsertQuery, _ row: RowValues) throws -> Int64 {
     let table = query.table
     guard !table.isWithoutRowid || table.hasIntegerKey else { return 0 }

@@ -36,8 +36,8 @@ struct PlainChange {
     return UInt64(SqlBuffer.KeyKind.row.rawValue) << 56 | policy << 2 | UInt64(form.rawValue)
   }
 
-  /// Returns the short key of the statement for these values. Nil if the table has too many columns, or if the values
-  /// of an update or delete lack the primary key. Rendering the SQL throws if the primary key is missing.
+  /// Returns the short key of the statement for these values. Nil if the table has too many columns. Nil, too, if the
+  /// values of an update or delete lack the primary key; rendering the SQL then throws.
   @inline(__always)
   func key(_ row: RowValues) -> ShortKey? {
     guard let shape = row.shape else { return nil }
@@ -83,11 +83,11 @@ struct RowRun {
 }
 
 extension SqliteDatabase {
-  /// Starts a change of one struct, whose values the caller writes before `finish(_:_:)` or `cancel`. Returns nil for a
-  /// statement with other clauses.
+  /// Starts a change of one struct. The caller then calls the struct's code, which writes the values, and ends the
+  /// change with `finish(_:_:)` or `cancel`. Returns nil for a statement with other clauses.
   ///
-  /// The struct writes its values before the write starts. The struct's own code can write and observe too, and those
-  /// writes do not belong to this statement.
+  /// The database write starts only in `finish(_:_:)`, because the struct's code can run other writes, which do not
+  /// belong to this statement.
   @usableFromInline
   func beginRow(_ tree: StatementTree) throws -> RowRun? {
     guard let change = tree.plainChange else { return nil }
@@ -151,7 +151,7 @@ extension Connection {
   fileprivate func change(_ plain: PlainChange, _ tree: StatementTree, _ row: RowValues) throws -> Int {
     guard let key = plain.key(row) else { return try change(tree, of: plain.table.takeUnretainedValue(), row) }
     let statement = try recent(key) ?? written(tree, plain, row, key)
-    // The values belong to the row, so the statement has no mark.
+    // Unlike `finish(_:)`, does not release the values: they belong to the row.
     defer {
       statement.rewind()
       statement.isInUse = false
@@ -205,7 +205,7 @@ extension Connection {
 }
 
 extension PreparedStatement {
-  /// Steps a change. Unlike after `step()`, the caller can read only the returned id of the row.
+  /// Steps a change that returns at most an id. Unlike `step()`, does not prepare the row for a ``ReadRow``.
   @inline(__always)
   func stepChange() throws -> Bool {
     let code = sqlite3_step(handle)

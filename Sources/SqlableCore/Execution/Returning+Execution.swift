@@ -37,7 +37,7 @@ extension SqliteDatabase {
           try connection.read(connection.prepared(tree, table: table, row: row), expect, read)
         }
       }
-      // RETURNING changes all rows before it returns the first row. A row that can't be decoded must roll back all
+      // SQLite changes all rows before RETURNING returns the first row. A row that can't be decoded must roll back all
       // changes.
       try writing(on: connection, atomically: false) {
         try connection.read(connection.prepared(tree, table: table), expect, read)

@@ -1,8 +1,8 @@
 /// Rows of a batch that are collected for one statement: `INSERT INTO … VALUES (…), (…), …`.
 ///
-/// One statement for many rows saves most of the work that SQLite does for each statement. The result is identical for
-/// a table that ``Connection/rowsPerInsert(into:)`` accepts. If the statement fails, no row of the group is stored.
-/// The rows are then inserted one by one to find the row that fails.
+/// One statement for many rows saves most of the work that SQLite does for each statement. In a table that
+/// ``Connection/rowsPerInsert(into:)`` accepts, one statement for each row would store the same rows. If the statement
+/// fails, no row of the group is stored. The rows are then inserted one by one to find the row that fails.
 struct RowGroup {
   /// The number of rows that a statement inserts into a table without change-log triggers.
   fileprivate static let usualSize = 16
@@ -64,7 +64,7 @@ struct RowGroup {
     } else {
       guard try hasIdsInARow() else { return false }
     }
-    // Read once: otherwise each value counts a reference to the buffer.
+    // A local variable, because reading the property for each value would retain the buffer each time.
     let parameters = connection.parameters
     row.eachValue { parameters.append($0) }
     count += 1

@@ -29,7 +29,7 @@ extension SqlTransport {
   }
 }
 
-/// A transport that can undo a change whose answers can't be used.
+/// A transport that can undo a change if the caller rejects the answers.
 package protocol CheckingTransport: SqlTransport {
   /// Runs the requests, and undoes their changes if `check` throws.
   func answers(

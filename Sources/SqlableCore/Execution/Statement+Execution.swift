@@ -178,7 +178,7 @@ extension SqliteDatabase {
   @inline(never)
   private func beginOtherReading(_ tree: StatementTree, isLoop: Bool) throws -> StatementRun {
     guard case .select(let query) = tree else {
-      throw SqlError.invalidStatement("a loop can't read a change with RETURNING; use run").at(
+      throw SqlError.invalidStatement("a loop can't run a change with RETURNING; use run").at(
         table: tree.tableInfo.name)
     }
     return try beginReading(modelsOf: query, isLoop: isLoop)

@@ -6,7 +6,7 @@ package protocol StatementTrees: Runnable {
 
 package struct TreeStatement {
   package let tree: StatementTree
-  /// Returns the SQL with the values of a run on a handle. A ``Parameter`` has no value.
+  /// Returns the SQL and the values that a run on a handle binds, except the values of ``Parameter``s.
   package let withValues: () throws -> StatementWithValues
 }
 

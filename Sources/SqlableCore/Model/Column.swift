@@ -78,8 +78,8 @@ package final class ColumnDefinition: Sendable {
   var isKept: Bool { keeping.load(ordering: .relaxed) }
   func keep() { keeping.store(true, ordering: .relaxed) }
 
-  /// True if both definitions come from the same declaration. A `static var` or generic property makes a new object on
-  /// each use.
+  /// True if both definitions come from the same declaration. A computed static property, the only kind that a generic
+  /// type can have, makes a new object on each use.
   func isSame(as other: ColumnDefinition) -> Bool {
     self === other
       || (line == other.line && name.isExactly(other.name) && type == other.type

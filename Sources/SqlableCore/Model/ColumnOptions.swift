@@ -92,7 +92,8 @@ public struct RowId: ColumnOption, AppliedOption, Hashable {
   }
 }
 
-/// Sets the policy for a NULL in the column, or names the constraint. The column is already NOT NULL by its type.
+/// Sets the policy for a NULL in the column, or names the constraint. Even without this option, a column whose type is
+/// not nullable is NOT NULL.
 ///
 /// ```swift
 /// Column("color", .text, Default("black"), NotNull(onConflict: .replace))
@@ -182,7 +183,7 @@ public struct Default: ColumnOption, AppliedOption {
 
   package func constant(in type: ColumnType) throws -> DatabaseValue? {
     guard case .value(let forms) = source else { return nil }
-    // Only a decimal is stored differently for each scale. Any other value has only the entry for scale 0.
+    // A constant that each scale stores in the same way, such as a text, has only the entry for scale 0.
     let other: ColumnType.Base = type.scale == nil ? type.base : .decimal(scale: 0)
     guard let form = forms[type.base] ?? forms[other] else {
       throw SqlError.misuse("a \(type.name) column can't have a default")

@@ -1,6 +1,7 @@
 // Swift infers `[Unique]` for `static let tableConstraints = [Unique(a, b)]`, and a property of this type does not
-// satisfy a requirement of type `[TableConstraint]`. Each protocol therefore requires a list of one kind of constraint.
-// The requirements and their defaults are disfavoured, so that `Model.tableConstraints` is not ambiguous.
+// satisfy a requirement of type `[TableConstraint]`. Therefore each kind of constraint has its own protocol, which
+// requires a list of that kind. The requirements and their defaults are disfavored, so that `Model.tableConstraints`
+// is not ambiguous.
 
 /// A model's constraints as a list of ``Unique``. ``Sqlable`` includes this protocol.
 public protocol UniqueList {
@@ -26,8 +27,8 @@ public protocol ForeignKeysList {
   @_disfavoredOverload static var tableConstraint: [ForeignKeys] { get }
 }
 
-/// Names that a program can confuse with the lists of ``Sqlable``. Every statement of a model that declares such a name
-/// throws `.misuse`.
+/// Lists with a name or type that a program can confuse with the lists of ``Sqlable``. Every statement of a model that
+/// declares such a list throws `.misuse`.
 public protocol MisnamedLists {
   @_disfavoredOverload static var tableIndices: [Index] { get }
   @_disfavoredOverload static var tableIndex: [Index] { get }
@@ -38,7 +39,8 @@ public protocol MisnamedLists {
   @_disfavoredOverload static var tableFulltext: FullTextIndex { get }
 }
 
-/// Single values under the names that ``MisnamedLists`` describes.
+/// Single constraints and indexes that a program can declare instead of the lists of ``Sqlable``. Every statement of a
+/// model that declares such a property throws `.misuse`.
 public protocol MisnamedValues {
   @_disfavoredOverload static var tableIndex: Index { get }
   @_disfavoredOverload static var tableIndexes: Index { get }

@@ -65,7 +65,7 @@ extension SqlError {
 }
 
 extension Check {
-  /// True if SQLite reports a violation of the check with this text. SQLite reports the constraint's name, or the
+  /// True if `words`, from SQLite's error message, identify this check. SQLite reports the constraint's name, or the
   /// condition if the constraint has no name. If the condition starts with a quoted name, SQLite reports only that
   /// name.
   fileprivate func isReported(as words: some StringProtocol, in info: TableInfo) -> Bool {

@@ -184,7 +184,7 @@ public struct ReadRow {
     }
   }
 
-  /// Returns the error with table, column, row and SQL. This lookup runs only on failure.
+  /// Returns the error with the table, column, row and SQL of the value that could not be read.
   @usableFromInline
   package func located(_ error: any Error, column: ColumnDefinition?, position: Int) -> any Error {
     guard var error = error as? SqlError, error.column == nil, state.pointee.handle != nil else { return error }

@@ -12,7 +12,7 @@ public struct RowWriter {
   package var storage: ParameterSlots
   /// One slot for each column of the table; owned by `storage`.
   @usableFromInline let slots: UnsafeMutableBufferPointer<BoundValue>
-  // Copies of properties of `table` and the buffer. Without the copies, each value would retain these objects.
+  // Copies of properties of `table` and the buffer. Without the copies, setting a value would retain both objects.
   @usableFromInline let cells: UnsafePointer<TableInfo.Cell>
   @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
   /// The buffer's scope at the start of the row. When the buffer's scope changes, the writer is stale.

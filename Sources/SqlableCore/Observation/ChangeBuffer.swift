@@ -44,7 +44,7 @@ final class ChangeBuffer: ChangeSink {
     var latest = 0
     /// The changes for live results, in the order of `tables`; nil for a table without such changes.
     var summaries: [TableChanges?] = []
-    /// The summaries from before the tables were looked up again, keyed by the table's folded name.
+    /// The changes that were recorded before `tables` was last set, keyed by the table's folded name.
     var earlier: [[UInt8]: TableChanges] = [:]
   }
 

@@ -28,7 +28,7 @@ package struct KeyShape {
 
 /// The positions of all columns of a table among the values that the pre-update hook reports.
 package struct RowShape {
-  /// The position of a value among the old values, the values of an inserted row, and the new values of an update.
+  /// The positions of a column's value among the old values, an inserted row's values, and an update's new values.
   typealias Positions = (old: Int, inserted: Int, updated: Int)
 
   struct Column {

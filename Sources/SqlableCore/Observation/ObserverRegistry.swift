@@ -10,7 +10,7 @@ package final class ObserverRegistry: Sendable {
     let token: ObserverToken
     package let table: String
     package let change: Change?
-    /// The id or key of the observed row; nil for every row.
+    /// The id or key of the observed row; nil if the observer observes all rows.
     package let key: DatabaseValue?
     let body: @Sendable (RowChange) throws -> Void
 
@@ -54,7 +54,7 @@ package final class ObserverRegistry: Sendable {
     }
 
     mutating func add(_ observer: Observer) {
-      // Two threads can add observers in another order than that of the observers' tokens.
+      // Not always appended, because another thread might already have added an observer with a later token.
       observers.insert(observer, at: index(of: observer.token))
     }
 

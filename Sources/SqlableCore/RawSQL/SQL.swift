@@ -236,7 +236,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       beginInterpolation()
       var value = DatabaseValue.null
       do { value = try storage().checked() } catch {
-        fail(error as? SqlError ?? .misuse("SQLite can't store a value that is interpolated in the SQL text"))
+        fail(error as? SqlError ?? .misuse("the conversion of a value in the SQL text threw an error"))
       }
       append(.value(value))
     }

@@ -1,7 +1,7 @@
 extension Renderer {
   private func dateFormat(of terms: [SqlExpression], _ wanted: String) throws -> ColumnType.DateFormat {
     let column = try terms.first.flatMap(column(of:))
-    // The storage class of a value shows whether the value is a date, but a cache key does not contain values.
+    // The storage class shows whether a bound value can be a date, but a cache key does not contain values.
     if case .value = terms.first?.node { sql.refuseKey() }
     // A date without a column is bound in the default format.
     if column == nil, terms.first?.isRealValue == true { return .unixSecondsWithFraction }

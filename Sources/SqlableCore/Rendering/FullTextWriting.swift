@@ -27,7 +27,8 @@ extension StatementWriter {
     guard let fullText = table.fullText, fullText.content == .none, table.key.contains(position) else {
       return sql.append("?")
     }
-    // FTS5 would accept a second row with the same rowid, and misread both rows. '' causes SQLITE_MISMATCH instead.
+    // FTS5 would accept a second row with an existing rowid, and misread both rows. The value '' in place of the rowid
+    // makes SQLite return SQLITE_MISMATCH.
     let rows = "\(table.name)_docsize".quotedName(inDatabase: table.database)
     let value = "?\(index + 1)"
     sql.append(text: "CASE WHEN EXISTS (SELECT 1 FROM \(rows) WHERE \"id\" = \(value)) THEN '' ELSE \(value) END")

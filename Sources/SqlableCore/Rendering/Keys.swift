@@ -65,7 +65,7 @@ extension SqlBuffer {
 
   private func append(keyOfCondition term: SqlExpression, _ parameters: ParameterBuffer) -> Bool {
     guard case .all(let terms) = term.node else { return append(keyOfComparison: term, parameters) }
-    // A longer chain has parentheses.
+    // A longer chain is written with parentheses, so it needs another kind of key.
     return terms.count <= SqlExpression.maximumChain && terms.everyTerm { append(keyOfComparison: $0, parameters) }
   }
 

@@ -62,7 +62,7 @@ extension SelectWriter {
     return defined + names
   }
 
-  /// Throws if a named query hides an outer query of that name: columns with equal names would be confused.
+  /// Throws if a named query hides an outer query with the same name, because their columns could be confused.
   func checkHidesNone(_ sources: [SelectQuery.Source]) throws {
     for source in sources {
       guard case .defined = source.kind, let name = source.definedName else { continue }

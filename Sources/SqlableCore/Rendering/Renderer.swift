@@ -69,7 +69,7 @@ package struct Renderer {
   /// Writes a term. `stack` is the number of symbols on the parser's stack before the term.
   @inline(never)
   func write(_ expression: SqlExpression, within outer: Precedence, stack: Int) throws {
-    // Within a weaker operator, a comparison has no parentheses.
+    // The key of a comparison does not represent parentheses, which a comparison needs within a stronger operator.
     if sql.isKey {
       if outer <= .equality, sql.append(keyOfComparison: expression, parameters) { return }
       // A decoded statement has no cache key. The walk for the SQL text follows.
@@ -263,6 +263,7 @@ package struct Renderer {
     throw term.error.at(table: term.column.map(scope.tableName(of:)) ?? table.name)
   }
 
+  // The maximum number of symbols that the expression itself puts on the parser's stack, without its operands.
   private func ownStack(of expression: SqlExpression) -> Int {
     switch expression.node {
     // IN (SELECT value FROM sqlable_values(?)
@@ -270,7 +271,7 @@ package struct Renderer {
     // … FROM json_each(?) AS r JOIN json_each(r.value) AS v1 ON v1.key = 0
     case .isIn: 20
     case .like: 4
-    // An OVER with all its clauses.
+    // A function with an OVER that has all clauses.
     case .call, .special: 12
     // The last part of a combined query with named queries, and its LIMIT and OFFSET.
     case .query: 20

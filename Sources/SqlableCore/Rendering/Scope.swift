@@ -127,8 +127,8 @@ package final class Scope: Sendable {
   ) throws -> ResolvedColumn? {
     if let resolved = try find(reference, isAliased: false, at: position) { return resolved }
     guard let resolved = try find(reference, isAliased: true, at: position) else { return nil }
-    // The enclosing SQL text can also read the table without an alias. The column would then silently refer to the
-    // aliased table.
+    // The enclosing SQL text might also read the table without an alias, and the column might belong to that table.
+    // Without this error, the column would silently refer to the aliased table.
     guard !isInText else {
       throw SqlError.invalidStatement(
         "column \(reference.name) is ambiguous: the column might belong to alias \(resolved.qualifier ?? "") or to "

@@ -111,7 +111,8 @@ struct SelectWriter {
     // The names and columns of the whole combined query, which every part uses.
     let names = names(of: query)
     let (columns, count) = sql.isKey ? ([], 0) : (query.columns, query.columnCount)
-    // The writer for a combined, ordered or limited part, which becomes a subquery: SQLite allows no parentheses.
+    // The writer for a combined, ordered or limited part. Such a part becomes a subquery, because SQLite allows no
+    // parentheses around a part.
     var nested = self
     nested.baseStack += 8
     nested.named = names
@@ -317,7 +318,8 @@ struct SelectWriter {
         throw SqlError.invalidStatement("the table of a full-text search needs an inner or cross join").at(
           table: table.name)
       }
-      // The table's join condition follows the index's join: a separate condition would need parentheses.
+      // One ON contains the conditions of index and table: `JOIN t JOIN index ON … AND …`. Two ON clauses would need
+      // parentheses.
       renderer.writeIndex(of: copy source)
       guard let condition = source.condition else { return }
       sql.append(" AND ")

@@ -110,7 +110,7 @@ public struct ColumnType: Sendable, Hashable {
     /// True if text without a zone is read as the time in UTC.
     var assumesUTC: Bool { self == .iso8601AssumingUTC || self == .sqliteText }
 
-    /// True if SQLite compares the numbers as seconds since 1970.
+    /// True if the column stores a number of seconds since 1970, with or without a fraction.
     var isInSeconds: Bool { self == .unixSecondsWithFraction || self == .unixSeconds }
 
     /// True if computed dates in this format, such as those of a registered function, can be compared with dates of the

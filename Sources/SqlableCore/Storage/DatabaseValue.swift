@@ -54,7 +54,7 @@ extension DatabaseValue: Hashable {
     case .null: break
     case .integer(let integer): hasher.combine(integer)
     case .real(let real): hasher.combine(real)
-    // Hashed by characters, because text with equal bytes has equal characters.
+    // `==` compares bytes. Hashing the characters is valid too, because text with equal bytes has equal characters.
     case .text(let text): hasher.combine(text)
     case .blob(let data): hasher.combine(data)
     }

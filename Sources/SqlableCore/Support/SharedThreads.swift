@@ -21,7 +21,7 @@ package final class SharedThreads: Sendable {
     mutating func popFirst() -> (@Sendable () -> Void)? {
       guard head < blocks.count else { return nil }
       let block = blocks[head]
-      // The closure might own the last reference to an object that owns these threads.
+      // The list must not keep the closure, which might own the last reference to an object that owns these threads.
       blocks[head] = {}
       head += 1
       if head >= 64, head * 2 >= blocks.count {

@@ -163,8 +163,7 @@ extension SqlExpression.Call.BuiltIn {
       package static var multipliesLengths: Traits { Traits(rawValue: 64) }
       /// The function can return a different result for each call.
       package static var varies: Traits { Traits(rawValue: 128) }
-      /// A function of one argument that every SQLite version has. The values of one row determine a filter with this
-      /// function.
+      /// A function of one argument that every SQLite version has. The result depends only on the argument.
       static var isElementary: Traits { Traits(rawValue: 256) }
     }
 

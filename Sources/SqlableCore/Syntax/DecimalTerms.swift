@@ -137,7 +137,7 @@ extension SqlExpression {
   }
 
   private static func mixed(_ term: SqlExpression) -> InvalidTerm {
-    mismatch("a decimal is mixed with a number of another scale or without a scale", of: term)
+    mismatch("a decimal is mixed with a number that has another scale or no scale", of: term)
   }
 
   private func refused(by operation: String, _ lookup: ColumnLookup) -> InvalidTerm? {

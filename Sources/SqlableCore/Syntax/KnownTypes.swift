@@ -9,7 +9,7 @@ extension SqlExpression {
   @usableFromInline
   package init(invalid error: any Error, column: Column? = nil) {
     let located = column.map { SqlExpression.located(error, column: $0) } ?? error
-    let known = located as? SqlError ?? .invalidStatement("SQLite can't store a value of the statement")
+    let known = located as? SqlError ?? .invalidStatement("the conversion of a value in the statement threw an error")
     self.init(invalid: InvalidTerm(error: known, column: column.map { ColumnReference($0) }))
   }
 

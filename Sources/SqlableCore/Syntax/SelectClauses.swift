@@ -157,14 +157,14 @@ extension SelectQuery.Clauses {
 
   mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
 
-  /// True if the query returns all rows of its joined tables that meet its filter: without DISTINCT, groups, limit and
-  /// combined queries.
+  /// True if the query returns exactly the rows of its joined tables that meet its filter. False for a query with
+  /// DISTINCT, groups, a limit, combined queries or a selected term.
   var hasRowsOfTables: Bool {
     guard !sources.isEmpty, compounds.isEmpty, !isDistinct, groups.isEmpty, having == nil else { return false }
     return limit == nil && offset == nil
       && results.allSatisfy { result in
-        // A term can be an aggregate, which combines many rows into one. A term is also checked only while it is
-        // written.
+        // A term can be an aggregate, which combines many rows into one. Also, a term is checked while it is written,
+        // and a count without a subquery would not write the term.
         if case .model(_, []) = result { true } else { false }
       }
   }
@@ -215,8 +215,8 @@ extension SelectQuery.Clauses {
     return nil
   }
 
-  /// Returns the term's position in the first combined query that contains the term. The columns of literal rows have
-  /// no names.
+  /// Returns the term's position in the result of the first combined query that contains the term. For literal rows,
+  /// whose columns have no names.
   private func positionInParts(_ term: SqlExpression) -> Int? {
     for compound in compounds {
       let part = compound.query.clauses

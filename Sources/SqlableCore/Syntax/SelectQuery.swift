@@ -11,7 +11,8 @@ package struct SelectQuery: Sendable, Hashable {
   @usableFromInline package let form: Form
   /// All clauses, if the query has more than the inline clauses; nil otherwise.
   private var box: Box?
-  // A filter and a limit on one table, as in most queries. Stored inline, because each modifier copies the query.
+  // One table, a filter and a limit: the only clauses of most queries. Stored inline, because each modifier copies the
+  // query.
   unowned(unsafe) private var inlineTable: TableInfo
   private var inlineFilter: InlineFilter
   private var inlineLimit: Int?
@@ -104,8 +105,8 @@ package struct SelectQuery: Sendable, Hashable {
   /// The value of the key as stored, if the query's only condition is that the key equals a value; otherwise nil.
   var plainKey: DatabaseValue? { if case .key(let key) = inlineFilter { key } else { nil } }
 
-  /// The value of the key as stored, if the query reads the first row with this key. Such a query has two values, the
-  /// key and the limit 1; other than that, its SQL depends on the table alone.
+  /// The value of the key as stored, if the query reads the first row with this key. The query binds the key and the
+  /// limit 1, so its SQL depends only on the table.
   var keyOfFirstRow: DatabaseValue? { form == .rows && inlineLimit == 1 ? plainKey : nil }
 
   /// The query as a read of the first row with an integer key; nil for another query or key.

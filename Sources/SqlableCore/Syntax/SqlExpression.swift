@@ -264,8 +264,8 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// True if the SQL can contain a `?`. SQLite treats two such terms as different, because SQLite compares terms before
-  /// values are bound.
+  /// True if the SQL can contain a `?`. SQLite treats two equal terms with a `?` as different, because SQLite compares
+  /// terms before values are bound.
   var bindsValues: Bool {
     switch self {
     case .value, .parameter, .isIn, .like, .query: true

@@ -57,7 +57,8 @@ package struct JSONReader {
     }
   }
 
-  /// Parses a value. Open containers are on the heap: a thread's stack has room for only a few hundred.
+  /// Parses a value. Open containers are in an array, because a recursive parser would have stack space for only a few
+  /// hundred.
   private mutating func value() throws -> Document {
     var open: [Container] = []
     while true {
@@ -132,7 +133,7 @@ package struct JSONReader {
   private mutating func string() throws -> String {
     position += 1
     let start = position
-    // A byte above 0x7F sets the highest bit.
+    // The bits of all bytes: the highest bit is set if the string contains a byte above 0x7F.
     var bits: UInt8 = 0
     while let byte = next {
       bits |= byte

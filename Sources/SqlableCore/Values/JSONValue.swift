@@ -114,7 +114,7 @@ package enum JSONText {
     do {
       return String(decoding: try encoder.json(of: value), as: UTF8.self)
     } catch is EncodingError {
-      // The original error's description can contain the value.
+      // The original error is not thrown, because its description can contain the value.
       throw SqlError.encoding(expected: "a value that JSON can represent", found: "another value")
     }
   }

@@ -65,8 +65,8 @@ public struct AnyStatement: Sendable {
     }
     guard decoded.isComplete else {
       throw decoder.failure(
-        "the operation \(decoded.operation) can only have one table, a filter, an order and a limit, which must be 1 "
-          + "for the operation \"first\"")
+        "the operation \(decoded.operation) can only have one table, a filter, an order and a limit; the limit of "
+          + "the operation \"first\" must be 1")
     }
     func content<Model: Sqlable>(_ model: Model.Type) throws -> Content {
       let rows: StatementRows<Model> = decoded.tree.takesRows ? .stored(decoded.rows) : .none

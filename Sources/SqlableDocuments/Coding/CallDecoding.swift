@@ -98,7 +98,7 @@ extension DocumentDecoder {
       members.remove(at: index)
     }
     guard members.count == 1, let unit = WindowFrame.Unit(rawValue: members[0].key) else {
-      throw failure("a frame must be an object with rows, range or groups")
+      throw failure("a frame must be an object with the key rows, range or groups")
     }
     let bounds = try each(list(members[0].value, "a frame")) { try bound($0) }
     guard bounds.count == 2 else { throw failure("a frame must have two bounds") }

@@ -88,7 +88,7 @@ extension DocumentDecoder {
     let table = try table(fields[.into], .into)
     let presentKeys: [DocumentKey] = [.row, .rows, .query].filter { fields[$0] != nil }
     guard presentKeys.count == 1, !isSave || presentKeys == [.row] else {
-      throw failure(isSave ? "a save must have a row" : "an insert must have exactly one of row, rows and query")
+      throw failure(isSave ? "a save must have a row" : "an insert needs exactly one of the keys row, rows and query")
     }
     var rows: [StoredRow] = []
     var form = InsertQuery.Form.query
@@ -153,7 +153,7 @@ extension DocumentDecoder {
     var query: UpdateQuery
     var rows: [StoredRow] = []
     if let row = try part(fields, .row, { try row($0, table) }) {
-      guard try !flag(fields[.all], .all) else { throw failure("an update of a row can't have the key all") }
+      guard try !flag(fields[.all], .all) else { throw failure("an update of a row can't have the key \"all\"") }
       guard sources.isEmpty else { throw failure("an update of a row can't have other tables") }
       guard try indexHint(fields) == nil else { throw failure("an update of a row can't have an index") }
       rows = [row]
@@ -182,7 +182,7 @@ extension DocumentDecoder {
     let scope = Scope(table)
     let values = try part(fields, .row) { try row($0, table) }
     let isAll = try flag(fields[.all], .all)
-    guard values == nil || !isAll else { throw failure("a delete of a row can't have the key all") }
+    guard values == nil || !isAll else { throw failure("a delete of a row can't have the key \"all\"") }
     let hint = try indexHint(fields)
     guard values == nil || hint == nil else { throw failure("a delete of a row can't have an index") }
     var query = DeleteQuery(table, values != nil ? .row : isAll ? .all : .selected)

@@ -93,7 +93,7 @@ extension DocumentDecoder {
     try each(list(document, "the combined queries")) { document in
       guard case .object(let members) = document, members.count == 1,
         let operation = SelectQuery.Compound.Operator(rawValue: members[0].key)
-      else { throw failure("a combined query must be an object with union, unionAll, intersect or except") }
+      else { throw failure("a combined query must be an object with the key union, unionAll, intersect or except") }
       enter(members[0].key)
       let query = try query(members[0].value, outer: outer)
       leave()
@@ -157,7 +157,7 @@ extension DocumentDecoder {
     let kinds: [DocumentKey] = [.table, .query, .recursive, .jsonEach, .jsonTree]
     let presentKinds = kinds.filter { fields[$0] != nil }
     guard presentKinds.count == 1, let kind = presentKinds.first else {
-      throw failure("a table must have exactly one of table, query, recursive, jsonEach and jsonTree")
+      throw failure("a table must have exactly one of the keys table, query, recursive, jsonEach and jsonTree")
     }
     let alias = try part(fields, .as) { try name($0, "an alias") }
     var source: SelectQuery.Source
@@ -273,7 +273,7 @@ extension DocumentDecoder {
     _ document: Document?, _ sources: [SelectQuery.Source], _ scope: Scope
   ) throws -> [SelectQuery.Result] {
     guard let document else {
-      guard sources.count == 1 else { throw failure("a query of several tables needs the key select") }
+      guard sources.count == 1 else { throw failure("a query of several tables needs the key \"select\"") }
       return [.model(0)]
     }
     enter("select")

@@ -312,7 +312,7 @@ extension DocumentDecoder {
     try each(list(document, "an order")) { document in
       guard case .object(let members) = document, members.count == 1,
         let direction = OrderTerm.Direction(rawValue: members[0].key)
-      else { throw failure("a term of an order must be an object with asc, desc, ascNullsLast or descNullsFirst") }
+      else { throw failure("an order term must be an object with the key asc, desc, ascNullsLast or descNullsFirst") }
       enter(direction.rawValue)
       let term = try term(members[0].value, scope)
       leave()

@@ -42,7 +42,7 @@ package struct LoggedBlob {
     else { return nil }
     let names = try connection.rows("PRAGMA main.table_xinfo(\(table.quotedName))").map { $0[1] }
     let images = try? JSONDecoder().decode([String].self, from: Data(row[1].utf8))
-    // A name that is not a column's must be the rowid's.
+    // Each value in the log must be that of a column or of the rowid.
     guard let images, images.allSatisfy({ image in names.contains(where: image.isSameName) || image == rowid }) else {
       let message =
         "table \(table) has other columns than its change log; run ChangeLog(…).create(db) again before you write "
@@ -57,7 +57,7 @@ package struct LoggedBlob {
   /// Keeps the present blob for the log. Call this method before the blob is written.
   func keepOldValue(in db: SqliteDatabase) throws {
     guard let position, size == nil else { return }
-    // The log's triggers ignore a candidate whose `table` is NULL.
+    // The log's triggers ignore this row, because its `table` is NULL.
     try db.execute(
       SQL(
         verbatim: "INSERT INTO \(LoggedBlob.candidates) (\"row\", \"v\(position)\") "

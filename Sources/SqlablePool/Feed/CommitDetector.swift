@@ -5,9 +5,9 @@ import SqlableCore
 ///
 /// 1. A commit is written to the WAL before it becomes visible, and the kernel reports only the write. One event can
 ///    stand for the writes of several commits. So even after a check, another commit might be about to appear. After
-///    each event, checks follow after pauses that double, until a pause reaches the polling interval. If no polls
-///    follow, each further pause is a quarter longer than the last. A slow disk or a suspended process can delay the
-///    moment at which a commit becomes visible; the detection then adds at most a quarter of this delay.
+///    each event, checks follow after pauses that double, until a pause reaches the polling interval. If the monitor
+///    does not poll, each further pause is a quarter longer than the last. A slow disk or a suspended process can delay
+///    the moment at which a commit becomes visible; the detection then adds at most a quarter of this delay.
 /// 2. The polling connection's `data_version` also changes with the pool's own commits. If the pool has committed
 ///    between two checks, a change of the version is ambiguous until the writer checks. The writer's `data_version`
 ///    changes only with commits of other connections.
@@ -25,8 +25,8 @@ package struct CommitDetector: Hashable, Sendable {
   /// The pause after an ambiguous check. The detector ignores events during the pause, because otherwise each commit of
   /// the pool would trigger a check.
   package static let pauseAfterUncertainty = 2_000
-  /// The longest pause without polls: a minute. A watch does not report a move of a directory above the file's
-  /// directory, or a mount at the path.
+  /// The longest pause without polls: a minute. The checks go on, because a watch does not report a move of a directory
+  /// above the file's directory, or a mount at the path.
   package static let longestPause = 60_000_000
 
   /// The polling interval in microseconds. No pause is longer while the monitor polls.

@@ -19,7 +19,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   /// after the check, or when the writer can't check.
   private let askWriter: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let queue = DispatchQueue(label: "sqlable.pool.others")
-  /// The inotify instance that the monitors of many pools share; nil for an instance of this monitor alone.
+  /// The inotify instance that the monitors of many pools share; nil if this monitor has an instance of its own.
   private let watches: FileWatches?
   private let interval: Duration
   private let poll: any DispatchSourceTimer
@@ -30,9 +30,9 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   /// The watch that was suspended for a pause. `watch` might have been replaced since then.
   private var suspended: FileWatch?
   /// True if the connection's last poll found the database in WAL mode. Only a connection that has used the WAL keeps
-  /// others from leaving WAL mode.
+  /// other connections from leaving WAL mode.
   private var usesWAL = false
-  /// True if the next check is as late as a poll, and does the work of a poll.
+  /// True if the pause before the next check is at least the polling interval. The check then does the work of a poll.
   private var isNextCheckPoll = false
   private var isEnded = false
 

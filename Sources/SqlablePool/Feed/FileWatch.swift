@@ -34,7 +34,7 @@ final class FileWatch: Sendable {
   ///   - companions: Files whose replacement is reported, too. A write to such a file is not reported.
   ///   - directory: A directory whose deletion or move is reported.
   ///   - queue: The queue on which `body` is called, and on which `suspend` and `resume` must be called.
-  ///   - shared: An inotify instance for several watches; nil for an instance of this watch.
+  ///   - shared: An inotify instance for several watches; nil to create an instance for this watch.
   init?(
     _ path: String, companions: [String] = [], directory: String? = nil, on queue: DispatchQueue,
     sharing shared: FileWatches? = nil, _ body: @escaping @Sendable (Event) -> Void
@@ -45,7 +45,7 @@ final class FileWatch: Sendable {
     let own = shared == nil ? FileWatches(on: queue) : nil
     guard let watches = own ?? shared ?? spare else { return nil }
     let pause = own == nil ? Pause(body) : nil
-    // Without IN_ATTRIB for the directory, which would also report changes of its files.
+    // IN_ATTRIB is left out for the directory, because it would also report changes of the directory's files.
     let others =
       companions.map { FileWatches.File(path: $0, events: FileWatch.replacements) }
       + (directory.map { [FileWatches.File(path: $0, events: UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF))] } ?? [])
@@ -63,8 +63,8 @@ final class FileWatch: Sendable {
   /// True if the kernel reports all writes by all processes, and the replacement of each companion.
   var isComplete: Bool { reportsAllWrites && token.isComplete && watches.isAlive(token) }
 
-  /// True if another file has replaced the watched file at its path, or if the kernel has ended the watch. A new file
-  /// can have the identity of the deleted one.
+  /// True if another file has replaced the watched file at its path, or if the kernel has ended the watch. The
+  /// identity alone is not enough, because a new file can have the identity of the deleted file.
   var isOutdated: Bool { !watches.isAlive(token) || FileIdentity(path) != file }
 
   /// Delays all reports until `resume` has been called as often as `suspend`.

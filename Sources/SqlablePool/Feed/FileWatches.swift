@@ -37,7 +37,7 @@ final class FileWatches: @unchecked Sendable {
   }
   private static let knownSpare = LockedValue<FileWatches?>(nil)
 
-  /// The number of this process's instances. The limit leaves some to other processes of the same user.
+  /// The number of this process's instances. The limit leaves instances to other processes of the same user.
   private static let count = LockedValue(0)
   private static let limit = 16
 

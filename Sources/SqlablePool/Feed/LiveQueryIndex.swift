@@ -15,7 +15,7 @@ struct LiveQueryIndex {
     case value(table: [UInt8], DemandedColumn, MatchKey)
   }
 
-  /// A column that filters require to equal a value: its position in a table with these columns.
+  /// A column that filters require to equal a value, and all columns of its table.
   private struct DemandedColumn: Hashable {
     let position: Int
     let columns: [String]

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A value that commits change, and for which one task at a time waits.
+/// A value that is changed by commits, and for which one task at a time waits.
 final class Mailbox<Value: Sendable>: Sendable {
   private struct State {
     var value: Value

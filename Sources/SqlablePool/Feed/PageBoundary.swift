@@ -61,7 +61,8 @@ struct PageOrder: Sendable {
   }
 }
 
-/// The last row of a full page. Changes to rows after this row do not change the page.
+/// The last row of a full page. A changed row does not affect the page if the row is after this last row, both before
+/// and after the change.
 struct PageBoundary: Sendable {
   private let order: PageOrder
   /// The last row's values, in the order of the terms.

@@ -28,9 +28,9 @@ extension SqlitePool.Health.Problem: CustomStringConvertible {
     case .consumerIsBehind(let name, let lag, let delay, let isNew, let error):
       "consumer \(name) of the change log has "
         + (isNew
-          ? "not acknowledged the rows with which it started for \(delay)"
+          ? "not acknowledged its initial rows for \(delay)"
           : "been behind for \(delay), by \(lag == 1 ? "1 change" : "\(lag) changes")")
-        + (error.map { "; it tries again after \($0)" } ?? "")
+        + (error.map { "; it retries after the error \($0)" } ?? "")
     case .changesInQuarantine(let name, let count):
       "consumer \(name) of the change log has \(count == 1 ? "1 change" : "\(count) changes") in quarantine"
     }

@@ -61,8 +61,9 @@ package final class PoolCall: @unchecked Sendable {
   @exclusivity(unchecked) package internal(set) var stopped: Reason?
   /// True once the call has got a handle.
   @exclusivity(unchecked) private(set) var hasHandle = false
-  /// The time at which the call got its handle; the call's begin until then. Not an optional value, because the size of
-  /// an `Instant` is known only at run time: each use of an optional instant takes some fifty instructions.
+  /// The time at which the call got its handle; before that, the time at which the call began. Not an optional value,
+  /// because the size of an `Instant` is known only at run time: each use of an optional instant takes some fifty
+  /// instructions.
   @exclusivity(unchecked) private(set) var handleTime: ContinuousClock.Instant
   /// True if a quick read on the caller's thread was interrupted. The work then runs again as another call.
   @exclusivity(unchecked) var isAbandoned = false

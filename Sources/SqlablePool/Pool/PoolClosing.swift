@@ -85,7 +85,7 @@ extension SqlitePool {
     endWatching()
     for handle in handles { handle.discard() }
     let writes = memory == nil && !leavesLog
-    // Before the end of an archive, which archives these commits and can take long.
+    // Run the closures of `addLastWork` before an archive ends, because the archive must get their commits.
     let hadTurn = !writes || doLastWorks()
     for user in allFileUsers { user.end() }
     let isInTurn = hadTurn && takeTurn()

@@ -43,7 +43,7 @@ extension SqlitePool {
   func standalone(_ sql: String) throws -> PoolCall.Kind {
     guard !SQL(verbatim: sql).onlyAttaches else {
       throw misuse(
-        "ATTACH on a pool would end with the call; use Configuration.attached, or run all statements in withWriter")
+        "a pool would undo ATTACH after the call; use Configuration.attached, or run all statements in withWriter")
     }
     return .standalone
   }

@@ -72,7 +72,7 @@ extension SqlitePool {
   private func performOnThread<Value: Sendable>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
-    // The result of a statement does not decide whether the statement is committed, whatever its type is.
+    // Without the `Result`, a value of the type `TransactionResult` would decide whether the statement is committed.
     try await perform(kind, at: callSite) { db in Result<Value, Never>.success(try run(db)) }.get()
   }
 

@@ -33,8 +33,8 @@ extension SqlitePool {
     var (readUses, writeUses) = (LatestUses(), LatestUses())
     /// The number of calls that have not ended.
     package internal(set) var calls = 0
-    /// Running work that uses the file with connections of its own, such as a backup, by token. Each entry also counts
-    /// as a call.
+    /// The work in progress that has separate connections to the file, such as a backup; the keys are tokens. Each
+    /// entry also counts as a call.
     var works: [Int: Work] = [:]
     private var lastWork = 0
     /// Signalled when the last call has ended.
@@ -155,7 +155,7 @@ extension SqlitePool.State {
     return nil
   }
 
-  /// Returns the index of the idle reader that the thread used, and no other thread after it; nil if there is none.
+  /// Returns the index of the idle reader whose last user was the thread; nil if there is none.
   private func latestReader(of thread: pthread_t?) -> Int? {
     guard let thread else { return nil }
     // A loop, because a closure would copy the state.
@@ -213,7 +213,7 @@ extension SqlitePool.State {
   }
 
   private mutating func start(_ call: PoolCall, _ handle: PooledHandle, hasWaited: Bool, by thread: pthread_t?) {
-    // A call that runs again had a handle before.
+    // A call that waited, or that runs again, got this handle later than at its begin.
     call.didGetHandle(at: hasWaited || call.hasHandle ? .now : call.begin)
     call.state = .running(handle)
     holders[handle.number] = thread

@@ -116,7 +116,7 @@ extension AssociatedQuery {
   }
 }
 
-// Unavailable overloads. The parent rows are read by the statement on which `including` is called.
+// Unavailable methods, whose error says that the method must be called before `including`.
 extension AssociatedQuery {
   @available(*, unavailable, message: "call page(limit:) before including(_:), on the read of the parent rows")
   public func page(limit: Int) -> AssociatedQuery { self }

@@ -163,7 +163,7 @@ extension TypedTerm {
   }
 
   /// The value of an earlier row of the partition: `lag("a", ?, "b")`. If there is no such row, the value of `term` in
-  /// this row.
+  /// the current row.
   public func lag(_ rows: Int = 1, default term: some TypedTerm<Value>) -> TypedExpression<Value> {
     TypedExpression(expression: expression.call(.lag, SqlExpression(rows), term.expression))
   }
@@ -178,7 +178,7 @@ extension TypedTerm {
   }
 
   /// The value of a later row of the partition: `lead("a", ?, "b")`. If there is no such row, the value of `term` in
-  /// this row.
+  /// the current row.
   public func lead(_ rows: Int = 1, default term: some TypedTerm<Value>) -> TypedExpression<Value> {
     TypedExpression(expression: expression.call(.lead, SqlExpression(rows), term.expression))
   }
@@ -228,7 +228,7 @@ extension SqlExpression {
   fileprivate func nthValue(_ number: Int) -> SqlExpression {
     guard number > 0 else {
       return SqlExpression(
-        invalid: SqlError.invalidStatement("the number of a row in a window frame must be at least 1"))
+        invalid: SqlError.invalidStatement("the row number of nthValue must be at least 1"))
     }
     return call(.nthValue, SqlExpression(number))
   }

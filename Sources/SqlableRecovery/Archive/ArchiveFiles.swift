@@ -182,7 +182,7 @@ final class ArchiveLock: Sendable {
   init(_ descriptor: Int32, _ path: String) { (self.descriptor, self.path) = (descriptor, path) }
 
   deinit {
-    // A forked process can still have the descriptor. In the forked process, this would end the lock of its parent.
+    // Unlock, because a forked process can still have the descriptor. The forked process must keep its parent's lock.
     if ForkGuard.generation == generation { flock(descriptor, LOCK_UN) }
     close(descriptor)
   }

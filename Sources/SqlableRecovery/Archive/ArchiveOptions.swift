@@ -16,7 +16,7 @@ public struct ArchiveOptions: Sendable, Hashable {
   public var baseInterval: Duration
 
   /// The time for which commits can be restored. After each new copy, the archive deletes the copies and commits before
-  /// the last copy that is older than this. Default: nil, for an unlimited time.
+  /// the last copy that is older than `keep`. Default: nil, for an unlimited time.
   public var keep: Duration?
 
   /// The size of a log file of the archive, in bytes, at which the archive starts a new file. Default: 64 MiB.

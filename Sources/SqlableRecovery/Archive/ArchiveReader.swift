@@ -133,8 +133,8 @@ private final class ArchiveFile {
     return end.count == ArchiveRecord.sumSize && end.littleEndian64(0) == sum.value ? sum : nil
   }
 
-  /// True if no further record follows the record at an offset, so that the record can be incomplete because a process
-  /// was killed while writing.
+  /// True for the last record of the file. Only the last record can be incomplete because a process was killed while
+  /// writing.
   func isTorn(at offset: Int, _ next: Int) -> Bool {
     let header = bytes(offset, ArchiveRecord.headerSize)
     if let record = ArchiveRecord(header: header) { return record.number == next && offset + record.size >= size }

@@ -35,10 +35,10 @@ struct IndexShape {
     let rowid = TableShape.Column(
       name: "rowid", affinity: .integer, isNotNull: true, isGenerated: false, strict: .integer)
     let any = TableShape.Column(name: "", affinity: .blob, isNotNull: false, isGenerated: false, strict: nil)
-    // A table stores NULL for a column that is an alias of the rowid, and an index the rowid.
+    // For a column that is an alias of the rowid, a table stores NULL, and an index stores the rowid.
     let values = index.terms.map { term in column(term).map { $0.isRowid ? rowid : $0 } ?? any }
     guard table.isWithoutRowid else { return values + [rowid] }
-    // SQLite adds the key's columns that are not indexed with the same collation.
+    // SQLite appends the columns of the primary key, without those that the index has with the same collation.
     let keys = table.table.primaryKey?.columns ?? []
     guard (index.terms + keys).allSatisfy({ $0.collation == nil }) else { return nil }
     return values

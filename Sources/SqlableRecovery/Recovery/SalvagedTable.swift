@@ -52,7 +52,7 @@ final class SalvagedTable {
     if shape == nil { problem = "the definition can't be read" }
   }
 
-  /// True if most records of the root page are rows of the table as it would be WITHOUT ROWID. Otherwise the page was
+  /// True if most records of the root page are rows of a WITHOUT ROWID table with these columns. Otherwise the page was
   /// probably overwritten, for example with a page of an index, and the definition is right.
   private static func lacksWithoutRowid(_ table: DatabaseSchema.Table?, _ keyed: [StoredRecord]) -> Bool {
     guard var table, !table.isWithoutRowid, !keyed.isEmpty else { return false }

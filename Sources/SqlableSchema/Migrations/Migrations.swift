@@ -253,8 +253,8 @@ extension Migration {
     let exists = error.message.contains("duplicate column name: ") || error.message.hasSuffix(" already exists")
     if exists, let code = earlier.last(where: \.isCode) {
       error.message +=
-        "; createTable and plans use the models of this release: if migration \(code.name) uses one of them, write the "
-        + "migration as SQL, or create new files with `fresh:`"
+        "; createTable and plans use the models of this release; if migration \(code.name) calls createTable or "
+        + "applies a plan, write the migration as SQL, or create new files with `fresh:`"
     }
     return error
   }

@@ -17,10 +17,10 @@ package protocol ChangeLogUpdates: Sendable {
   /// returns the statements that rename the table in the log and drop the log's triggers. The caller must create the
   /// triggers again after it has run all these statements.
   func renames(on connection: Connection) throws -> [(table: String, updates: [String])]
-  /// Returns the statements that invalidate the earlier positions of the tables of which the log might lack changes.
-  /// The log might lack changes of a table if triggers of the log were lost, or don't fit the table's unique indexes.
-  /// Pass nil for all logged tables. Call this method before creating the triggers again, because afterwards nothing
-  /// shows the loss.
+  /// Checks the given tables, or all logged tables for nil. If the log might lack changes of a table, the returned
+  /// statements invalidate the table's earlier positions. The log might lack changes if the table has lost triggers of
+  /// the log, or if the triggers don't fit the table's unique indexes. Call this method before creating the triggers
+  /// again, because afterwards nothing shows the loss.
   func losses(of tables: [String]?, on connection: Connection) throws -> [String]
   /// True if the table has lost none of the log's triggers.
   func hasAllTriggers(of table: String, on connection: Connection) throws -> Bool
@@ -37,8 +37,8 @@ package struct ChangeLogHook: Sendable {
 }
 
 extension Connection {
-  /// Returns the statements that invalidate the earlier positions of those of the tables of which the change log might
-  /// lack changes. Pass nil for all logged tables.
+  /// Checks the given tables, or all logged tables for nil. If the change log might lack changes of a table, the
+  /// returned statements invalidate the table's earlier positions.
   func changeLogLosses(of tables: [String]? = nil) throws -> [String] {
     guard let log = ChangeLogHook.updates else { return [] }
     // Include the tables that other programs have renamed, because `updateChangeLog` creates their triggers too.
@@ -46,9 +46,9 @@ extension Connection {
     return try log.losses(of: tables.map { $0 + renamed }, on: self)
   }
 
-  /// Returns the statements that invalidate the earlier positions of the tables whose triggers of the change log a
-  /// migration has dropped, for example with a table that it creates again: the log lacks the changes that the
-  /// migration made without the triggers.
+  /// A migration can drop triggers of the change log, for example together with a table that the migration creates
+  /// again. The log then lacks later changes of the table by the migration. Returns the statements that invalidate the
+  /// earlier positions of these tables.
   func changeLogLossesByMigration() throws -> [String] {
     guard let log = ChangeLogHook.updates else { return [] }
     let tables = try (log.loggedTables(on: self) + log.renames(on: self).map(\.table)).filter { table in

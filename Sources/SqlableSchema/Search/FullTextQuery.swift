@@ -153,7 +153,8 @@ extension FullTextQuery {
 
   /// Matches rows that match this query but not `other`: `"swift" NOT ("sqlite")`.
   public func excluding(_ other: FullTextQuery) -> FullTextQuery {
-    // A chain of exclusions becomes one NOT of alternatives. FTS5 nests NOT, up to 256 levels since 3.46, but not OR.
+    // A chain of exclusions becomes one NOT with alternatives, `a NOT (b OR c)`. In FTS5, each NOT adds a level of
+    // nesting, and since 3.46 there can be at most 256 levels. A chain of OR has one level.
     let isChain = kind == .not
     let start = isChain ? String(decoding: rawValue.utf8.dropLast(), as: UTF8.self) + " OR " : operand + " NOT ("
     return FullTextQuery(

@@ -154,7 +154,7 @@ extension SqliteTenants {
       try await sender.send(.bytes(data, offset: begin))
       offset += data.count
     }
-    // The last rounds take less time without syncs, so fewer pages are left for the time in which calls wait.
+    // The last rounds do without syncs, because a shorter round leaves fewer pages to send while calls wait.
     for syncs in [true, false] { try await sendChanges(pages, &sender, syncs: syncs) }
     return try await fence(lease, pages, sender, within: duration)
   }
@@ -248,14 +248,14 @@ extension SqliteTenants {
     configuration.busyTimeout = 0
     let last = try SqliteDatabase.openOther(at: path, configuration, nil, creates: false)
     let (numbers, firstPage) = try pages.finish(last, path, send)
-    // Read here, because each change of threads can take milliseconds while the calls wait.
+    // Read on this thread: the calls wait, and a switch to another thread can take milliseconds.
     let tail = try RawFile(path: path).tail(numbers, pageSize: pages.pageSize)
     try directory.prepareLeaving(name)
     try moveClosed(files(name), to: away, of: [name])
     do {
       guard try pages.firstPage(away) == firstPage else { throw OutgoingPages.changedMeanwhile.labelled(name.text) }
     } catch {
-      // The receiver can't become the owner yet, so the tenant stays here.
+      // The receiver does not have the last part, and can't become the owner. So the tenant stays here.
       try moveClosed(files(at: away), to: path, of: [name])
       throw error
     }
@@ -281,7 +281,7 @@ extension SqliteTenants {
       do { try await cancel(sender, lock) } catch let error as SqlError
         where error.kind == .tenant(.handedOver) && directory.isGone(name)
       {
-        // The answer to the last part was lost.
+        // The receiver is the owner: only its answer to the last part was lost.
         return
       } catch {}
       throw error

@@ -47,8 +47,8 @@ final class OutgoingPages: @unchecked Sendable {
       var file = file
       while true {
         do { return try file.part(at: offset) } catch {
-          // After a VACUUM, a checkpoint shortens the file. The lost pages were no longer in the database when the hold
-          // began, or a later commit has put them into the WAL.
+          // After a VACUUM, a checkpoint shortens the file. The removed pages are not needed: they were no longer in
+          // the database when the hold began, or a later commit has written them to the WAL.
           let now = try RawFile(path: path)
           guard now.size < file.size else { throw error }
           (file, self.file) = (now, now)
@@ -137,7 +137,7 @@ final class OutgoingPages: @unchecked Sendable {
       let parts = try changedParts(log)
       let end = try logEnd()
       guard end.frames == 0 || (end.salts, end.frames) == (position.salts, position.frames) else {
-        // The WAL is damaged if no commit has changed it since it was read.
+        // Without a commit during the read, the WAL must be damaged.
         guard start == end else { throw OutgoingPages.changedMeanwhile }
         throw SqlError(.io, message: "can't read the WAL")
       }
@@ -163,7 +163,7 @@ final class OutgoingPages: @unchecked Sendable {
     }
   }
 
-  /// Closes the file and the WAL. The system then frees their space if the file has left or was replaced, which takes
+  /// Closes the file and the WAL. If the file was deleted or replaced, the system then frees its space, which takes
   /// 40 ms for 100 MB.
   func closeFiles() {
     close()

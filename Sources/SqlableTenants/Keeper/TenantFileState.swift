@@ -20,7 +20,7 @@ struct TenantFileState: Equatable {
   init?(_ path: String) {
     guard let file = FileIdentity.info(path), file.isRegular else { return nil }
     let logs = ["-wal", "-journal"].map { FileIdentity.linkInfo(path + $0) }
-    // An empty WAL appears when a tenant is opened.
+    // An empty WAL does not count, because opening a tenant creates one.
     let infos = [file] + logs.compactMap { $0.flatMap { $0.st_size > 0 ? $0 : nil } }
     // The ctime of a WAL is not used: SQLite sets the owner of a WAL that root opens, and so changes its ctime.
     let times = infos.map(\.st_mtim) + [file.st_ctim]

@@ -34,7 +34,8 @@ extension TenantDirectory {
     }
   }
 
-  /// Records that the receiver is the owner, and deletes the sender's file in the same step.
+  /// Records that the receiver is the owner: replaces the away file, which is the sender's copy of the tenant, with an
+  /// empty file.
   func confirm(_ name: TenantName) throws { try replace(awayFile(of: name), with: "") }
 
   /// Repeats the record that the receiver is the owner, if this record could not be synced.
@@ -139,11 +140,11 @@ final class HandOverLock: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Releases the lock now. `deinit` can be later, because a thread can keep a reference for a moment, and a forked
-  /// process the descriptor.
+  /// Releases the lock now. `deinit` can run later, because a thread can keep a reference for a moment, and a forked
+  /// process can keep the descriptor.
   ///
   /// Call this last, after the changes of names were synced and the file was removed. Another call does not wait for
-  /// the lock, but throws `.busy`. If it locks the removed file, it finds no such file at the path, and tries again.
+  /// the lock, but throws `.busy`. A call that locks the removed file finds no such file at the path, and tries again.
   func unlock() { flock(descriptor, LOCK_UN) }
 
   func write(_ token: String) throws {

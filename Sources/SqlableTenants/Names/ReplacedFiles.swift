@@ -41,7 +41,7 @@ extension TenantDirectory {
     link(path, old)
     do {
       if hasLogs {
-        // Each step is synced before the next one, because a power failure can keep a later step without an earlier.
+        // Each step is synced before the next. Otherwise a power failure could keep only the later step.
         try syncing([name]) {
           try renameToNew(new, restored)
         } undo: {
@@ -92,7 +92,7 @@ extension TenantDirectory {
       try syncAgain(name)
     }
     removeReplacedFiles(of: name)
-    // If the file were renamed or deleted while this name exists, the next call would bring it back.
+    // Otherwise, after a rename or deletion of the tenant's file, the next call would bring the old file back.
     guard try !isThere(restored) else {
       throw SqlError(.io, message: "can't delete the file of an earlier restore: \(restored)", label: name.text)
     }

@@ -10,9 +10,9 @@ import SqlableCore
 // undoing is synced, so no other call relies on the name before.
 //
 // Other processes don't know of such a tenant, nor of a process that was killed between a failed sync and its undo. A
-// power failure can take commits from them only if the file system stores commits after it has failed to store names.
-// The guide says that these processes must then end. A note in the directory would stay after a kill or the next start,
-// so no process could tell whether the note is still true.
+// power failure can take commits from these processes only if the file system stores commits after it has failed to
+// store names. The guide says that the processes must then end. A note in the directory would stay after a kill or the
+// next start, so no process could tell whether the note is still true.
 
 extension TenantDirectory {
   /// The names whose state on the disk is unknown.

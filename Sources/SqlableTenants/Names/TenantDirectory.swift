@@ -20,7 +20,7 @@ final class TenantDirectory: Sendable {
   private let count = Atomic(0)
   private let generation = ForkGuard.generation
   let unsynced = LockedValue(Unsynced())
-  /// The directories of tenants whose own names are synced (true), or could not be synced (false).
+  /// For each directory of tenants: true if the directory's own name is synced, false if it could not be synced.
   private let syncedDirectories = LockedValue<[Int: Bool]>([:])
   /// The maximum time that a call waits for other processes that create, rename or delete tenants.
   private let lockTimeout: Duration
@@ -116,7 +116,7 @@ final class TenantDirectory: Sendable {
   /// process keeps its lock for too long, and `.io` if the names could not be synced.
   func withLock<Result>(_ lock: Lock, of names: [TenantName], _ body: () throws -> Result) throws -> Result {
     while true {
-      // The end of a replacement changes names.
+      // An interrupted replacement is ended first. This changes names, and needs the exclusive lock.
       let kind = try lock == .shared && names.contains(where: isBeingReplaced) ? .exclusive : lock
       var locks: [Int32] = []
       defer {
@@ -243,7 +243,7 @@ final class TenantDirectory: Sendable {
         throw SqlError.system("delete", path + ending, errno)
       }
     }
-    // A power failure must not bring them back beside the file that gets this path.
+    // A power failure must not bring the deleted files back beside the file that gets this path.
     if isChanged { try OpenDirectories([parent(of: path)]).sync() }
   }
 

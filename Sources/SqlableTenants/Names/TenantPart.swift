@@ -77,8 +77,8 @@ struct TenantSender {
     return receipt.isOwner
   }
 
-  /// Makes sure that the receiver never becomes the owner. Returns true if the receiver already is, and throws if the
-  /// receiver does not answer. Also runs in a cancelled task.
+  /// Makes sure that the receiver never becomes the owner. Returns true if the receiver is the owner already, and
+  /// throws if the receiver does not answer. Also runs in a cancelled task.
   func cancel() async throws -> Bool {
     try await Task {
       var sender = self

@@ -142,7 +142,7 @@ extension SqliteTenants {
   ) async throws -> TenantMigrationReport {
     var report = TenantMigrationReport()
     if isDone(report) { return report }
-    // A tenant that waits for a thread would make its calls wait, too.
+    // Not more tenants than threads, because the calls of a tenant that waits for a thread would wait, too.
     let results = each(concurrency: min(concurrency, configuration.threads)) { tenant in
       try await body(TenantName(tenant.name))
     }

@@ -104,9 +104,9 @@ import Testing
       #expect(consumer.isNew && consumer.lag == 0 && consumer.delay >= .seconds(7_200))
       let found = await problems(pool)
       #expect(found.count == 1)
-      let start = "consumer totals of the change log has not acknowledged the rows with which it started for 7"
+      let start = "consumer totals of the change log has not acknowledged its initial rows for 7"
       #expect(found.first?.hasPrefix(start) == true)
-      let end = " seconds" + (hasRetries ? "; it tries again after Refused" : "")
+      let end = " seconds" + (hasRetries ? "; it retries after the error Refused" : "")
       #expect(found.first?.hasSuffix(end) == true)
       try await Member(id: 2, name: "m").insert().run(pool)
       #expect(await problems(pool).first?.hasPrefix(start) == true)

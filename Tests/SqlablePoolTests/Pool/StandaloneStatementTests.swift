@@ -79,7 +79,7 @@ import Testing
         "ATTACH \(path) AS other; INSERT INTO log (text) SELECT text FROM other.old; DETACH other")
       #expect(try await pool.query("SELECT text FROM log", as: String.self) == ["a"])
       let message =
-        "ATTACH on a pool would end with the call; use Configuration.attached, or run all statements in withWriter"
+        "a pool would undo ATTACH after the call; use Configuration.attached, or run all statements in withWriter"
       let error = await #expect(throws: SqlError.self) { try await pool.execute("ATTACH \(path) AS other") }
       #expect(error?.message == message)
     }

@@ -41,7 +41,7 @@ import Testing
       let error = await #expect(throws: SqlError.self) {
         try await DatabaseStatement.attach(directory + "/copy.sqlite", as: "copy").run(pool)
       }
-      #expect(error?.message.hasPrefix("ATTACH on a pool would end with the call") == true)
+      #expect(error?.message.hasPrefix("a pool would undo ATTACH after the call") == true)
       try await pool.withWriter { db in
         try DatabaseStatement.attach(directory + "/copy.sqlite", as: "copy").run(db)
         #expect(try db.query("SELECT count(*) FROM copy.bicycle", as: Int.self) == [0])

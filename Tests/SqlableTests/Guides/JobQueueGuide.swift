@@ -68,7 +68,7 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  /// Records a failure, unless another worker has run the job or recorded one meanwhile.
+  /// Records a failed attempt, unless another worker has meanwhile run the job or recorded a failed attempt.
   private func postpone(_ job: Job, because error: any Error, at now: Date) throws {
     let attempts = job.attempts + 1
     let next = attempts < maximumAttempts ? now.addingTimeInterval(pow(4, Double(attempts))) : nil

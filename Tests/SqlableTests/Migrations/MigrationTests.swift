@@ -50,8 +50,9 @@ import Testing
       let error = sqlError { try Migrations([tables, color]).apply(db) }
       #expect(
         error?.message == """
-          migration color: duplicate column name: color; createTable and plans use the models of this release: \
-          if migration tables uses one of them, write the migration as SQL, or create new files with `fresh:`
+          migration color: duplicate column name: color; createTable and plans use the models of this release; \
+          if migration tables calls createTable or applies a plan, write the migration as SQL, or create new files \
+          with `fresh:`
           """)
       let other = Migration("color", sql: "ALTER TABLE bicycle ADD COLUMN id TEXT")
       let plain = Migration("tables", sql: "CREATE TABLE bicycle (id INTEGER)")

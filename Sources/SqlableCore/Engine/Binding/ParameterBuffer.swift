@@ -31,9 +31,9 @@ package final class ParameterSlots {
 
 /// The bytes of texts and blobs to bind. Their addresses remain valid until the statement is finished.
 ///
-/// The struct's memory is recycled but never freed. A row writer that is kept after its row therefore reads valid
-/// memory with a different scope. Such a writer can check the scope on any thread, while another connection owns the
-/// memory. So the scope is atomic, and is checked before any other access.
+/// The struct's memory is recycled but never freed. A row writer that a program keeps after writing the row therefore
+/// reads valid memory, and detects that `scope` has changed. Such a writer can check the scope on any thread, while
+/// another connection owns the memory. So the scope is atomic, and is checked before any other access.
 @usableFromInline
 struct ParameterBytes: ~Copyable {
   /// The number of the innermost scope. A scope covers the values of one statement or struct. Numbers are never reused.

@@ -79,8 +79,8 @@ extension SqliteDatabase {
   /// let reds = try names.run("red")     // [String]
   /// ```
   ///
-  /// Interpolated values that are not parameters stay bound. A parameter's value is not converted for a column, as in
-  /// other SQL text: a date, for example, is bound as seconds since 1970. Throws `.misuse` for SQL that changes the
+  /// Interpolated values that are not parameters stay bound. As in other SQL text, a parameter's value is not converted
+  /// for a column: a date, for example, is bound as seconds since 1970. Throws `.misuse` for SQL that changes the
   /// database, and unless the result has one column. A run throws `.misuse` too if a schema change has changed the
   /// number of columns.
   public func prepare<Value: SqlValue>(
@@ -139,7 +139,7 @@ extension SqliteDatabase {
   /// let count = try paint.run(["name": "Norco", "color": "red"])     // Int
   /// ```
   ///
-  /// A value is not converted for a column, as in other SQL text: a date, for example, is bound as seconds since 1970.
+  /// As in other SQL text, a value is not converted for a column: a date, for example, is bound as seconds since 1970.
   /// The number of changed rows does not include rows that triggers and foreign keys change. Throws `.misuse` for SQL
   /// that is none of these four statements. To prepare a query, pass the type of its rows, as in `prepare(_:as:)`.
   /// Throws `.invalidStatement` for RETURNING.

@@ -289,12 +289,12 @@ final class PreparedCore {
       return try reading.integer()
     }
     return try db.running(of: table) { connection in
-      // Refreshes before compiling, because the refresh can install the hook. A handwritten DELETE can have values but
-      // no filter. Such a DELETE does not call a hook that is installed after it was compiled.
+      // Refreshes before compiling, because the refresh can install the change hook. A DELETE without a filter does not
+      // call a hook that is installed after it was compiled. A handwritten DELETE without a filter can have values.
       db.observation?.refresh()
-      // Values are bound before the write starts: a value's own code can write and observe too, and those writes do not
-      // belong to this statement. A statement without values is compiled inside the write, because a statement that was
-      // compiled before the hook was installed might not call the hook.
+      // Values are bound before the write starts, because the code that converts a value can run other writes, which do
+      // not belong to this statement. A statement without values is compiled inside the write, because a statement that
+      // was compiled before the hook was installed might not call the hook.
       let bound = targets.isEmpty ? nil : try begin(connection, binding: bind)
       defer { if let bound { connection.finish(bound) } }
       return try db.writing(on: connection, mayKeep: mayKeepFailedRows) {

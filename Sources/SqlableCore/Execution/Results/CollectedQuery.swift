@@ -12,7 +12,7 @@
 public struct CollectedQuery<Source: Runnable, Output>: Runnable, WrappingWork {
   package let source: Source
   let shape: ResultShape
-  /// The function that collects the rows. Queries of the same type with equal shapes have the same function.
+  /// The function that collects the rows. `==` ignores the function, because the type and the shape determine it.
   let collect: @Sendable (Source.Output) throws -> Output
 
   package init(source: Source, shape: ResultShape, collect: @escaping @Sendable (Source.Output) throws -> Output) {
@@ -39,7 +39,7 @@ public struct CollectedQuery<Source: Runnable, Output>: Runnable, WrappingWork {
   public func run(over transport: some SqlTransport) async throws -> Output {
     guard isReadOnly || !shape.refusesRows else {
       throw SqlError.misuse(
-        "a remote database can't roll back a change whose rows can't be collected; run the change first, and then "
+        "a remote database can't roll back the change if collecting its rows throws; run the change first, and then "
           + "collect the rows"
       )
     }

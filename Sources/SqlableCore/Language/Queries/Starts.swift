@@ -63,8 +63,8 @@ extension SelectStatement {
     joined(other.source, .inner, on: condition)
   }
 
-  /// Left-joins another table without selecting its columns. For a row without a match the columns are NULL, even if
-  /// the type is not optional. To read NULL as nil, use `typed(as:)`.
+  /// Left-joins another table without selecting its columns. In a row without a match, the other table's columns are
+  /// NULL, even if their Swift types are not optional. To read NULL as nil, use `typed(as:)`.
   ///
   /// ```swift
   /// Person.select(Person.name, Bicycle.id.count()).leftJoining(Bicycle.self, on: Bicycle.ownerId == Person.id)

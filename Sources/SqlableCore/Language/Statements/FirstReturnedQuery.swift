@@ -12,8 +12,8 @@ extension Returning {
   /// // UPDATE "car" SET "price" = "price" + ? WHERE "id" = ? RETURNING "price"
   /// ```
   ///
-  /// The statement changes every matching row. If several rows match, it is undefined which row is first. If a value of
-  /// any row does not fit the value's type, SQLite rolls the statement back. Encoding drops `first()`: the decoded
-  /// statement returns all rows.
+  /// The statement changes every matching row. If several rows match, it is undefined which row is first. If a returned
+  /// value of any row does not fit its Swift type, SQLite rolls the statement back. Encoding drops `first()`: the
+  /// decoded statement returns all rows.
   public consuming func first() -> FirstReturnedQuery<Model, Row> { FirstReturnedQuery(all: self) }
 }

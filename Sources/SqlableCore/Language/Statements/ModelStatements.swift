@@ -321,8 +321,8 @@ extension SqlExpression {
 }
 
 extension TableInfo {
-  /// The type of a single-column primary key; nil for other keys, and for a type whose comparisons bind other values
-  /// than the column stores.
+  /// The type of the primary key's only column. Nil for a key of no or several columns, and for a column of decimals or
+  /// whole seconds, because such a column can be compared with values that the column can't store.
   @usableFromInline
   var typeOfKey: ColumnType? {
     guard key.count == 1, case let type = cells[key[0]].type, !type.comparesInAnotherForm else { return nil }

@@ -125,8 +125,9 @@ extension SqlFragment.StringInterpolation {
   @available(*, unavailable, message: "a term can't contain a query; use scalar(_:), exists(_:) or in(_:)")
   public mutating func appendInterpolation(_ query: Select<some Any>) {}
 
-  /// Running the outer statement throws `.invalidStatement`. Without this overload the inner statement would be bound
-  /// as JSON, because a column can store a statement. To bind a statement as JSON, write `\(json: statement)`.
+  /// Rejects a statement in the text of a term: using the term in a statement throws `.invalidStatement`. Without this
+  /// overload, the interpolated statement would be bound as JSON, because a column can store a statement. To bind a
+  /// statement as JSON, write `\(json: statement)`.
   // Not marked unavailable, because the compiler would then choose the overload for values.
   public mutating func appendInterpolation<Model, Output>(_ statement: Statement<Model, Output>) {
     refuse("a term can't contain a statement; use scalar(_:), exists(_:) or in(_:)")

@@ -69,8 +69,8 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
       text.append(SqlExpression(value, for: column.column))
     }
 
-    /// Binds values as a list: `?, ?, ?`. An empty sequence inserts nothing. Write the parentheses of an IN in the
-    /// text.
+    /// Binds values as a list without parentheses: `?, ?, ?`. For IN, write the parentheses in the text:
+    /// `IN (\(values))`. An empty sequence inserts nothing.
     public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element: SqlValue {
       if let value = values as? any SqlValue, !(value is any JSONList) { return text.append(SqlExpression(value)) }
       text.append(list: values) { SqlExpression($0) }

@@ -83,8 +83,8 @@ extension SqlExpression {
     }
   }
 
-  /// The column type of the term, if comparisons with the column bind the same values that the column stores. Nil for
-  /// any other column, and for a term that is not a column.
+  /// The type of a term that is a column; nil for any other term. Also nil for a column of decimals or whole seconds,
+  /// because such a column can be compared with values that the column can't store.
   @usableFromInline
   var typeOfValues: ColumnType? {
     switch node {

@@ -64,7 +64,8 @@ extension SchemaPlanner {
           throw SqlError.misuse("column \(column.name) can't be renamed: the model has no column \(new)")
             .at(table: table.name, column: column.name)
         }
-        // If the table has both columns, an earlier plan has already renamed the column.
+        // The model declares a column with the old name too, and the table already has the new name. So an earlier plan
+        // has renamed the column.
         if isKept, existing[column: target.name] != nil {
           try checkCircle(from: column.name, in: table, existing)
           continue

@@ -119,7 +119,7 @@ struct SchemaPlanner {
     else { return [] }
     let names = FullTextDefinition(old).triggers().map(\.name)
     let triggers = existing.triggers.map(\.name).filter { trigger in names.contains { $0.isSameName(as: trigger) } }
-    // If the table has no trigger of the index, `old.name` is another table that only has the index's name.
+    // A full-text index has triggers on its table. Without triggers, `old.name` is another table with the index's name.
     guard !triggers.isEmpty else { return [] }
     return (triggers.map { "DROP TRIGGER \($0.quotedName)" } + ["DROP TABLE \(old.quotedName)"]).map { .init($0) }
   }
@@ -245,8 +245,8 @@ struct SchemaPlanner {
     return try log.renaming(column: column, to: new, of: table, on: copy.connection).map { .init($0) }
   }
 
-  /// If the log might lack changes of the tables, makes all earlier positions of the log invalid. If other programs
-  /// have renamed logged tables, renames these tables in the log.
+  /// Invalidates the earlier positions of each table of which the log might lack changes. If other programs have
+  /// renamed logged tables, renames these tables in the log.
   private mutating func repairChangeLog(of tables: [String]) throws {
     guard let log = ChangeLogHook.updates else { return }
     let renamed = try log.renames(on: copy.connection)

@@ -161,10 +161,10 @@ struct DoctorReport: Encodable {
     }
     for consumer in consumers ?? [] {
       guard let error = consumer.error else { continue }
-      let rows = consumer.isNew ? "the rows with which it started" : "a change"
+      let rows = consumer.isNew ? "its initial rows" : "a change"
       let delay = "\(Int(consumer.delaySeconds)) s"
       remarks.append(
-        "consumer \(consumer.name) has not acknowledged \(rows) for \(delay), and tries again after \(error)")
+        "consumer \(consumer.name) has not acknowledged \(rows) for \(delay), and retries after the error \(error)")
     }
   }
 
@@ -247,7 +247,7 @@ struct DoctorReport: Encodable {
         let changes = consumer.lag == 1 ? "1 change" : "\(consumer.lag) changes"
         let delay = "\(Int(consumer.delaySeconds)) s"
         let lag = "\(changes) behind, " + (consumer.isNew ? "new for \(delay)" : "the first \(delay) old")
-        return "\(consumer.name): \(lag), \(owner)" + (consumer.error.map { ", tries again after \($0)" } ?? "")
+        return "\(consumer.name): \(lag), \(owner)" + (consumer.error.map { ", retries after the error \($0)" } ?? "")
       })
     add("Remarks", remarks)
     add("Problems", problems)

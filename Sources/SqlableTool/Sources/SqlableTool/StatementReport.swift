@@ -41,7 +41,7 @@ struct StatementReport {
     sections.append(("Plan", steps.isEmpty ? ["the statement searches no rows"] : plan?.description.lines ?? []))
     var lines = scans.map { "\($0) is scanned completely" }
     if advice.isEmpty {
-      lines.append("no further index would help")
+      lines.append(scans.isEmpty ? "no table is scanned" : "no index avoids a scan")
     } else {
       lines += advice.map(\.sql)
       lines += ["then the plan is"] + (advice.first?.plan.description.lines.map { "  " + $0 } ?? [])

@@ -99,8 +99,8 @@ struct ChangesToolTests {
         """)
       let doctor = try Program.tool.run(["doctor", "a.sqlite"], in: directory)
       #expect(doctor.output.contains("\n  index: 3 changes behind, new for 7"))
-      #expect(doctor.output.contains("\n  consumer index has not acknowledged the rows with which it started for 7"))
-      #expect(doctor.output.contains(" s, and tries again after Refused\n"))
+      #expect(doctor.output.contains("\n  consumer index has not acknowledged its initial rows for 7"))
+      #expect(doctor.output.contains(" s, and retries after the error Refused\n"))
     }
   }
 

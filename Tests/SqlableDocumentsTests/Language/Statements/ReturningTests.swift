@@ -76,7 +76,7 @@ import Testing
       let count = sqlError { _ = try Bicycle.count().returning().run(db) }
       #expect(count?.message == "a count can't have RETURNING, because the statement already returns rows or a number")
       let loop = sqlError { try Bicycle.deleteAll().returning().forEach(db) { _ in } }
-      #expect(loop?.message == "a loop can't read a change with RETURNING; use run")
+      #expect(loop?.message == "a loop can't run a change with RETURNING; use run")
       let prepared = sqlError { _ = try db.prepare(Bicycle.deleteAll().returning()) }
       #expect(prepared?.message == "a change with RETURNING can't be prepared")
       let left = try Bicycle.count().run(db)

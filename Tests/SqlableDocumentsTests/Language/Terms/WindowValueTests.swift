@@ -37,7 +37,7 @@ import Testing
       #expect(rows.map(\.0) == [nil, "Ben", "Ben", "Ben"])
       #expect(rows.allSatisfy { $0.1 == 1 })
       let error = expectInvalidStatement { _ = try Worker.select(Worker.name.nthValue(0).over()).run(db) }
-      #expect(error?.message == "the number of a row in a window frame must be at least 1")
+      #expect(error?.message == "the row number of nthValue must be at least 1")
       expectSqlError { _ = try Worker.select(Worker.name.nthValue(1)).run(db) }
     }
   }

@@ -114,7 +114,7 @@ struct TransportTwins<Transport: SqlTransport> {
     }
     let refused = await error(of: Bicycle.delete(Bicycle.color == "red").returning().only())
     #expect(
-      refused?.message.hasPrefix("a remote database can't roll back a change whose rows can't be collected") == true)
+      refused?.message.hasPrefix("a remote database can't roll back the change if collecting its rows throws") == true)
     #expect(try await Bicycle.count().run(there) == 4)
   }
 
