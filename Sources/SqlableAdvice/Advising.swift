@@ -32,8 +32,8 @@ extension Runnable {
   ///
   /// Each proposed index is tested: SQLite's planner uses the index for this statement in an in-memory copy of the
   /// schema. The database is not changed. Indexes have a cost, because every write must update every index. Returns an
-  /// empty array if no table is scanned or no index avoids a scan. Throws the errors of `explain`, and `.misuse` for SQL
-  /// text.
+  /// empty array if no table is scanned or if no index avoids a scan. Throws the errors of `explain`, and `.misuse` for
+  /// SQL text.
   public func advice(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [IndexAdvice] {

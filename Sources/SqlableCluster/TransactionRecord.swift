@@ -33,7 +33,7 @@ struct TransactionRecord: Sendable {
       values: [value, .integer(attempt)], isReadOnly: false)
   }
 
-  /// The request that removes records older than `age`. The newest records stay, up to the minimum number.
+  /// The request that removes records older than `age`, but keeps the newest `minimum` records.
   var trim: SqlRequest {
     let table = TransactionRecord.table
     return SqlRequest(

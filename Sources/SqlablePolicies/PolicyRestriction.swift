@@ -32,7 +32,7 @@ extension DecodedStatement {
       try checkWritten(query.rest.value.columns, of: rules, check)
       try check.check(query.rest.value.returned, of: rules)
       guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal(at: "onConflict") }
-      // A constraint with ON CONFLICT REPLACE could replace rows that the document is not allowed to see.
+      // A constraint with ON CONFLICT REPLACE could replace rows that the policy hides.
       if query.table.ignoresOrReplaces { query.conflict = .abort }
       try query.selection.restrict(by: rules, check, query.extent)
       query.rest.value.assignments = try query.rest.value.assignments.map {

@@ -7,10 +7,10 @@ package final class HandleFamily: Sendable {
     weak var handle: SqliteDatabase?
   }
 
-  /// A call that closes the file, or a block of the database.
+  /// A call that closes the file, or that blocks the database for all threads.
   package struct Closing: Sendable {
     let callSite: String
-    /// The thread that must not use the closed file; nil for a block.
+    /// The thread that must not use the closed file; nil if the database is blocked, not closed.
     let thread: pthread_t?
     let begin = ContinuousClock.now
 

@@ -151,7 +151,7 @@ package enum Location: Sendable {
       throw SqlError.misuse("the path of a database can't be empty or contain a NUL byte")
     }
     var info = stat()
-    // SQLite would open a directory, and fail at the first read with an I/O error. Opening a pipe waits for a writer.
+    // Opened read-only, a directory fails only at the first read, with an I/O error, and a pipe waits for a writer.
     if stat(path, &info) == 0 {
       guard info.st_mode & S_IFMT != S_IFREG else { return }
       let kind = info.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is not a regular file"

@@ -11,8 +11,8 @@ package final class Connection {
   let canCreateFiles: Bool
   /// True if the handle asked for a read-only connection. SQLite also opens a write-protected file read-only.
   let isReadOnlyByRequest: Bool
-  /// The cache of compiled statements. Statements under authorizer rules have a separate cache, which replaces this
-  /// cache while the rules apply.
+  /// The compiled statements. While authorizer rules apply, this is the separate cache for the rules, from
+  /// `authorizedCaches`.
   @exclusivity(unchecked) package var cache: StatementCache
   let authorizedCaches = AuthorizedCaches()
   package let plans = PlanCache()

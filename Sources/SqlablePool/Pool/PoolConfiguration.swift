@@ -39,13 +39,13 @@ public struct PoolConfiguration: Sendable, Hashable {
 
   /// The duration after which a read is reported to `didFail`, once per read. Until the read ends, SQLite can't reset
   /// the WAL, and the WAL grows. While a call runs, the pool looks for long reads twice a second, and more often for a
-  /// limit below two seconds. A report is therefore up to about a second late, and a read that ends before its report
+  /// limit below two seconds. A report is therefore up to 0.6 seconds late, and a read that ends before its report
   /// is not reported. Default: 60 seconds; nil reports no read.
   public var longRead: Duration?
 
   /// The duration after which the pool ends a read, so that the WAL stays small. The pool interrupts the read's
   /// statement, and the read throws `.timeout`. Code between two statements continues; the next statement throws. Like
-  /// a report of ``longRead``, the interruption is up to about a second late.
+  /// a report of ``longRead``, the interruption is up to 0.6 seconds late.
   /// Default: nil, unlimited.
   public var maximumRead: Duration?
 

@@ -22,7 +22,8 @@ extension Statement {
     return self
   }
 
-  /// Makes SQLite find the rows without an index, but possibly by the primary key: `… FROM "bicycle" NOT INDEXED`.
+  /// Makes SQLite find the rows without an index: `… FROM "bicycle" NOT INDEXED`. SQLite can still use an integer
+  /// primary key, and the primary key of a table without rowid.
   public consuming func notIndexed() -> Statement {
     tree.hint(.none)
     return self

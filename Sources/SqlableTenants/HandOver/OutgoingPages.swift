@@ -97,13 +97,13 @@ final class OutgoingPages: @unchecked Sendable {
     }
   }
 
-  /// Calls `send` with the pages that were changed since the last call of `changes`, and ends the hold. Copies the WAL
-  /// into the file and deletes the WAL. Throws `.busy` if another connection has the file open or commits meanwhile.
+  /// Calls `send` with the pages that were changed since the last call of `changes`, copies the WAL into the file and
+  /// deletes the WAL. Throws `.busy` if another connection has the file open or commits meanwhile.
   ///
   /// - Parameter last: A connection to the file, which is closed afterwards. As long as this connection is open, the
   ///   WAL is kept.
-  /// - Returns: The numbers of the pages that `send` has not received, and the first page. A later commit changes the
-  ///   first page, because the file is no longer in WAL mode.
+  /// - Returns: The numbers of the pages that `send` has not received, and the content of page 1. Without WAL mode,
+  ///   every later commit changes page 1.
   func finish(
     _ last: SqliteDatabase, _ path: String, _ send: (TenantPart.Content) -> Void
   ) throws -> (numbers: [Int], firstPage: [UInt8]) {

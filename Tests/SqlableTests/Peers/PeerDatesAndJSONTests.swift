@@ -53,10 +53,10 @@ import Testing
         changing: Film.update(Film.tags.set(to: Film.tags.jsonSet(0, to: "coast"))).filter(Film.id == 1),
         #"UPDATE "film" SET "tags" = json_set("tags", '$[0]', ?) WHERE "id" = ?"#,
         byHand: "UPDATE film SET tags = json_set(tags, '$[0]', 'coast') WHERE id = 1")
-      try asked.withSQL(
+      try asked.typed(
         "A value appended to a JSON array",
-        changing: Film.update(Film.tags.set(to: TypedExpression(sql: "json_insert(\(Film.tags), '$[#]', \("coast"))")))
-          .filter(Film.id == 1), #"UPDATE "film" SET "tags" = (json_insert("tags", '$[#]', ?)) WHERE "id" = ?"#,
+        changing: Film.update(Film.tags.set(to: Film.tags.jsonInsert(.end, value: "coast"))).filter(Film.id == 1),
+        #"UPDATE "film" SET "tags" = json_insert("tags", '$[#]', ?) WHERE "id" = ?"#,
         byHand: "UPDATE film SET tags = json_insert(tags, '$[#]', 'coast') WHERE id = 1")
       try asked.typed(
         "An element of a JSON array removed",

@@ -110,10 +110,9 @@ import Testing
         Film.select(Film.genre, Film.title.jsonGroupArray()).groupBy(Film.genre),
         #"SELECT "genre", json_group_array("title") FROM "film" GROUP BY "genre""#,
         byHand: "SELECT genre, json_group_array(title) FROM film GROUP BY genre")
-      try asked.withSQL(
-        "The distinct values of a group as a JSON array",
-        Film.select(TypedExpression<String>(sql: "json_group_array(DISTINCT \(Film.genre))")),
-        #"SELECT (json_group_array(DISTINCT "genre")) FROM "film""#,
+      try asked.typed(
+        "The distinct values of a group as a JSON array", Film.select(Film.genre.jsonGroupArray(distinct: true)),
+        #"SELECT json_group_array(DISTINCT "genre") FROM "film""#,
         byHand: "SELECT json_group_array(DISTINCT genre) FROM film")
       try asked.typed(
         "The longest film of each genre, as a struct",
