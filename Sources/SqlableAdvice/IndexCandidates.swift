@@ -11,7 +11,7 @@ struct IndexCandidates {
 
     var lists: [[IndexColumn]] { uses.lists.filter { !isKey($0) } }
 
-    /// True if the only column is the first column of the table's key, which needs no additional index.
+    /// True if `columns` contains only the first column of the table's key. Such a column needs no further index.
     private func isKey(_ columns: [IndexColumn]) -> Bool {
       table.key.prefix(1).map { table.columns[$0].name } == columns.prefix(1).map(\.name) && columns.count == 1
     }

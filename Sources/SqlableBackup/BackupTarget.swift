@@ -81,9 +81,9 @@ package struct BackupTarget {
   ///
   /// A WAL does not contain the name of its database file. If an old WAL stays beside the new file, the next connection
   /// reads pages from the old WAL, and the copy is damaged. In WAL mode, the WAL exists until the last connection
-  /// closes, so a file without a WAL is not open in WAL mode. This method closes a leftover WAL, which fails while
-  /// another connection uses the WAL. In other journal modes, a connection has a journal only while writing. SQLite
-  /// refuses to start a journal after the connection's file was replaced.
+  /// closes, so a file without a WAL is not open in WAL mode. This method applies a leftover WAL to the target and
+  /// deletes the WAL, or throws `.busy` if another connection uses the WAL. In other journal modes, a connection has a
+  /// journal only while writing. SQLite refuses to start a journal after the connection's file was replaced.
   ///
   /// - Parameter replacesOtherKeys: True if the target is allowed to be a database that the handle's key does not open.
   func prepareForReplacing(_ db: SqliteDatabase, replacesOtherKeys: Bool) throws {

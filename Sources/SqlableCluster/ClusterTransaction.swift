@@ -9,7 +9,7 @@ extension ClusterWriter {
     of cluster: SqliteCluster, isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value? {
     var attempts = ClusterAttempts(before: deadline)
-    // The value of `body` and the attempt's number, if the outcome of an attempt is unknown.
+    // The attempt whose outcome is unknown, with the value that `body` returned; nil if there is none.
     var unknown: (value: Value, attempt: Int64)?
     let call = TracedCall(on: cluster)
     while true {

@@ -21,7 +21,7 @@ struct TransactionRecord: Sendable {
     attempt INTEGER NOT NULL)
     """
 
-  /// The minimum number of stored ids. A clock that jumps ahead must not remove ids that are still in use.
+  /// The number of newest ids that `trim` never removes. If the clock jumps ahead, ids in use seem older than `age`.
   private static let minimum = 100_000
 
   static func newAttempt() -> Int64 { .random(in: .min ... .max) }

@@ -14,8 +14,9 @@ struct ModelSource {
   }
 
   private var isModel: Bool { model.role == .model }
-  /// True after a mistake. The conformance then has no options and no bodies. The rest of the program still sees the
-  /// model and its columns, so the compiler reports only the mistake.
+  /// True if the model's declaration contains a mistake. The conformance then has no options, and its functions are
+  /// empty or call `fatalError()`. The rest of the program still sees the model and its columns, so the compiler
+  /// reports only the mistake.
   private var isOutline: Bool { !model.mistakes.all.isEmpty }
   /// The access modifier of the members that the protocol requires.
   private var access: String { access(of: .public) }

@@ -39,7 +39,7 @@ extension AssociationLevel {
     // Refuse aggregates and windows, which SQLite would refuse in these clauses when the query runs.
     let terms = query.clauses.order.map(\.expression) + [query.filter].compactMap(\.self)
     guard !terms.contains(where: \.hasAggregateOrWindow) else { throw DocumentAccess.refusal }
-    // The run joins the tables of the path, so the policy's conditions on these tables also restrict the rows.
+    // Add the tables of the path, so that the policy's conditions on these tables also restrict the rows.
     query.clauses.sources += path.links.map(\.source)
     query = try query.restricted(by: policy)
     if case .value(let aggregate) = form { form = .value(try aggregate.restricted(by: policy)) }

@@ -82,7 +82,7 @@ extension AccessRights.Names {
     let known = table.columns.indices.filter { rules.knows($0) || table.key.contains($0) }
     columns[name, default: []].formUnion(known.map { table.columns[$0].name.foldedName })
     if features.contains(.fullText), let index = table.fullText {
-      // The full-text index is the model's table or a separate table. The index also has shadow tables.
+      // A model can itself be a full-text table. Otherwise the index is a separate table. Both have shadow tables.
       if index.name.isSameName(as: table.name) {
         columns[name, default: []].formUnion([index.name, "rank", "rowid"].map(\.foldedName))
       } else {

@@ -50,7 +50,7 @@ extension DecodedStatement {
     }
   }
 
-  /// Checks the columns that an insert or update assigns from the document's rows.
+  /// Checks the columns for which the document's rows give values in an insert or update.
   private func checkWritten(_ columns: [ColumnReference]?, of rules: TablePolicy, _ check: PolicyCheck) throws {
     let isBatch = if case .insert(let query) = tree { query.form == .rows } else { false }
     let key = columns != nil ? "columns" : isBatch ? "rows" : "row"
@@ -71,14 +71,14 @@ extension DecodedStatement {
     var query = query
     let rules = try check.policy.rules(of: query.table)
     let rest = query.rest.value
-    // A document could store or replace rows that it is not allowed to see.
+    // A document could store or replace rows that the policy hides.
     guard query.form != .save else { throw DocumentAccess.refusal }
     guard rules.condition == nil else { throw DocumentAccess.refusal(at: "into") }
     guard query.form != .query else { throw DocumentAccess.refusal(at: "query") }
     guard rest.upserts.isEmpty else { throw DocumentAccess.refusal(at: "upsert") }
     guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal(at: "onConflict") }
     if query.table.ignoresOrReplaces { query.conflict = .abort }
-    // Check all columns of the document's rows, even those that the insert does not write.
+    // Check every column for which the document's rows give a value, even if the insert does not write the column.
     try checkWritten(nil, of: rules, check)
     if let columns = rest.columns { try checkWritten(columns, of: rules, check) }
     try check.check(rest.returned, of: rules)
@@ -212,7 +212,7 @@ extension SelectQuery.Clauses {
 }
 
 extension TablePolicy {
-  /// Returns the condition on the rows of the table, with the table's alias in a query; nil if there is no condition.
+  /// Returns the policy's condition on the table's rows, with columns qualified by `alias`; nil without a condition.
   fileprivate func condition(alias: String?) -> SqlExpression? {
     guard let alias else { return condition }
     return condition?.replacing(table) { SqlExpression(.qualified(alias: alias, ColumnReference(table.columns[$0]))) }

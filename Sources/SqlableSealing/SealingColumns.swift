@@ -26,7 +26,7 @@ extension TypedColumn where Value: SealedValue {
   public func open(_ sealed: Value, with keys: KeyRing) throws -> Value.Content { try opened(sealed, with: keys) }
 
   /// Seals a value once with each key of the ring, the current key first. A filter needs all these sealed values while
-  /// the column contains values of several keys.
+  /// the column contains values that were sealed with earlier keys.
   ///
   /// The bytes of ``Sealed`` values are random, so a filter finds only ``Sealed/Deterministic`` values.
   public func sealings(of content: Value.Content, with keys: KeyRing) throws -> [Value] {

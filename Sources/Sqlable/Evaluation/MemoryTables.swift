@@ -50,7 +50,8 @@ public struct MemoryTables: Sendable {
     let buffer = ParameterBuffer()
     var writer = RowWriter(table: info, buffer: buffer)
     for row in rows {
-      // Each row gets its own scope, so that a kept copy of an earlier row's writer can't change a later row.
+      // The mark begins a scope for each row. A copy of the writer that `write(to:)` of an earlier row kept is then
+      // stale, and can't change this row.
       let mark = buffer.mark
       defer { buffer.release(to: mark) }
       try writer.take(row)

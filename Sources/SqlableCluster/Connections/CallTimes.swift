@@ -16,7 +16,7 @@ final class CallTimes: Sendable {
   /// Records the time of the answers. Call this when the requests are answered, before the commit.
   func didAnswer() { state.withLock { $0.answered = .now } }
 
-  /// Splits the time until `end` into the time before sending, the time until the answers, and the rest.
+  /// Returns the times before the requests were sent, between sending and the answers, and from the answers to `end`.
   func parts(until end: ContinuousClock.Instant) -> (waiting: Duration, stepping: Duration, committing: Duration) {
     let (sent, answered) = state.withLock { state in (state.sent ?? end, state.answered ?? end) }
     return (begin.duration(to: sent), sent.duration(to: answered), answered.duration(to: end))

@@ -27,7 +27,7 @@ enum DeclaredTypes {
     return String(decoding: result + bytes[start...], as: UTF8.self)
   }
 
-  /// Returns the token indexes of the columns' and constraints' names that the statement declares.
+  /// Returns the index of the first token of each declaration of a column or constraint in the statement.
   private static func names(in tokens: SQLTokenList) -> [Int] {
     let start = (0..<tokens.count).first { !tokens.isSign($0, UInt8(ascii: ";")) } ?? 0
     if tokens.isWord(start, "alter"), tokens.isWord(start + 1, "table") {

@@ -108,7 +108,7 @@ final class LeaderWatch: Sendable {
     return answers.count { $0 != .silent } + 1 > voters.count / 2 ? .leaderless : .unknown
   }
 
-  /// Commits the term of this node, which is the leader. Returns false if the commit failed.
+  /// Commits a row with the leader's Raft term to the watch's database. Returns false if the commit failed.
   private func commit(_ term: Int) async -> Bool {
     let deadline = ContinuousClock.now + .seconds(2)
     let create = "CREATE TABLE IF NOT EXISTS term (id INTEGER PRIMARY KEY, term INTEGER NOT NULL)"

@@ -38,10 +38,9 @@ extension NodeAddress {
         guard code == 0, fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK) == 0 else {
           throw SqlError.system("connect to", "\(self)", code)
         }
-        // Small messages are sent without delay. A message that is not acknowledged in time ends the connection.
-        // Otherwise, after a network partition, the kernel would wait as long as the partition lasted before the next
-        // attempt.
         set(descriptor, TCP_NODELAY, 1)
+        // Close the connection if a message is not acknowledged in time. Otherwise the kernel doubles the pause before
+        // each retransmission, so the connection stays silent for a long time after a network partition has ended.
         set(descriptor, TCP_USER_TIMEOUT, milliseconds)
         return descriptor
       } catch {

@@ -210,7 +210,8 @@ private struct WireCall: Sendable {
 
   static let late = "the node did not answer in time"
 
-  /// Watches the wait for the response. Closes the connection at the deadline, or if `isGivenUp` returns true.
+  /// Starts a task that waits for the response. The task ends the call and closes the connection at the deadline, or if
+  /// `isGivenUp` returns true.
   func watch(on channel: any Channel, of address: NodeAddress, _ isGivenUp: @escaping NodeConnection.SilenceCheck) {
     let ended = LockedValue(false)
     promise.futureResult.whenComplete { _ in ended.withLock { $0 = true } }

@@ -56,8 +56,8 @@ extension ReadRow {
 /// The struct contains no references, because `KeyedDecodingContainer` copies its container for each value.
 private struct RowSource {
   let state: UnsafeMutablePointer<RowState>
-  /// For a reused container, the stamp of the reused containers. Otherwise the generation of the only row that the
-  /// container can read.
+  /// For a reused container, the value of `decoding.current` while the container can read rows. For any other
+  /// container, the generation of the only row that the container can read.
   let stamp: UInt64
   /// The map is never freed.
   let map: UnsafePointer<KeyMap>

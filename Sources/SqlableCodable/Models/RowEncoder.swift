@@ -20,7 +20,7 @@ final class RowEncoder: Encoder {
   /// Returns the encoder of the last row for reuse. Returns a new encoder if the last row had another model, or if the
   /// model has kept the encoder or a container. Returns nil if `valueForColumn(_:)` writes the model.
   ///
-  /// - Parameter last: The memory of the encoder of the last row.
+  /// - Parameter last: The memory that holds the encoder of the last row.
   @inline(__always)
   static func reused<Model: Sqlable>(for model: Model, _ last: UnsafeMutablePointer<AnyObject?>) -> RowEncoder? {
     if isKnownUniquelyReferenced(&last.pointee), let encoder = last.pointee {

@@ -18,7 +18,7 @@ package final class CorruptionMark: Sendable {
   private let state = LockedValue(State())
   private let marked = Atomic(false)
 
-  /// True if the process has found a damaged file. Then a new family looks for the marks of other families.
+  /// True if the process has found a damaged file. Only then does a new family check the marks of other families.
   static var hasBeenSet: Bool { anyMarked.load(ordering: .acquiring) }
   private static let anyMarked = Atomic(false)
 

@@ -161,7 +161,7 @@ package final class HandleFamily: Sendable {
 
   // MARK: Blocking the database
 
-  /// The block that makes calls of this handle wait; nil without a block, and for the block's holder.
+  /// Returns the block that the calls of `handle` wait for; nil without a block, or if `handle` holds the block.
   func block(of handle: SqliteDatabase) -> Closing? {
     state.withLock { state in state.block.flatMap { $0.holder == handle.number ? nil : $0.closing } }
   }

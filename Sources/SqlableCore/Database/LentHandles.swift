@@ -19,8 +19,8 @@ extension SqliteDatabase {
     return thread != SqliteDatabase.notLent && thread != pthread_self() && thread != SqliteDatabase.lentToAll
   }
 
-  /// Lends a pool's handle to one thread or none. Code that keeps the handle after a closure can't join a later
-  /// transaction.
+  /// Lends a pool's handle to one thread; nil lends the handle to no thread. As a result, code that keeps the handle
+  /// after its closure can't join a later transaction.
   package func lend(to thread: pthread_t?) { borrower.store(thread ?? 0, ordering: .relaxed) }
 
   /// Lends a pool's handle to the holder of a block, which can use any thread.

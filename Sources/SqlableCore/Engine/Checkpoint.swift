@@ -28,8 +28,8 @@ public struct Checkpoint: Sendable, Hashable {
   public let pages: Int
   /// The number of the WAL's pages that have been copied into the database file.
   public let copiedPages: Int
-  /// True if all pages were copied and the mode's waits ended in time. False if a read or write of another connection
-  /// prevented the copying or lasted too long.
+  /// True if all pages were copied, and no wait that the mode requires has timed out. False if another connection's
+  /// read or write prevented the copying or lasted too long.
   public let isComplete: Bool
 }
 

@@ -77,7 +77,7 @@ extension Connection {
     return names
   }
 
-  /// True if a statement that failed because of damage can have found the damage in the main database.
+  /// True if the damage that a statement reported can be in the main database, not only in an attached database.
   private func concernsMain(_ sql: String?) -> Bool {
     guard let sql, didFindDamage != nil else { return true }
     if Substring(sql).utf8.firstKeywords(1) == ["ATTACH"] { return false }

@@ -43,7 +43,7 @@ struct FileReplacement {
   /// Commits the replacement by deleting the journal.
   func commit() throws {
     guard unlink(journal) == 0 else { throw SqlError.system("delete", journal, errno).labelled(label) }
-    // A failure is harmless: after a power failure, the journal might restore the complete old file.
+    // An error of the sync is harmless: after a power failure, the journal might restore the complete old file.
     try? syncDirectory(directory(ofFileAt: path))
   }
 

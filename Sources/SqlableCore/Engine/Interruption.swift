@@ -70,7 +70,7 @@ package final class Interruption: @unchecked Sendable {
   /// The remaining steps and time of a limited run; nil outside a limited run.
   @exclusivity(unchecked) var allowance: RunAllowance?
 
-  /// True if running statements ignore a request. A wait for a lock still ends on a request.
+  /// True if running statements ignore a requested interruption. The interruption still ends a wait for a lock.
   @exclusivity(unchecked) var isOff = false
 
   /// Counts a thousand steps, and returns true if the running statement must stop.

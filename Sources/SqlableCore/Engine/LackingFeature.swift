@@ -10,7 +10,8 @@ enum LackingFeature {
     let since: Int
     /// The words at which an older parser reports a syntax error, in upper case; empty for any word.
     let stops: [String]
-    /// An upper-case text that the SQL must also contain, because a parser can stop at the same word for other reasons.
+    /// A text that SQL with this feature contains, in upper case. The word in SQLite's message is not enough, because a
+    /// syntax error of another kind can name the same word.
     let sign: String
   }
 

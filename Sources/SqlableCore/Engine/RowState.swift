@@ -138,7 +138,7 @@ extension RowState {
     return UnsafePointer(none)
   }()
 
-  /// The identity that terminates a list of columns. So reading one column too many is detected without counting.
+  /// The identity that terminates a list of columns, so that a read past the last column is detected without counting.
   static var noColumn: UnsafeRawPointer { UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped }
 
   mutating func expect(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
@@ -177,8 +177,8 @@ extension RowState {
   }
 
   /// Throws if the result has fewer columns than will be read. A step can recompile the statement after a schema
-  /// change, and `SELECT *` can then return fewer columns. Only this path needs the check, because a missing value is
-  /// never at the expected address.
+  /// change, and `SELECT *` can then return fewer columns. If `findValues` finds the last value at its expected
+  /// address, no column is missing and this check is not needed.
   private func checkCount() throws {
     guard columnCount < count, let statement = statement?.takeUnretainedValue(), let layout = statement.layout,
       layout.identities == columns

@@ -48,7 +48,7 @@ package enum RunMessage {
       case .notNull: "NOT NULL constraint failed: "
       case .unique, .primaryKey, .rowId: "UNIQUE constraint failed: "
       case .dataType: "cannot store "
-      // A foreign key's message is in `fixed`. The message of a RAISE with an expression can begin with any text.
+      // The foreign-key message is in `fixed`. A RAISE with an expression can put a value anywhere in its message.
       case .foreignKey, .trigger: nil
       // The message of R*Tree contains the names of a table and two columns.
       case .other: "rtree constraint failed: "

@@ -8,7 +8,8 @@ extension Connection {
   /// whose sync failed. The index is read through SQLite, because closing another descriptor of the index file would
   /// drop this process's locks on the file.
   package var logEnd: (frames: Int, salts: UInt64)? {
-    // The third word contains the number of frames. The fifth word contains the salts, as bytes of the WAL's header.
+    // The low half of the third word is the number of frames. The fifth word contains the salts, in the byte order of
+    // the WAL's header.
     logHeader.map { (Int($0[2] & 0xFFFF_FFFF), UInt64(bigEndian: $0[4])) }
   }
 

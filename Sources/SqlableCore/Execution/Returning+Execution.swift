@@ -26,7 +26,8 @@ extension Statement {
 }
 
 extension SqliteDatabase {
-  /// Runs a change as one write, and calls `read` for each returned row. `take` writes structs until it returns false.
+  /// Runs a change as one write, and calls `read` for each returned row. Each call of `take` supplies the next struct;
+  /// `take` returns false after the last struct.
   fileprivate func change(
     _ tree: StatementTree, of table: TableInfo, isBatch: Bool, expect: (PreparedStatement) -> Void,
     read: (PreparedStatement) throws -> Void, take: (inout RowWriter) throws -> Bool

@@ -36,7 +36,7 @@ public struct SqlRows<Row>: Runnable, WrappingWork {
     return rows
   }
 
-  /// Identifies the query and the decoding of its rows, among queries with the same type of rows.
+  /// A key for the query's text and the way in which its rows are decoded. The key does not include the type of rows.
   package var key: SqlRowsKey { SqlRowsKey(text: text, usesCodable: usesCodable) }
 
   /// The text of the query, for a live result. Throws for text that might change the database.

@@ -210,8 +210,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Runs a statement about one struct that is not a ``PlainChange``; `take` writes the struct. Returns an insert's row
-  /// id, or else the number of rows changed.
+  /// Runs a statement that takes one struct, such as an upsert. A ``PlainChange`` has a faster path. `take` writes the
+  /// struct's values. Returns an insert's row id, or else the number of rows changed.
   @usableFromInline
   func runRow(_ tree: StatementTree, take: (inout RowWriter) throws -> Bool) throws -> Int {
     let table = try tree.table

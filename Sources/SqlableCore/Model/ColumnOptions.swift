@@ -2,7 +2,7 @@
 /// ``Collation``, ``Generated``, ``ForeignKey``, ``Unindexed`` or ``DeclaredType``.
 public protocol ColumnOption: Sendable {}
 
-/// The part of an option that only the library uses. Every option of the library conforms.
+/// The internal requirement of column options. Every option of the library conforms.
 package protocol AppliedOption: ColumnOption {
   func apply(to options: inout ColumnOptions)
 }

@@ -103,7 +103,7 @@ extension TableInfo {
     guard String.rowidNames.contains(where: column.name.isSameName), keyIsRowid else {
       throw wrong("RowId() needs an integer column named rowid, _rowid_ or oid, in a table with rowids")
     }
-    // A full-text index needs stable rowids, but VACUUM can change the rowids of a table without a declared key.
+    // VACUUM can change the rowids of a table without INTEGER PRIMARY KEY, and a full-text index refers to rowids.
     guard column.definition.options.standInView, view == nil, fullText == nil else {
       throw wrong("RowId() can't be combined with other options, and needs a table without a full-text index")
     }

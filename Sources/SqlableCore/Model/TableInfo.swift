@@ -37,7 +37,7 @@ package final class TableInfo: Sendable {
   package let fullText: FullTextTable?
   package let quotedName: [UInt8]
   let selectAll: [UInt8]
-  /// The table including its hidden rowid, if ``declared`` returned this object; otherwise nil.
+  /// The table with its hidden rowid, if this object is the ``declared`` form of that table; otherwise nil.
   private let whole: TableInfo?
   /// True if a check found no contradiction in the model's declarations.
   private let isSound = Atomic<Bool>(false)

@@ -24,8 +24,8 @@ package final class HandleObservation {
   /// The value of ``ObserverRegistry/changes`` when the transaction began. An observer that was added later missed
   /// earlier writes of the transaction.
   private var changesAtBegin = -1
-  /// The schema version when the transaction began; nil if unread. A commit with another version is an unknown change
-  /// for the sinks.
+  /// The schema version when the transaction began; nil if unread. If the version differs at the commit, the sinks
+  /// receive a commit with unknown changes.
   private var schemaAtBegin: Int64?
   /// True if no other connection can have committed between the last check for such commits and the open transaction.
   private var isCheckCurrent = false
@@ -205,8 +205,8 @@ package final class HandleObservation {
   /// A snapshot for `undo` of the changes to tables that live results read. Nil if no live result reads a table.
   var summarized: ChangeBuffer.Summarized? { interest.read.isEmpty ? nil : buffer.summarized }
 
-  /// Removes the changes since the start of a savepoint or transaction that was rolled back. `mark` and `summarized`
-  /// were read at this start.
+  /// Removes the changes of a savepoint or transaction that was rolled back. `mark` and `summarized` are the values at
+  /// the start of the savepoint or transaction.
   func undo(after mark: Int, to summarized: ChangeBuffer.Summarized?) {
     forget(after: mark)
     if let summarized { buffer.goBack(to: summarized) }
@@ -239,8 +239,8 @@ package final class HandleObservation {
     notifyLatecomers(isUnannounced: !isWanted)
   }
 
-  /// Calls `commit` for an unrecorded change of any table, such as a restore. Notifies the sinks if `commit` returns
-  /// true.
+  /// Calls `commit`, which commits changes that are not recorded, such as a restore. If `commit` returns true, notifies
+  /// the sinks that any table might have changed.
   package func commitUnrecorded(_ commit: () throws -> Bool) throws {
     let sinks = sinks
     try order.lock.withLock { _ in

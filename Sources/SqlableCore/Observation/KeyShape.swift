@@ -13,9 +13,11 @@ package struct KeyShape {
 
   /// The declared positions of the key's columns; empty if the key is the rowid or no key exists.
   package var columns: [Int] = []
-  /// The positions of the key's columns among the old values, an inserted row's values, and an update's new values.
+  /// The positions of the key's columns among the old values of a row.
   var old: [Int] = []
+  /// The positions of the key's columns among the values of an inserted row.
   var inserted: [Int] = []
+  /// The positions of the key's columns among the new values of an updated row.
   var updated: [Int] = []
   var affinities: [Affinity] = []
   /// The comparison of a one-column key; nil for any other key, and for the rowid.

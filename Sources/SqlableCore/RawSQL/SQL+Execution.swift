@@ -217,7 +217,6 @@ extension SqliteDatabase {
       if statement.changesFile { try checkMayWrite() }
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
       try steps()
-      // `definesSchema` compares the statement's keyword, because SQLite reports ATTACH as read-only.
       if statement.columnCount == 0, statement.firstKeyword == "ATTACH" { try connection.checkLastAttached() }
       return
     }
@@ -274,7 +273,8 @@ extension PreparedStatement {
     guard parameterCount == count, !namesParameters else { throw SqlError.parameterInText }
   }
 
-  /// True if the statement can change a database's schema, or attach or detach a database.
+  /// True if the statement can change a database's schema, or attach or detach a database. Compares keywords, because
+  /// SQLite reports ATTACH as read-only.
   fileprivate var definesSchema: Bool {
     guard let keyword = firstKeyword else { return false }
     return ["CREATE", "DROP", "ALTER", "ATTACH", "DETACH"].contains(keyword)
@@ -297,7 +297,7 @@ extension PreparedStatement {
 
   /// The first word, if the statement starts or ends a transaction or savepoint.
   fileprivate var controlKeyword: String? {
-    // None of these statements returns rows. The read-only flag does not help: BEGIN IMMEDIATE is not read-only.
+    // Transaction statements have no result columns. Don't test `isReadOnly`: BEGIN IMMEDIATE is not read-only.
     guard columnCount == 0, let keyword = firstKeyword,
       ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"].contains(keyword)
     else { return nil }

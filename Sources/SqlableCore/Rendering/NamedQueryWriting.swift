@@ -16,7 +16,7 @@ extension SelectWriter {
       // In a cache key, the address identifies the columns of the alias.
       if sql.isKey { sql.append(address: source.table) }
       if visible.contains(where: source.isDefinedLike) {
-        // The equality of the queries depends on values, which a cache key does not contain.
+        // The two queries of this name must be equal, including their values, but a cache key contains no values.
         if sql.isKey { sql.refuseKey() }
         continue
       }

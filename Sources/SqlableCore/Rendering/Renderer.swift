@@ -69,7 +69,7 @@ package struct Renderer {
   /// Writes a term. `stack` is the number of symbols on the parser's stack before the term.
   @inline(never)
   func write(_ expression: SqlExpression, within outer: Precedence, stack: Int) throws {
-    // The key of a comparison does not represent parentheses, which a comparison needs within a stronger operator.
+    // The short key of a comparison contains no parentheses. So use it only where the SQL needs no parentheses.
     if sql.isKey {
       if outer <= .equality, sql.append(keyOfComparison: expression, parameters) { return }
       // A decoded statement has no cache key. The walk for the SQL text follows.
@@ -216,8 +216,8 @@ package struct Renderer {
     if let defect { try refuse(defect) }
   }
 
-  /// Returns the column that determines how the term's values are stored, also for a term of a decoded statement; nil
-  /// if no column does.
+  /// Returns the column that determines how the term's values are stored; nil if the term has no such column. The term
+  /// of a decoded statement contains only the column's name, so the column is looked up in the tables.
   func column(of term: SqlExpression) throws -> ColumnDefinition? {
     guard case .column(let reference) = term.columnTerm.node, reference.definition == nil else {
       return term.columnDefinition

@@ -75,7 +75,8 @@ package final class Scope: Sendable {
     try self.init(sources, outer: nil)
   }
 
-  /// Returns the scope for ORDER BY. Literal rows use the first combined query that has tables.
+  /// Returns the scope for ORDER BY. If a combined query begins with literal rows, this is the scope of the first part
+  /// that has tables.
   package func forOrder(of clauses: SelectQuery.Clauses) throws -> Scope {
     guard clauses.sources.isEmpty, let first = clauses.compounds.first(where: { !$0.query.clauses.sources.isEmpty })
     else { return self }
@@ -100,7 +101,8 @@ package final class Scope: Sendable {
     {
       return resolved
     }
-    // Find the column by name: the reference has a decoded name, or a declaration that is evaluated again for each use.
+    // Find the column by name: a decoded reference has no declaration, and a computed `static var` creates a new
+    // declaration at each use.
     if let resolved = try find(reference, at: { source, _ in source.table.position(of: reference) }) { return resolved }
     guard let free = try freeColumn(reference) else { throw missing(reference) }
     return ResolvedColumn(qualifier: nil, column: free)
@@ -252,7 +254,7 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Throws if this query, or a query between this query and the table's query, has a table of the same name.
+  /// Throws if this query, or a query between this query and `outer`, has a table with the name of `source`.
   private func checkNotHidden(_ source: SelectQuery.Source, in outer: Scope) throws {
     var scope: Scope? = self
     while let current = scope, current !== outer {

@@ -111,8 +111,8 @@ struct SelectWriter {
     // The names and columns of the whole combined query, which every part uses.
     let names = names(of: query)
     let (columns, count) = sql.isKey ? ([], 0) : (query.columns, query.columnCount)
-    // The writer for a combined, ordered or limited part. Such a part becomes a subquery, because SQLite allows no
-    // parentheses around a part.
+    // The writer for parts that are themselves combined, ordered or limited. Such a part becomes a subquery, because
+    // SQLite allows no parentheses around a part of a combined query.
     var nested = self
     nested.baseStack += 8
     nested.named = names
@@ -151,7 +151,7 @@ struct SelectWriter {
   private func writeOrder(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     try renderer.write(query.order) { term in
       if let position = try query.position(of: term) ?? position(ofOuter: term, in: query, renderer) { return position }
-      // Literal rows have no tables in which a term of the other parts could be resolved.
+      // If the first part consists of literal rows, it has no tables in which SQLite could look up the term's columns.
       guard !query.compounds.isEmpty, term.node.bindsValues || query.sources.isEmpty else { return nil }
       throw SqlError.invalidStatement("combined queries can only be ordered by columns of their result")
     }

@@ -120,8 +120,8 @@ extension SqlExpression.Call.BuiltIn {
       /// A number with the scale of the argument, such as a sum.
       case scaled
       case ofArguments
-      /// The first argument's value in some row, or the third argument as the default. The second argument is a number
-      /// of rows.
+      /// The value of the first argument in one of the rows, as for `max` and `lag`. The second argument, if any, is a
+      /// number or position of rows. The third argument, if any, is the default.
       case ofRow
     }
 

@@ -98,8 +98,8 @@ extension SqlExpression {
     return nil
   }
 
-  /// Returns an error if a REAL is compared with a date that is not stored in seconds. The REAL can be a date: without
-  /// a column, a date is bound in seconds.
+  /// Returns an error if `value` is a bound REAL, and `other` is a date that is not stored in seconds. The REAL might
+  /// be a date, because a date without a column is bound in seconds.
   private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
     guard case .value(.real) = value.node, other.dateFormat?.isInSeconds == false else { return nil }
     return mismatch(SqlExpression.mixedForms, of: other)

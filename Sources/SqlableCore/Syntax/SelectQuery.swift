@@ -109,7 +109,7 @@ package struct SelectQuery: Sendable, Hashable {
   /// limit 1, so its SQL depends only on the table.
   var keyOfFirstRow: DatabaseValue? { form == .rows && inlineLimit == 1 ? plainKey : nil }
 
-  /// The query as a read of the first row with an integer key; nil for another query or key.
+  /// The table and the key, if the query reads the first row whose key equals an integer; otherwise nil.
   @inline(__always)
   var integerKeyRead: IntegerKeyRead? {
     guard form == .rows, inlineLimit == 1, case .key(.integer(let key)) = inlineFilter else { return nil }
@@ -148,7 +148,7 @@ struct IntegerKeyRead {
 }
 
 extension StatementTree {
-  /// The statement as a read of the first row with an integer key; nil for another statement or key.
+  /// The table and the key, if the statement reads the first row whose key equals an integer; otherwise nil.
   @inline(__always)
   var integerKeyRead: IntegerKeyRead? { if case .select(let query) = self { query.integerKeyRead } else { nil } }
 }

@@ -293,8 +293,8 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// The subterms that `==` compares separately. A term that is also in `rest` would be compared twice at each level,
-  /// which is exponential: a depth of 60 would never finish.
+  /// The subterms that `rest` does not contain. If `==` compared subterms twice at each level, its time would be
+  /// exponential: a depth of 60 would never finish.
   private var comparedTerms: [SqlExpression] {
     switch self {
     case .call, .query: []

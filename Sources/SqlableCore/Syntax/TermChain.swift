@@ -54,7 +54,7 @@ package struct TermChain: RandomAccessCollection, Sendable {
   var size: SqlExpression.Size {
     switch form {
     case .few(let terms):
-      // A short chain is a single part, in which every term except the first adds an operator.
+      // The chain adds one level to the depth. Each term after the first adds an operator, and a level to the height.
       var size = SqlExpression.Size(depth: 0, height: 0)
       for index in terms.indices {
         let next = terms[index].size
@@ -96,8 +96,8 @@ extension TermChain {
   private struct Slot: Sendable {
     let term: SqlExpression
     let depth: Int16
-    /// For each level, the height of the part that is not complete yet; 0 for an empty part. Level 0 combines terms,
-    /// and level 1 combines parts of level 0.
+    /// The height of the last, incomplete part on each level; 0 if this part is empty. The parts on level 0 consist of
+    /// terms, and the parts on level 1 consist of complete parts of level 0.
     private let heights: SIMD4<Int16>
 
     init(_ term: SqlExpression, after last: Slot?, count: Int) {

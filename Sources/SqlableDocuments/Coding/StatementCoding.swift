@@ -154,7 +154,8 @@ extension Statement {
 }
 
 extension DecodedStatement {
-  /// True if the query fits the document's operation. All operations except `read` need a query of one model.
+  /// True if the query fits the document's operation. All operations except `read` need a query of one model, and
+  /// `first` also needs a limit of 0 or 1.
   var isComplete: Bool {
     guard case .select(let query) = tree, operation != .read else { return true }
     return query.readsOneModel && (operation != .first || query.limit.map { $0 <= 1 } == true)

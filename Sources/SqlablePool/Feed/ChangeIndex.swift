@@ -21,7 +21,8 @@ struct ChangeIndex {
     var everything: [Everything: Set<Int>] = [:]
     var byId: [Int64: Set<Int>] = [:]
     var byKey: [MatchKey: Set<Int>] = [:]
-    /// Loops over a row whose key has a custom collation. Every changed row is checked against each of these loops.
+    /// The loops that observe one row by a key with a custom collation. A lookup can't find these loops, so every
+    /// changed row is compared with each of them.
     var walked: Set<Int> = []
 
     var isEmpty: Bool { everything.isEmpty && byId.isEmpty && byKey.isEmpty && walked.isEmpty }

@@ -145,8 +145,9 @@ package struct CommitDetector: Hashable, Sendable {
   /// Records that the writer has checked, or failed to check.
   package mutating func writerAnswered() { isWriterAsked = false }
 
-  /// Ends an ambiguity that a newly opened writer can't resolve. Returns true if there was an ambiguity, so that loops
-  /// must be notified. Call this after the check that runs while a writer is opened.
+  /// Forgets an ambiguous check, because a newly opened writer can't find out whether there was a commit. Returns true
+  /// if a check was ambiguous: loops must then be notified. Call this after the check that runs while a writer is
+  /// opened.
   package mutating func resolveUncertainty() -> Bool {
     defer { checksBeforeUncertainty = nil }
     return checksBeforeUncertainty != nil

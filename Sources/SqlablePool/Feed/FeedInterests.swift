@@ -8,7 +8,7 @@ struct FeedInterests {
   /// The number of subscribers removed since `interest` was last computed.
   private var removedCount = 0
 
-  /// Adds the tables that a subscriber observes; returns true if the set of tables to record changes.
+  /// Adds the tables that a subscriber observes. Returns true if further tables must now be recorded.
   mutating func want(_ interest: ObservedTables, _ number: Int) -> Bool {
     bySubscriber[number] = interest
     let before = self.interest

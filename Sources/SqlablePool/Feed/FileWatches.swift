@@ -37,8 +37,9 @@ final class FileWatches: @unchecked Sendable {
   }
   private static let knownSpare = LockedValue<FileWatches?>(nil)
 
-  /// The number of this process's instances. The limit leaves instances to other processes of the same user.
+  /// The number of this process's inotify instances.
   private static let count = LockedValue(0)
+  /// The maximum of `count`, which leaves inotify instances to other processes of the same user.
   private static let limit = 16
 
   let descriptor: Int32

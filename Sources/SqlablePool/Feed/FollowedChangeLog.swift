@@ -162,7 +162,7 @@ extension FollowedChangeLog.State {
     on connection: Connection, for interest: ObservedTables
   ) throws -> (FollowedChangeLog.Position?, CommittedChanges?) {
     guard let end = try end(on: connection) else { return (nil, nil) }
-    // A changed schema is delivered as an unknown commit, as for commits of the pool.
+    // After a schema change, the changes are unknown. The pool's own schema changes are treated in the same way.
     guard let position, position.schemaVersion == end.schemaVersion else { return (end, nil) }
     let commit = try reader.changes(after: position.end, upTo: end.end, for: interest, on: connection)
     // Another file at the path can have the same schema version as the previous file.

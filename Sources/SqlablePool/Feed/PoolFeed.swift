@@ -37,7 +37,7 @@ package final class PoolFeed: CommitSink {
   private let deferredMatches = LockedValue<[Matches]>([])
   private let lastPosition = Atomic(0)
   private let matchedPosition = Atomic(0)
-  /// The number of subscribers that need every commit, even a commit without recorded changes.
+  /// The number of subscribers to notify of every commit, even if the commit has no recorded changes.
   private let subscriberCount = Atomic(0)
   private let largestBuffer = Atomic(CommitQueue.maximumWeight)
   private let loops = Atomic(0)
@@ -264,8 +264,8 @@ package final class PoolFeed: CommitSink {
   func othersCommitted(readBy handle: SqliteDatabase? = nil, since commits: Int? = nil) -> Bool {
     let isCertain = appendCommits(readBy: handle, since: commits)
     // This thread matches the commit, because waking another thread would take longer. The feed's queue releases the
-    // matches. A match can be the last reference to the pool, and the pool's deinit waits for the current queue. No
-    // closure captures the matches, because this thread could then be the last to release them.
+    // matches: a match can hold the last reference to the pool, and the pool's deinit waits for the queue of this
+    // thread. The closure doesn't capture the matches, because this thread might then release them last.
     guard isCertain else { return false }
     deferRelease(match())
     queue.async { [self] in releaseDeferred() }

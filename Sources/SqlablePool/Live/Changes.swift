@@ -182,7 +182,7 @@ private final class IdleSubscription: Sendable {
   /// Returns the idle subscription; if a loop uses the subscription, creates another.
   func take() -> ChangeSubscription? { subscription.withLock { $0.take() } ?? another() }
 
-  /// Stores the subscription, unless one is stored: the next loop continues the loop that ended first.
+  /// Stores the subscription of a loop that ended, for the next loop. Does nothing if a subscription is already stored.
   func putBack(_ ended: ChangeSubscription) {
     subscription.withLock { subscription in
       if subscription == nil { subscription = ended }

@@ -63,7 +63,8 @@ struct LiveQueryRule: Sendable {
   var rule = RowRule()
   /// The columns that all runs of a closure have read; empty for a statement.
   var read = ReadColumns()
-  /// The query of the row rule, if all runs of a closure have read only the result of this query; nil otherwise.
+  /// The query that was the only statement in every run of a closure; nil if there is no such query. The row rule is
+  /// derived from this query.
   var query: SelectQuery?
 }
 
@@ -74,8 +75,8 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     let value: Value
     let contents: LiveQueryContents?
     let pageEnd: PageBoundary?
-    /// True if the columns or the rule became known after the rows were read. Commits since the read might be
-    /// unnoticed.
+    /// True if this fetch has changed the columns or the rule of the query. The feed might have missed commits to new
+    /// columns since the rows were read.
     var isExpectedLate = false
   }
 

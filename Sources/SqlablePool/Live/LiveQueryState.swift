@@ -39,7 +39,7 @@ struct LiveQueryState<Value: Sendable> {
 
   enum Step {
     case take(Value, LiveQueryContents?)
-    /// First match the queued commits, because a commit might make the available result stale.
+    /// Process the queued commits first, because one of them might make the available result stale.
     case match
     case fail(any Error)
     /// `isNeeded` is true if the loop needs a fetch or a filter decision, false if it waits only for a commit.
@@ -155,8 +155,8 @@ struct LiveQueryState<Value: Sendable> {
     return .wait(isNeeded: undecidedRows.contains { $0.position > loop.position })
   }
 
-  /// Returns the loop, brought up to date: if the latest fetch returned the edition that the loop already has, the loop
-  /// gets the number and the position of this fetch.
+  /// Returns the loop with the number and position of the latest fetch, if the loop has already received the edition
+  /// that this fetch returned. Otherwise returns the loop unchanged.
   private func current(_ loop: Loop) -> Loop {
     guard let latest, loop.edition == latest.edition else { return loop }
     var loop = loop

@@ -16,8 +16,8 @@ extension SqlitePool {
     do {
       let db = try writer.open(by: root, feed, at: first.handleTime)
       try db.locked {
-        // Release the turn after the commit returns, because the commit can include an automatic checkpoint. A call of
-        // the kind `detection` writes nothing and needs no turn.
+        // Hold the turn until the commit returns, because the commit can include an automatic checkpoint. A call of the
+        // kind `detection` writes nothing and needs no turn.
         if first.kind != .detection { try gate.take(writer.interruption) }
         defer { gate.giveBack() }
         // Traces attribute the transaction to the first call.

@@ -49,7 +49,7 @@ package final class PoolCall: @unchecked Sendable {
   let caller: TraceCaller?
   package let deadline: ContinuousClock.Instant?
   private let waitTimeout: Duration?
-  /// The closure to run with a handle; nil after the call, because a nonescaping closure ends with its caller.
+  /// The closure to run with a handle; nil after the call, because the caller's closure can be nonescaping.
   private var work: ((SqliteDatabase) throws -> TransactionResult)?
   /// The closure that receives the outcome; nil if a thread waits for the outcome.
   package let resume: (@Sendable (Result<Void, any Error>) -> Void)?

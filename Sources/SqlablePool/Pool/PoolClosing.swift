@@ -51,7 +51,7 @@ extension SqlitePool {
     try withState { try $0.beginWork(stop, configuration.handles.label) }
   }
 
-  /// Runs a closure of the work with this token. The closure can't close the pool.
+  /// Runs `body`, which belongs to the work with this token. `body` can't close the pool.
   package func runWork<Value>(_ token: Int, _ body: () throws -> Value) rethrows -> Value {
     withState { $0.works[token]?.thread = pthread_self() }
     defer { withState { $0.works[token]?.thread = nil } }
@@ -60,8 +60,8 @@ extension SqlitePool {
 
   package func endWork(_ token: Int) { withState { $0.endWork(token) } }
 
-  /// Adds work that ``close(within:)`` does after the last call, in a savepoint. If another process keeps the writer,
-  /// the work is left out. Returns a token for `removeLastWork`.
+  /// Adds work that ``close(within:)`` does after the last call, in a savepoint. The work is skipped if another
+  /// process does not end its write in time. Returns a token for `removeLastWork`.
   package func addLastWork(_ body: @escaping @Sendable (SqliteDatabase) throws -> Void) -> Int {
     lastWorks.withLock { works in
       works.count += 1
@@ -101,7 +101,7 @@ extension SqlitePool {
     events.send(.closed)
   }
 
-  /// Does the work that was added by ``addLastWork(_:)``. Returns false if another process keeps the writer.
+  /// Does the work that was added by ``addLastWork(_:)``. Returns false if the pool did not get its turn to write.
   private func doLastWorks() -> Bool {
     let works = lastWorks.withLock { $0.bodies.ordered { $0.key < $1.key }.map(\.value) }
     guard !works.isEmpty else { return true }

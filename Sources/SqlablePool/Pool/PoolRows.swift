@@ -107,8 +107,8 @@ private final class RowBuffer<Row: Sendable>: Sendable {
   }
 
   private static var capacity: Int { 32 }
-  /// The interval at which a thread that waits for space checks for an interruption. Stopping the call does not wake
-  /// the thread.
+  /// The interval at which a thread that waits for space in the buffer checks for an interruption. Stopping the call
+  /// does not wake the thread.
   private static var interval: DispatchTimeInterval { .milliseconds(20) }
 
   private let state = LockedValue(State())

@@ -104,7 +104,7 @@ extension SqlitePool {
             call.resume?(Result { try runInside(call, handle) })
           case .granted(let handle):
             handOn(handle, to: call)
-            // The call can time out while all shared threads are busy. A handle's own thread begins immediately.
+            // The call can time out while all shared threads are busy. A handle's own thread runs the call at once.
             if handle.thread.isShared { inspect(call) }
           case .waits: inspect(call)
           }

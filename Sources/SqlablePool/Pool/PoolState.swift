@@ -22,8 +22,8 @@ extension SqlitePool {
     package let writer: PooledHandle
     let resources: PoolResources?
     package internal(set) var readers: [PooledHandle] = []
-    /// The numbers of the readers that no call holds and that `takeIdle` has not taken. The reader that became idle
-    /// last is the last.
+    /// The numbers of the readers that no call holds and that `takeIdle` has not taken, in the order in which they
+    /// became idle.
     package internal(set) var idleReaders: [Int] = []
     private var holders = HandleHolders()
     package internal(set) var writerIsIdle = true
@@ -356,7 +356,7 @@ extension SqlitePool.State {
     switch call.state {
     case .created: call.stopped = reason
     case .running(let handle):
-      // A waiting call also times out at `waitEnd`. If the call has a handle by now, only its deadline matters.
+      // The timeout of a wait also arrives as `.deadline`. This call already runs, so only its own deadline counts.
       if reason == .deadline, call.deadline.map({ $0 > now() }) ?? true { return nil }
       call.stopped = reason
       handle.interruption.request()

@@ -20,8 +20,8 @@ extension SqlitePool {
     public let reads: Int
     /// The number of completed writes, including failed writes.
     public let writes: Int
-    /// The number of commits for the calls that `writes` counts. Commits inside `withWriter` and `yieldingTransaction`
-    /// are not counted.
+    /// The number of commits by writing calls. A commit that several calls share counts once. Commits inside
+    /// `withWriter` and `yieldingTransaction` are not counted.
     public let commits: Int
     /// The total time that calls have waited for handles.
     public let waited: Duration

@@ -57,29 +57,29 @@ package final class PooledHandle: @unchecked Sendable {
     return database
   }
 
-  /// Ends a call's use of the handle. Objects that a closure has kept then throw.
+  /// Ends a call's use of the handle. If a closure has stored the handle, later calls of the stored handle throw.
   func endLoan() { database?.lend(to: nil) }
 
   var isOpen: Bool { database != nil }
 
-  /// True if the handle is open and refuses further use. Only the holder calls this property.
+  /// True if the handle is open and refuses further use. Only the holder reads this property.
   var isLost: Bool { database?.connection?.isLost == true }
 
-  /// True if the next call can't use the handle. Only the holder calls this property.
+  /// True if the next call can't use the handle. Only the holder reads this property.
   var isUnusable: Bool { database?.connection?.isUnusableForOthers == true }
 
-  /// True if SQL has changed the handle's settings or temporary objects. Only the holder calls this property.
+  /// True if SQL has changed the handle's settings or temporary objects. Only the holder reads this property.
   var hasOtherState: Bool { database?.connection?.hasOtherState == true }
 
   /// Frees the memory that SQLite can rebuild. Only the holder calls this method.
   func releaseMemory() { database?.lockedAnyway { database?.connection?.releaseMemory() } }
 
-  /// Notes the present use of the statement cache for `publishCacheUse`. Only the holder calls this method.
+  /// Records the current use of the statement cache for `publishCacheUse`. Only the holder calls this method.
   func noteCacheUse() {
     if let cache = database?.connection?.cache { latestCacheUse = StatementCacheUse(of: cache) }
   }
 
-  /// Stores the noted use in `cacheUse`. Only the holder calls this method, with the pool's lock held.
+  /// Stores the recorded use in `cacheUse`. Only the holder calls this method, with the pool's lock held.
   func publishCacheUse() { cacheUse = latestCacheUse }
 
   /// Closes the connection. The next call that uses this handle opens a new connection.

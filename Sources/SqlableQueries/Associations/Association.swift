@@ -24,8 +24,8 @@ public struct Association<Origin: Sqlable, Target: Sqlable, Output: Sendable>: S
 /// An association without the types of the models that it connects.
 package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
   package var level: AssociationLevel
-  /// Creates the row buffer of a level under a parent table. `==` ignores this closure, because the level and the types
-  /// of the association determine it.
+  /// Creates the row buffer of a level from the level and the parent's table. `==` ignores this closure, because the
+  /// level and the types of the association determine the closure.
   let gathering: @Sendable (AssociationLevel, TableInfo) throws -> GatheredPart<Output>
 
   /// Creates the row buffer under a parent table. Unless the association names a database, the associated rows come

@@ -14,9 +14,9 @@ extension TableInfo {
     return try foreignKey.map(requiredColumn)
   }
 
-  /// Returns the positions in `other` of the columns that the columns of `foreignKey` reference. Throws if the model
-  /// declares that `foreignKey` references a table other than `other`, or columns other than `key`. Also throws if no
-  /// reference is declared and `key` is nil, because the referenced columns are then unknown.
+  /// Returns the positions in `other` of the columns that `foreignKey` references. Throws if the model declares that
+  /// `foreignKey` references a table other than `other`, or columns other than `key`. Also throws if no reference is
+  /// declared and `key` is nil, because the referenced columns are then unknown.
   package func positions(
     referredToBy foreignKey: [ColumnReference], in other: TableInfo, expecting key: [ColumnReference]?,
     canPassKey: Bool = true

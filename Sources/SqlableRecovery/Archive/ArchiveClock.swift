@@ -9,7 +9,8 @@ struct ArchiveClock {
   private let begin = ContinuousClock.now
   private let firstAge: Int64
 
-  /// If the system clock and this clock differ by more microseconds than this, the system clock was adjusted.
+  /// The maximum difference between the system clock and this clock, in microseconds. A larger difference means that
+  /// the system clock was adjusted.
   static let tolerance: Int64 = 1_000_000
 
   init(age: Int64) { (wall, firstAge) = (archiveTime(), age) }

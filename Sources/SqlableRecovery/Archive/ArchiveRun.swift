@@ -255,8 +255,8 @@ final class ArchiveRun: @unchecked Sendable {
     try removeOld()
   }
 
-  /// Moves the position to the WAL's end before the write lock is taken. So while writers wait for that lock, only the
-  /// commits after this position must still be read.
+  /// Reads the WAL to its end, without archiving, before a generation takes the write lock. Under the lock, only later
+  /// commits must still be read, so writers wait only briefly.
   private func readWAL() throws {
     hold.end()
     output = nil

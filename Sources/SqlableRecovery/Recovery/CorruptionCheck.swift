@@ -37,8 +37,8 @@ struct CorruptionCheck {
     return report
   }
 
-  /// Fills the report. With `exclusively`, returns the check with its open connection; otherwise nil. Throws if the
-  /// file can't be checked.
+  /// Fills the report. If `exclusively` is true, returns the check, whose connection remains open; otherwise returns
+  /// nil. Throws if the file can't be checked.
   private func examine(_ report: inout CorruptionReport, exclusively: Bool) throws(SqlError) -> ExclusiveCheck? {
     do {
       let connection = try Connection(

@@ -18,7 +18,8 @@ extension SalvageRun {
     }
   }
 
-  /// True if a table's root is a copy of a page that belongs to, or better matches, another table.
+  /// True if a table's root page was probably overwritten with its twin, an equal page. This is the case if the twin is
+  /// a page inside another b-tree, or the root of a table that the records fit better.
   private func isOverwritten(_ table: SalvagedTable) -> Bool {
     guard let twin = twins[table.entry.root], let page = file.tree(twin) else { return false }
     guard let other = tables.first(where: { $0.entry.root == twin }) else { return crawler.marks[twin] == .tree }
@@ -61,8 +62,8 @@ extension SalvageRun {
   /// True if the page is the root of an ordinary table. Shadow tables are excluded, because they can have equal pages.
   private func isTableRoot(_ root: UInt32) -> Bool { tables.contains { $0.entry.root == root && $0.virtual == nil } }
 
-  /// True if two complete tables have the same number of rows on several pages. One table was then probably copied from
-  /// the other.
+  /// True if both tables are complete, have the same number of rows, and have several leaf pages. One table is then
+  /// probably a copy of the other, so equal pages are no damage.
   private func haveSameRows(_ root: UInt32, _ otherRoot: UInt32) -> Bool {
     guard root != otherRoot, let table = tables.first(where: { $0.entry.root == root }),
       let otherTable = tables.first(where: { $0.entry.root == otherRoot })

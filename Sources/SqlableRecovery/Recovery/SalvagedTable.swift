@@ -15,8 +15,8 @@ final class SalvagedTable {
   let shape: TableShape?
   /// True if the b-tree is ordered by a primary key instead of the rowid.
   let isWithoutRowid: Bool
-  /// The table's name in its SQL; nil if the SQL can't be parsed. In damaged SQL, this name can differ from the entry's
-  /// name.
+  /// The table's name in its CREATE statement; nil if the statement can't be parsed. If the statement is damaged, this
+  /// name can differ from `entry.name`.
   let definedName: String?
   private let source: SalvageReport.SchemaSource
   var tally = TreeStatistics()

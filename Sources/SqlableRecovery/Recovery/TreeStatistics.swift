@@ -135,8 +135,8 @@ struct TreeStatistics {
     var (known, possible) = (Double(lost.reduce(0) { $0 + $1.count }), 0.0)
     let holes = gaps.filter { gap in gap.mayHaveOrphans && orphans.contains { $0.overlaps(gap.rowids) } }
     for gap in gaps {
-      // If orphans were found in a gap higher in the b-tree, the loss of the higher gap includes the holes between the
-      // orphans. A lower gap in the same range is therefore already counted.
+      // `holes` are gaps in which orphans were found. The loss of such a gap includes the ranges between the orphans,
+      // so a gap deeper in the b-tree in the same range is already counted.
       let isInHole = holes.contains { $0.depth < gap.depth && $0.rowids.overlaps(gap.rowids) }
       if isInHole { continue }
       let loss = loss(in: gap, perLeaf: perLeaf, density: density)

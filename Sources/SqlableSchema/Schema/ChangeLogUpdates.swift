@@ -5,7 +5,8 @@ import SqlableCore
 /// The module SqlableChanges implements the protocol for ``ChangeLogHook``. In a program without that module, there is
 /// no implementation, and these methods are not called.
 package protocol ChangeLogUpdates: Sendable {
-  /// Copies the names of the logged columns to a copy of the schema, which has no rows.
+  /// Copies the log's table entries, which contain the names of the logged columns, to `copy`: a copy of the schema
+  /// without rows.
   func copyEntries(from original: Connection, to copy: Connection) throws
   /// Returns the logged tables, including those that have lost the log's triggers.
   func loggedTables(on connection: Connection) throws -> [String]

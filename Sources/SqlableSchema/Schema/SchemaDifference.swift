@@ -76,7 +76,8 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
 }
 
 extension SchemaDifference.Kind {
-  /// True if the kind is an object, which can be missing. The other kinds are properties, which can be unset.
+  /// True if a difference of this kind concerns an object, which can be missing. The other kinds concern properties of
+  /// objects, which can be unset.
   fileprivate var isObject: Bool {
     switch self {
     case .table, .column, .unique, .check, .foreignKey, .index, .trigger, .view, .fullText: true

@@ -1,6 +1,7 @@
 import SqlableCore
 
-/// The CREATE statements of a full-text table, and of the triggers that update an index when its table changes.
+/// The CREATE statements of a full-text table and its triggers. If the full-text table is the index of another table,
+/// the triggers update the index when that table changes.
 struct FullTextDefinition {
   private let table: FullTextTable
 

@@ -99,7 +99,8 @@ extension FullTextQuery {
   }
 
   private static func words(_ words: [String]) -> FullTextQuery {
-    // With AND, a part without words would match nothing; FTS5 ignores such a part in a list separated by blanks.
+    // Join the parts by blanks, not by AND. Between blanks, FTS5 ignores a part without letters or digits, such as
+    // `"-"`. With AND, such a part would match nothing.
     FullTextQuery(words.joined(separator: " "), words.count == 1 ? .atom : .words)
   }
 

@@ -47,7 +47,7 @@ struct BackupDirectory: Sendable {
     let open = try OpenDirectories([directory])
     guard rename(file, path) == 0 else { throw SqlError.system("rename", file, errno) }
     do { try open.sync() } catch {
-      // The next run must not find this backup, because its name might not be on the disk.
+      // Remove the backup: its name is not synced, and the next run would treat the backup as finished.
       unlink(path)
       throw error
     }

@@ -65,7 +65,8 @@ extension SqliteTenants {
     try await cancel(TenantSender(name, lock.token(), send), lock)
   }
 
-  /// The names of the tenants whose hand-over has not ended, because this machine or the connection has failed.
+  /// Returns the names of the tenants whose hand-over has not ended, for example because this machine or the connection
+  /// has failed.
   ///
   /// ```swift
   /// for name in try await tenants.unfinishedHandOvers() { try await tenants.handOver(name) { … } }
@@ -128,7 +129,7 @@ extension SqliteTenants {
     let slot: TenantSlot
     let tail: TenantTail
     let outgoing: OutgoingPages
-    /// The sender after it has sent pages while the file was closed, or the error of sending them.
+    /// The sender, or the error of sending pages while the tenant was being closed.
     let sender: Result<TenantSender, any Error>
   }
 
@@ -195,7 +196,7 @@ extension SqliteTenants {
   ) async throws -> FencedTenant {
     let name = lease.slot.name
     let end = Deadline.after(duration)
-    // Check before the tenant is closed, because the tenant stays if another process has the file open.
+    // If another process has the file open, the hand-over fails. Find out before the tenant is closed.
     try checkOtherProcesses(name, "hand over")
     let slot = try await claim(name, .waitsForOthers, of: lease.slot, until: end, leavesLog: true)
     // The receiver writes and syncs these parts while the file is synced here.

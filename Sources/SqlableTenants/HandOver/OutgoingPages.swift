@@ -179,7 +179,7 @@ final class OutgoingPages: @unchecked Sendable {
     }
   }
 
-  /// Returns the parts with the pages that were changed since the last call, and moves the position.
+  /// Returns the parts with the pages that commits have changed since `position`. Moves `position` to the WAL's end.
   private func changedParts(_ log: WALReader) throws -> [Part] {
     var changed: [UInt32: Int] = [:]
     let end = try logEnd()

@@ -32,10 +32,10 @@ extension SqliteTenants {
     return TenantReceipt(token: part.token, number: part.number, isOwner: isOwner)
   }
 
-  /// Returns true if this hand-over has made this machine the owner; the tenant can have left since then. Otherwise
-  /// calls `body` with the directory's lock.
+  /// Returns true if this hand-over has made this machine the owner, even if the tenant has left this machine since
+  /// then. Otherwise calls `body` with the directory's lock.
   ///
-  /// Without the lock, another call could still undo the rename that has given the file its name.
+  /// The check needs the lock, because another call that has renamed the received file can still undo the rename.
   private func hasReceived(
     _ name: TenantName, _ part: TenantPart, otherwise body: () throws -> Void = {}
   ) throws -> Bool {

@@ -125,9 +125,9 @@ extension SqliteTenants {
     return DatabaseFiles(of: path, key: handles.key, cipher: handles.cipher)
   }
 
-  /// Gives files the name of a tenant. Call with the directory's lock.
+  /// Renames files to the file names of a tenant. Call with the directory's lock.
   ///
-  /// - Parameter names: The new name, and the old name of an existing tenant.
+  /// - Parameter names: The names whose directories are synced: the new name, and the old name of an existing tenant.
   func move(_ files: DatabaseFiles, to name: TenantName, of names: [TenantName]) throws {
     guard !directory.exists(name) else {
       // Another process has created the tenant.

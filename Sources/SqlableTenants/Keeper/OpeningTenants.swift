@@ -140,7 +140,7 @@ extension SqliteTenants {
     }
   }
 
-  /// Makes a file and gives it the name of a tenant when it is complete. Throws if the tenant exists.
+  /// Creates a tenant's file: `make` fills a temporary file, which is then renamed. Throws if the tenant exists.
   ///
   /// The configuration that `make` receives keeps the whole database in one file, which can then be renamed.
   func place(_ name: TenantName, _ make: (String, Configuration) throws -> Void) throws {

@@ -119,8 +119,8 @@ public final class SqliteTenants: Sendable {
     }
   }
 
-  /// Waits for the threads that open, close or change tenants. These threads also close the tenants that they have
-  /// opened.
+  /// Waits until no tenant is open, being opened, closed or changed. A thread that was opening a tenant also closes the
+  /// tenant.
   private func waitForSlots(until end: ContinuousClock.Instant) throws {
     while let slot = withState({ $0.slots.values.first }) {
       guard ContinuousClock.now < end else {

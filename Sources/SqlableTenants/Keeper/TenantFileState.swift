@@ -33,7 +33,7 @@ struct TenantFileState: Equatable {
   /// True if every later commit changes the state. A commit just after another could leave the times as they are.
   var isSettled: Bool { seconds < time(nil) - TenantFileState.precision }
 
-  /// True if no connection has the file open in WAL mode, and every write by a later connection changes the state.
+  /// True if no connection has the file open in WAL mode, and if every write from now on will change the state.
   var isQuiet: Bool { isSettled && !hasWAL }
 
   /// A short form of the state, for the name of a backup (FNV-1a).

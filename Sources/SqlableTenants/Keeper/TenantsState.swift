@@ -19,7 +19,7 @@ package struct TenantsState {
   /// The slots that wait for a place, from `head` on. Slots in another phase are skipped.
   private var queue: [TenantSlot] = []
   private var head = 0
-  /// The number of slots that wait for a place. `queue` also has slots that no longer wait.
+  /// The number of slots in the phase `queued`. `queue` also contains slots in later phases.
   private var queued = 0
   package private(set) var idle = IdleTenants()
   /// The number of places that are taken by tenants that are open, being opened or being closed.
@@ -291,7 +291,7 @@ package struct TenantsState {
     case waits
   }
 
-  /// Claims a tenant's file. With `.endsCalls`, an open tenant counts as deleted for the calls that use it.
+  /// Claims a tenant's file. With `.endsCalls`, calls that still use the tenant can throw `.tenant(.deleted)`.
   package mutating func claim(_ name: TenantName, _ policy: ClaimPolicy) throws -> Claim {
     try checkIsOpen()
     guard let slot = slots[name] else {
@@ -319,7 +319,8 @@ package struct TenantsState {
     }
   }
 
-  /// Ends an attempt to claim a tenant that its calls still use; returns the leases of the calls that waited.
+  /// Ends an attempt to claim a tenant that calls still use. Returns leases for the calls that waited because of the
+  /// attempt.
   package mutating func stopClaiming(_ name: TenantName) -> ([(TenantWaiter, TenantLease)], [Work]) {
     guard let slot = slots[name], slot.isWanted, case .open(let pool) = slot.phase else { return ([], []) }
     slot.isWanted = false

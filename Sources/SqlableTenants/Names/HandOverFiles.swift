@@ -74,8 +74,8 @@ extension TenantDirectory {
 
   /// Prepares for the deletion or the rename of a tenant's file. Call with the lock.
   ///
-  /// Deletes the mark that an earlier hand-over from this machine left. Marks ended hand-overs to this machine as
-  /// `owned`, so that their senders still find that this machine was the owner.
+  /// Deletes the away file of an earlier hand-over from this machine. Changes `ended` in the records of hand-overs to
+  /// this machine to `owned`, because `ended` proves ownership only while the tenant's file exists.
   func prepareLeaving(_ name: TenantName) throws {
     guard exists(name) else { return }
     if isGone(name) { removeAwayFile(of: name) }

@@ -8,11 +8,14 @@ import SqlableCore
 //   acme.sqlite-replaced-wal   the WAL of a damaged old file; also -journal
 //   acme.sqlite-restored       the new file of a damaged tenant, until it gets the tenant's name
 //
-// SQLite would apply the WAL or journal of the old file to the new one. Closing the old file has removed them, but a
-// damaged file can't be closed. Its logs therefore get other names before the new file gets its name. As long as
-// acme.sqlite-restored exists, the tenant is the old file. If the process is killed in this state, the next call on the
-// tenant gives the logs their names back. Their commits might be needed, for example if only the key was wrong. The
-// rename of acme.sqlite-restored to acme.sqlite makes the new file the tenant, and the old logs needless.
+// SQLite would apply the WAL or journal of the old file to the new file. Closing an intact file removes its WAL and
+// journal, but a damaged file can't be closed. The WAL and journal of a damaged file are therefore renamed before the
+// new file gets the tenant's name.
+//
+// As long as acme.sqlite-restored exists, the tenant is the old file. If the process is killed in this state, the next
+// call on the tenant renames the WAL and journal back: their commits might be needed, for example if only the key was
+// wrong. After acme.sqlite-restored has been renamed to acme.sqlite, the new file is the tenant, and the old WAL and
+// journal are no longer needed.
 
 extension TenantDirectory {
   private static let logs = ["-wal", "-journal"]

@@ -54,9 +54,9 @@ extension TenantDirectory {
   /// Syncs a tenant's name that another process might not have synced. Call with the lock.
   func syncAgain(_ name: TenantName) throws {
     try checkIsSynced([name])
-    // Because the tenant is in use, a failed sync can't be repaired by changing the name and changing it back.
     let directories = try OpenDirectories([directory(of: name)])
     do { try directories.sync() } catch {
+      // The tenant can be in use, so its file can't be renamed away and back for another sync.
       unsynced.withLock { _ = $0.tenants.insert(name) }
       throw error
     }

@@ -38,7 +38,8 @@ public struct TenantPart: Codable, Sendable, Hashable {
   }
 }
 
-/// The answer of ``SqliteTenants/receive(_:)`` to a part, for ``SqliteTenants/handOver(_:within:_:)``.
+/// The receiver's answer to a part: the result of ``SqliteTenants/receive(_:)``. The closure that is passed to
+/// ``SqliteTenants/handOver(_:within:_:)`` returns the answer to the sender.
 public struct TenantReceipt: Codable, Sendable, Hashable {
   let token: String
   let number: Int

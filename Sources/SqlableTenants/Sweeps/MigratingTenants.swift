@@ -7,7 +7,7 @@ import SqlableSchema
 public struct TenantMigrationReport: Sendable {
   /// The number of tenants that have run all migrations.
   public internal(set) var current = 0
-  /// The number of tenants that this sweep has migrated; they also count as current.
+  /// The number of tenants that this sweep has migrated. `current` includes these tenants.
   public internal(set) var migrated = 0
   /// The number of tenants by the first migration that they have not completed.
   public internal(set) var pending: [String: Int] = [:]
@@ -142,7 +142,7 @@ extension SqliteTenants {
   ) async throws -> TenantMigrationReport {
     var report = TenantMigrationReport()
     if isDone(report) { return report }
-    // Not more tenants than threads, because the calls of a tenant that waits for a thread would wait, too.
+    // Each migration needs a thread. While a migration waited for a thread, other calls on its tenant would wait, too.
     let results = each(concurrency: min(concurrency, configuration.threads)) { tenant in
       try await body(TenantName(tenant.name))
     }

@@ -137,7 +137,7 @@ extension Select {
 
 extension SelectStatement {
   /// Groups the rows with the same values of these terms: `GROUP BY "color"`.
-  // A parameter pack: the compiler can't convert an element of a named query's columns to `any AnyTerm`.
+  // The terms are a parameter pack, because the compiler can't convert a column of a named query to `any AnyTerm`.
   public consuming func groupBy<each Term: AnyTerm>(_ term: repeat each Term) -> Select<Row> {
     var select = asSelect()
     select.query.refuseIfCombined("groupBy")

@@ -1,6 +1,6 @@
 // Comparisons of a typed term with an untyped term. Running the statement checks the types that are known. The
-// operators are disfavored. Otherwise calls with an untyped parameter, which is both a typed and an untyped term, would
-// be ambiguous.
+// operators are disfavored, because an untyped parameter is both a typed and an untyped term: a comparison with such a
+// parameter would be ambiguous.
 
 extension SqlTerm {
   /// `"a" = "b"`

@@ -107,7 +107,8 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
     public let table: String
     /// The column that might have been renamed.
     public let dropped: String
-    /// The possible new names of `dropped`: added columns of the same type, or the new name in `renamed`.
+    /// The possible new names of `dropped`: the added columns of the same type. If the model still has the column, the
+    /// array contains only the new name from the parameter `renamed`.
     public let added: [String]
   }
 
@@ -152,7 +153,8 @@ extension SchemaPlan.Step: CustomStringConvertible {
 }
 
 extension SchemaDifference.Kind {
-  /// The change that removes this kind of difference; nil for kinds that do not always need a rebuild.
+  /// The change by which a rebuild of the table removes a difference of this kind; nil for kinds that do not always
+  /// need a rebuild.
   var changeByRebuild: SchemaPlan.Change.Kind? {
     switch self {
     case .type: .changeType

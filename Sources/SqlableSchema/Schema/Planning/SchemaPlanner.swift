@@ -261,8 +261,8 @@ struct SchemaPlanner {
     for (table, _) in renamed { try updateChangeLog(of: table) }
   }
 
-  /// Drops the log's triggers of a table until ``updateChangeLog(of:)``; returns false if the table has no such
-  /// triggers.
+  /// Drops a table's change-log triggers; ``updateChangeLog(of:)`` creates them again. Returns false if the table has
+  /// no such triggers.
   private mutating func pauseChangeLog(of table: String) throws -> Bool {
     guard isLogged(table), let log = ChangeLogHook.updates else { return false }
     let triggers = try log.triggers(of: table, on: copy.connection)

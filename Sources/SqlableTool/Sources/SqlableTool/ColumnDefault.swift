@@ -25,7 +25,7 @@ enum ColumnDefault: Equatable {
     }
   }
 
-  /// True if the default is neither 0, 1 nor NULL, so that the column can't be a Bool.
+  /// True if the column can't be a Bool, because it has a default other than 0, 1 and NULL.
   var isNoTruth: Bool {
     switch self {
     case .none, .constant(.integer(0...1)), .constant(.null): false

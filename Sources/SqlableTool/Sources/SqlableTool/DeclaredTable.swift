@@ -26,7 +26,7 @@ struct DeclaredTable {
         throw ValidationError("--column: table \(table) has no column \(column)")
       }
     }
-    // Each column needs a separate declaration, because columns with the same declaration are equal.
+    // Give each column a different line number. Otherwise columns of two tables with the same name and type are equal.
     var line: UInt = 0
     return try tables.map { name, sql in
       try DeclaredTable(name, sql: sql, indexSQL: definitions[name + "_fulltext"], types[name] ?? [:], db, &line)
