@@ -20,7 +20,9 @@ package struct StatementRun {
   package var row: ReadRow { owned._withUnsafeGuaranteedRef { ReadRow($0) } }
 
   /// Returns the integer in the first column of the first row; 0 without a row.
-  func integer() throws -> Int { try step() ? Int(statement.integer(at: 0)) : 0 }
+  func integer() throws -> Int {
+    try owned._withUnsafeGuaranteedRef { try $0.stepWithoutRow() ? Int($0.integer(at: 0)) : 0 }
+  }
 }
 
 extension SqliteDatabase {

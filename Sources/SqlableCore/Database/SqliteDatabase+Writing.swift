@@ -58,7 +58,16 @@ extension SqliteDatabase {
     try checkMayWrite()
     // Checked again, because user code, such as a struct's `write(to:)`, might have caused a rollback.
     try checkTransactionIsAlive(connection)
-    guard let observation else { return Write() }
+    guard let observation = unretainedObservation else { return Write() }
+    return try observation._withUnsafeGuaranteedRef {
+      try beginWrite(connection, $0, atomically: isAtomic, mayKeep: mayKeep)
+    }
+  }
+
+  @inline(__always)
+  private func beginWrite(
+    _ connection: Connection, _ observation: HandleObservation, atomically isAtomic: Bool, mayKeep: Bool
+  ) throws -> Write {
     observation.refresh()
     if isAtomic {
       if transactions.counts.levels > 0 { return try beginRecording(connection, observation, mayKeep: mayKeep) }

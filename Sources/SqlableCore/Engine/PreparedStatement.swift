@@ -139,12 +139,6 @@ package final class PreparedStatement {
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
-  /// Binds values of a buffer. The values must outlive the run.
-  func bind(_ buffer: ParameterBuffer, _ values: Range<Int>) throws {
-    let code = buffer.bind(values, to: handle)
-    guard code == SQLITE_OK else { throw failure(code) }
-  }
-
   /// Binds a value at a position counted from 1. SQLite copies the value.
   package func bindCopy(_ value: DatabaseValue, at index: Int32) throws {
     let code = value.give(to: ParameterTarget(statement: handle, index: index))

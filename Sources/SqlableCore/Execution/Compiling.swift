@@ -160,8 +160,8 @@ extension Connection {
     sql.append("INSERT")
     sql.append(address: table)
     sql.append(word: shape)
-    // For one row, the cache key equals the key of a single struct's insert.
-    if rows > 1 { sql.append(word: UInt64(rows)) }
+    // The key of a single struct's insert ends before this word.
+    sql.append(word: UInt64(rows))
     return try prepareBuffered {
       // Placeholder values suffice, because the SQL depends only on which columns are set.
       let slots = ParameterSlots(count: table.count)

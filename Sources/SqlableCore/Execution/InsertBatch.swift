@@ -23,23 +23,12 @@ struct InsertBatch {
     return try connection.insert(statement, query, row: row)
   }
 
-  /// Inserts a row whose values are in the parameter buffer, and returns the row's id.
-  ///
-  /// - Parameter shape: The columns that the row sets.
-  mutating func insert(_ values: Range<Int>, setting shape: UInt64) throws -> Int {
-    try connection.checkInterruption()
-    let known = shapes.first { $0.columns == shape }?.statement
-    let statement = try known ?? keep(connection.preparedInsert(query, of: 1, setting: shape), shape)
-    defer { statement.rewind() }
-    try statement.bind(connection.parameters, values)
-    return try connection.insert(statement, query, row: .none)
-  }
-
   /// Returns the statement for the row's columns, with the values bound.
   private mutating func statement(for row: RowValues) throws -> PreparedStatement {
     let columns = hasChosenColumns ? nil : row.shape
     if let columns, let known = shapes.first(where: { $0.columns == columns })?.statement {
-      try known.bindInsert(row)
+      var index: Int32 = 0
+      try known.bindInsert(row, after: &index)
       return known
     }
     if columns == nil { finish() }
@@ -81,7 +70,7 @@ extension Connection {
     // The id is reset because a statement that inserts nothing would leave the id of an earlier insert.
     lastInsertedId = 0
     var returned: Int64?
-    while try statement.stepChange() { returned = statement.integer(at: 0) }
+    while try statement.stepWithoutRow() { returned = statement.integer(at: 0) }
     if let returned { return Int(returned) }
     let id = lastInsertedId
     if id == 0, !Library.hasReturning, changes > 0, let id = try updated() { return Int(id) }

@@ -63,9 +63,9 @@ extension StatementTree {
     switch self {
     case .insert(let query) where query.rest.isDefault && query.form != .query:
       PlainChange(query.form == .save ? .save : .insert, query.table, query.conflict)
-    case .update(let query) where query.isRowLevel && query.rest.isDefault && query.selection.isAll:
+    case .update(let query) where query.isRowLevel && query.rest.isDefault:
       PlainChange(.update, query.table, query.conflict)
-    case .delete(let query) where query.isRowLevel && query.rest.isDefault && query.selection.isAll:
+    case .delete(let query) where query.isRowLevel && query.rest.isDefault:
       PlainChange(.delete, query.table)
     default: nil
     }
@@ -158,7 +158,7 @@ extension Connection {
     }
     try statement.bind(row, as: plain)
     guard plain.isInsert else {
-      while try statement.stepChange() {}
+      while try statement.stepWithoutRow() {}
       return changes
     }
     return try plain.table._withUnsafeGuaranteedRef { table in
@@ -205,9 +205,9 @@ extension Connection {
 }
 
 extension PreparedStatement {
-  /// Steps a change that returns at most an id. Unlike `step()`, does not prepare the row for a ``ReadRow``.
+  /// Steps without beginning a row: the caller can read the row only with `integer(at:)`.
   @inline(__always)
-  func stepChange() throws -> Bool {
+  func stepWithoutRow() throws -> Bool {
     let code = sqlite3_step(handle)
     if code == SQLITE_DONE { return false }
     guard code == SQLITE_ROW else { throw failure(code) }
@@ -225,9 +225,11 @@ extension PreparedStatement {
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
-  /// Binds a struct's values to an INSERT that names the same columns.
-  func bindInsert(_ row: RowValues) throws {
-    let code = row.bind(to: handle)
+  /// Binds a struct's values to an INSERT that names the same columns, after the parameters of earlier structs.
+  ///
+  /// - Parameter index: The index of the last bound parameter.
+  func bindInsert(_ row: RowValues, after index: inout Int32) throws {
+    let code = row.bind(to: handle, after: &index)
     guard code == SQLITE_OK else { throw failure(code) }
   }
 }

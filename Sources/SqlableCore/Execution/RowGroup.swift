@@ -1,5 +1,7 @@
 /// Rows of a batch that are collected for one statement: `INSERT INTO … VALUES (…), (…), …`.
 ///
+/// Each struct writes its values to separate slots, from which the statement binds the values.
+///
 /// One statement for many rows saves most of the work that SQLite does for each statement. In a table that
 /// ``Connection/rowsPerInsert(into:)`` accepts, one statement for each row would store the same rows. If the statement
 /// fails, no row of the group is stored. The rows are then inserted one by one to find the row that fails.
@@ -20,6 +22,13 @@ struct RowGroup {
   private let query: InsertQuery
   private let connection: Connection
   private let size: Int
+  /// The writer of the row after the waiting rows.
+  var writer: RowWriter
+  /// The slots of all rows, which the writer owns: for each row, one slot for each column of the table.
+  private let slots: UnsafeMutableBufferPointer<BoundValue>
+  private let columns: Int
+  /// The position of the key, which is a single column.
+  private let key: Int
   /// The compiled statement for rows that set the columns in `shape`.
   private var statement: (shape: UInt64, compiled: PreparedStatement)?
   /// The mark before the values of the first waiting row; nil if no group has started.
@@ -29,16 +38,17 @@ struct RowGroup {
   private(set) var count = 0
   private var givesIdsInARow: Bool?
 
-  private var table: TableInfo { query.table }
-  private var columns: Int { shape.nonzeroBitCount }
-  private var setsKey: Bool { shape & (1 << UInt64(table.key[0])) != 0 }
+  private var setsKey: Bool { shape & (1 << UInt64(key)) != 0 }
 
   /// Returns nil if rows must be inserted one by one.
   init?(_ query: InsertQuery, on connection: Connection) throws {
     guard query.form == .rows, query.conflict == nil, query.rest.isDefault,
       let size = try connection.rowsPerInsert(into: query.table)
     else { return nil }
+    let storage = ParameterSlots(count: size * query.table.count)
     (self.query, self.connection, self.size) = (query, connection, size)
+    (slots, columns, key) = (storage.memory, query.table.count, query.table.key[0])
+    writer = RowWriter(table: query.table, storage: storage, bytes: connection.parameterBytes)
   }
 
   var isFull: Bool { count == size }
@@ -51,30 +61,37 @@ struct RowGroup {
   mutating func clear() {
     if let mark { connection.parameters.release(to: mark) }
     (mark, count) = (nil, 0)
+    writer.slots = slots(ofRow: 0)
   }
 
-  /// Adds a row. Returns false if the row can't join the group.
+  private func slots(ofRow number: Int) -> UnsafeMutableBufferPointer<BoundValue> {
+    UnsafeMutableBufferPointer(rebasing: slots[number * columns..<(number + 1) * columns])
+  }
+
+  private func row(_ number: Int) -> RowValues { RowValues(slots: slots(ofRow: number), shape: shape) }
+
+  /// Adds the row that the writer has written. Returns false if the row can't join the group.
   @inline(__always)
-  mutating func add(_ row: RowValues) throws -> Bool {
+  mutating func add() throws -> Bool {
+    let row = writer.values
     guard let shape = row.shape, shape != 0, count == 0 || shape == self.shape else { return false }
     self.shape = shape
     if setsKey {
-      guard case .integer(let id) = row[table.key[0]] else { return false }
+      guard case .integer(let id) = row[key] else { return false }
       if id >= RowGroup.highestId { givesIdsInARow = false }
     } else {
       guard try hasIdsInARow() else { return false }
     }
-    // A local variable, because reading the property for each value would retain the buffer each time.
-    let parameters = connection.parameters
-    row.eachValue { parameters.append($0) }
     count += 1
+    if !isFull { writer.slots = slots(ofRow: count) }
     return true
   }
 
   private mutating func hasIdsInARow() throws -> Bool {
     if let givesIdsInARow { return givesIdsInARow }
-    let key = table.columns[table.key[0]].name.quotedName
-    let row = try connection.rows("SELECT max(\(key)) FROM main.\(table.name.quotedName)").first
+    let table = query.table
+    let name = table.columns[key].name.quotedName
+    let row = try connection.rows("SELECT max(\(name)) FROM main.\(table.name.quotedName)").first
     let highest = row.flatMap { Int64($0[0]) } ?? 0
     givesIdsInARow = highest < RowGroup.highestId
     return highest < RowGroup.highestId
@@ -84,43 +101,36 @@ struct RowGroup {
   ///
   /// - Parameter index: The index of the group's first row in the batch.
   mutating func insert(with batch: inout InsertBatch, from index: Int, note: (Int) -> Void) throws {
-    guard let first = mark?.count, count > 0 else { return }
     guard isFull else { return try insertEach(with: &batch, from: index, note: note) }
-    do { try insertTogether(from: first) } catch {
+    do { try insertTogether() } catch {
       guard (error as? SqlError)?.blamesRow == true, !connection.hasLostTransaction else { throw error.inBatch(index) }
       try insertEach(with: &batch, from: index) { _ in }
       throw error.inBatch(index)
     }
     let last = connection.lastInsertedId
-    let keyOffset = (shape & (1 << UInt64(table.key[0]) - 1)).nonzeroBitCount
     for number in 0..<count {
-      guard setsKey else {
+      if !setsKey {
         note(Int(last) - count + 1 + number)
-        continue
-      }
-      if case .integer(let id) = connection.parameters.parameters[first + number * columns + keyOffset] {
+      } else if case .integer(let id) = row(number)[key] {
         note(Int(id))
       }
     }
   }
 
-  private mutating func insertTogether(from first: Int) throws {
+  private mutating func insertTogether() throws {
     try connection.checkInterruption()
     if let statement, statement.shape != shape { finish() }
     let compiled = try statement?.compiled ?? connection.preparedInsert(query, of: size, setting: shape)
     statement = (shape, compiled)
     defer { compiled.rewind() }
-    try compiled.bind(connection.parameters, first..<first + count * columns)
-    while try compiled.step() {}
+    var index: Int32 = 0
+    for number in 0..<count { try compiled.bindInsert(row(number), after: &index) }
+    while try compiled.stepWithoutRow() {}
   }
 
   private func insertEach(with batch: inout InsertBatch, from index: Int, note: (Int) -> Void) throws {
-    guard let first = mark?.count else { return }
     for number in 0..<count {
-      let start = first + number * columns
-      do { note(try batch.insert(start..<start + columns, setting: shape)) } catch {
-        throw error.inBatch(index + number)
-      }
+      do { note(try batch.insert(row(number))) } catch { throw error.inBatch(index + number) }
     }
   }
 

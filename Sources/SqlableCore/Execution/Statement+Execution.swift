@@ -128,13 +128,15 @@ extension Statement: Runnable {
     var index = 0
     if case .models(let models) = rows {
       try models.withUnsafeBufferPointer { models in
-        try db.insert(query, count: count) {
-          ids.append($0)
-        } take: { writer in
-          guard index < models.count else { return false }
-          try writer.take(models[index])
-          index += 1
-          return true
+        try models.withMemoryRebound(to: Borrowed<Model>.self) { models in
+          try db.insert(query, count: count) {
+            ids.append($0)
+          } take: { writer in
+            guard index < models.count else { return false }
+            try models[index].write(to: &writer)
+            index += 1
+            return true
+          }
         }
       }
     } else {
@@ -265,18 +267,16 @@ extension SqliteDatabase {
           return try eachRow(of: .insert(query), on: connection, take) { row in note(try batch.insert(row)) }
         }
         defer { group.finish() }
-        try insert(query, &group, &batch, on: connection, note: note, take: take)
+        try insert(&group, &batch, on: connection, note: note, take: take)
       }
     }
   }
 
   private func insert(
-    _ query: InsertQuery, _ group: inout RowGroup, _ batch: inout InsertBatch, on connection: Connection,
-    note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
+    _ group: inout RowGroup, _ batch: inout InsertBatch, on connection: Connection, note: (Int) -> Void,
+    take: (inout RowWriter) throws -> Bool
   ) throws {
-    let parameters = connection.parameters
-    var writer = RowWriter(table: query.table, buffer: parameters)
-    defer { writer.finish(parameters) }
+    let bytes = connection.parameterBytes
     var index = 0
     func insertWaitingRows() throws {
       try checkTransactionIsAlive(connection)
@@ -286,16 +286,16 @@ extension SqliteDatabase {
     defer { group.clear() }
     while true {
       group.begin()
-      let mark = parameters.mark
-      do { guard try take(&writer) else { break } } catch { throw error.inBatch(index) }
-      if try group.add(writer.values) {
-        parameters.keep(since: mark)
+      let mark = bytes.pointee.beginRow()
+      do { guard try take(&group.writer) else { break } } catch { throw error.inBatch(index) }
+      if try group.add() {
+        bytes.pointee.keep(since: mark)
         index += 1
-        guard group.isFull || parameters.hasGrown(since: mark) else { continue }
+        guard group.isFull || bytes.pointee.hasGrown(since: mark) else { continue }
         try insertWaitingRows()
       } else {
         try insertWaitingRows()
-        do { note(try batch.insert(writer.values)) } catch { throw error.inBatch(index) }
+        do { note(try batch.insert(group.writer.values)) } catch { throw error.inBatch(index) }
         index += 1
       }
       group.clear()

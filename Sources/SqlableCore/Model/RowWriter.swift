@@ -11,7 +11,7 @@ public struct RowWriter {
   package unowned(unsafe) let table: TableInfo
   package var storage: ParameterSlots
   /// One slot for each column of the table; owned by `storage`.
-  @usableFromInline let slots: UnsafeMutableBufferPointer<BoundValue>
+  @usableFromInline var slots: UnsafeMutableBufferPointer<BoundValue>
   // Copies of properties of `table` and the buffer. Without the copies, setting a value would retain both objects.
   @usableFromInline let cells: UnsafePointer<TableInfo.Cell>
   @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
@@ -26,12 +26,22 @@ public struct RowWriter {
 
   /// Makes a writer that copies the values' bytes into a buffer. The buffer must outlive the writer.
   package init(table: TableInfo, buffer: ParameterBuffer, written: WrittenColumns = .all) {
+    self.init(
+      table: table, storage: buffer.takeSlots(count: table.count), bytes: buffer.bytes, written: written)
+  }
+
+  /// Makes a writer that stores the values in the first slots of `storage`. The buffer of `bytes` must outlive the
+  /// writer.
+  init(
+    table: TableInfo, storage: ParameterSlots, bytes: UnsafeMutablePointer<ParameterBytes>,
+    written: WrittenColumns = .all
+  ) {
     self.table = table
     self.written = written
-    storage = buffer.takeSlots(count: table.count)
+    self.storage = storage
+    self.bytes = bytes
     slots = UnsafeMutableBufferPointer(rebasing: storage.memory[..<table.count])
     cells = table.cells
-    bytes = buffer.bytes
     scope = bytes.pointee.current
   }
 
@@ -292,6 +302,11 @@ public struct RowWriter {
     try checkColumns()
     #endif
   }
+}
+
+extension Borrowed where Value: Sqlable {
+  @inlinable
+  borrowing func write(to writer: inout RowWriter) throws { try writer.take(value) }
 }
 
 package enum WrittenColumns {

@@ -109,9 +109,11 @@ final class ChangeBuffer: ChangeSink {
       guard let index = tables.firstIndex(where: { strcmp($0.cName, row.table) == 0 }) else { return }
       state.latest = index
     }
-    let table = tables[state.latest]
-    if table.keepsRows { record(row, of: table) }
-    if let read = table.read { note(row, of: table, read.columns, wantsImages: read.wantsImages) }
+    // Unretained, because only a later refresh replaces the tables.
+    Unmanaged.passUnretained(tables[state.latest])._withUnsafeGuaranteedRef { table in
+      if table.keepsRows { record(row, of: table) }
+      if let read = table.read { note(row, of: table, read.columns, wantsImages: read.wantsImages) }
+    }
   }
 
   // MARK: For live results

@@ -29,6 +29,13 @@ package final class ObserverRegistry: Sendable {
       guard change == nil || change == row.change else { return false }
       return key.map { row.concernsRow($0) } ?? true
     }
+
+    /// Calls the observer, with the observer's spelling of the table's name.
+    @inline(__always)
+    fileprivate func notify(of row: RowChange) throws {
+      if row.table.isExactly(table) { return try body(row) }
+      try body(row.named(table))
+    }
   }
 
   private struct State {
@@ -224,22 +231,32 @@ package final class ObserverRegistry: Sendable {
 
     /// Calls the observers row by row, in the order of change. Errors that observers throw go to `didFail`.
     package func deliver() {
-      // Uses indices, because copying a row or an observer out of its array would retain all members of the copy.
+      rows.withUnsafeBufferPointer { rows in
+        observers.withUnsafeBufferPointer { observers in
+          rows.withMemoryRebound(to: Borrowed<RowChange>.self) { rows in
+            observers.withMemoryRebound(to: Borrowed<Observer>.self) { deliver(rows, to: $0) }
+          }
+        }
+      }
+    }
+
+    private func deliver(
+      _ rows: UnsafeBufferPointer<Borrowed<RowChange>>, to observers: UnsafeBufferPointer<Borrowed<Observer>>
+    ) {
       var observersOfTable: [Int] = []
       for row in rows.indices {
         // Consecutive changes usually affect the same table.
-        if row == 0 || !rows[row].table.isExactly(rows[row - 1].table) {
-          observersOfTable = observers.indices.filter { rows[row].table.isSameName(as: observers[$0].table) }
+        if row == 0 || !rows[row].value.table.isExactly(rows[row - 1].value.table) {
+          observersOfTable = observers.indices.filter {
+            rows[row].value.table.isSameName(as: observers[$0].value.table)
+          }
         }
         if let didUpdate, isStillRegistered(didUpdateToken) {
-          attempt { try didUpdate(rows[row].table, rows[row].id, rows[row].change) }
+          attempt { try didUpdate(rows[row].value.table, rows[row].value.id, rows[row].value.change) }
         }
         for observer in observersOfTable
-        where observers[observer].wantsRow(rows[row]) && isStillRegistered(observers[observer].token) {
-          attempt {
-            if rows[row].table.isExactly(observers[observer].table) { return try observers[observer].body(rows[row]) }
-            try observers[observer].body(rows[row].named(observers[observer].table))
-          }
+        where observers[observer].wants(rows[row]) && isStillRegistered(observers[observer].value.token) {
+          attempt { try observers[observer].notify(of: rows[row]) }
         }
       }
     }
@@ -253,4 +270,12 @@ package final class ObserverRegistry: Sendable {
       do { try body() } catch { registry.fail(error) }
     }
   }
+}
+
+extension Borrowed where Value == ObserverRegistry.Observer {
+  @inline(__always)
+  fileprivate borrowing func wants(_ row: borrowing Borrowed<RowChange>) -> Bool { value.wantsRow(row.value) }
+
+  @inline(__always)
+  fileprivate borrowing func notify(of row: borrowing Borrowed<RowChange>) throws { try value.notify(of: row.value) }
 }

@@ -45,26 +45,6 @@ public struct RowChange: Sendable, Hashable {
     }
   }
 
-  package init(
-    table: String, change: Change, id: Int, previousId: Int, key: [DatabaseValue], previousKey: [DatabaseValue],
-    comparison: KeyComparison?, hasId: Bool, isKeyedById: Bool, images: RowImages? = nil
-  ) {
-    self.table = table
-    self.change = change
-    self.id = id
-    self.previousId = previousId
-    self.hasId = hasId
-    self.isKeyedById = isKeyedById
-    self.images = images
-    keys = key.isEmpty && previousKey.isEmpty ? nil : Keys(key, previousKey, comparison)
-  }
-
-  private init(_ change: RowChange, table: String) {
-    self.table = table
-    (self.change, id, previousId) = (change.change, change.id, change.previousId)
-    (hasId, isKeyedById, keys, images) = (change.hasId, change.isKeyedById, change.keys, change.images)
-  }
-
   package var hasCustomCollation: Bool {
     if case .custom = keys?.comparison?.collation { true } else { false }
   }
@@ -83,7 +63,24 @@ public struct RowChange: Sendable, Hashable {
 
   /// Returns this change with an observer's spelling of the table's name.
   package func named(_ table: String) -> RowChange {
-    table == self.table ? self : RowChange(self, table: table)
+    guard table != self.table else { return self }
+    return RowChange(
+      table: table, change: change, id: id, previousId: previousId, hasId: hasId, keys: keys, isKeyedById: isKeyedById,
+      images: images)
+  }
+}
+
+extension RowChange {
+  // In an extension, so that the struct keeps its memberwise initializer. The compiler copies a change that another
+  // initializer has made, when the change is added to an array.
+  package init(
+    table: String, change: Change, id: Int, previousId: Int, key: [DatabaseValue], previousKey: [DatabaseValue],
+    comparison: KeyComparison?, hasId: Bool, isKeyedById: Bool, images: RowImages? = nil
+  ) {
+    let keys = key.isEmpty && previousKey.isEmpty ? nil : Keys(key, previousKey, comparison)
+    self.init(
+      table: table, change: change, id: id, previousId: previousId, hasId: hasId, keys: keys, isKeyedById: isKeyedById,
+      images: images)
   }
 }
 

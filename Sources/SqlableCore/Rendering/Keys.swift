@@ -66,18 +66,28 @@ extension SqlBuffer {
   private func append(keyOfCondition term: SqlExpression, _ parameters: ParameterBuffer) -> Bool {
     guard case .all(let terms) = term.node else { return append(keyOfComparison: term, parameters) }
     // A longer chain is written with parentheses, so it needs another kind of key.
-    return terms.count <= SqlExpression.maximumChain && terms.everyTerm { append(keyOfComparison: $0, parameters) }
+    return terms.count <= SqlExpression.maximumChain
+      && terms.everyTerm { term in
+        guard case .binary(let binary) = term.value.node else { return false }
+        return append(keyOfComparison: binary, parameters)
+      }
   }
 
   /// Writes the cache key of a comparison of a column with a value. Returns false, and writes nothing, for any other
   /// term.
   @inline(__always)
   func append(keyOfComparison term: SqlExpression, _ parameters: ParameterBuffer) -> Bool {
-    guard case .binary(let binary) = term.node, let column = binary.comparedColumn, column.isKept,
-      case .value(let value) = binary.right.node
+    guard case .binary(let binary) = term.node else { return false }
+    return append(keyOfComparison: binary, parameters)
+  }
+
+  @inline(__always)
+  private func append(keyOfComparison term: SqlExpression.BinaryTerm, _ parameters: ParameterBuffer) -> Bool {
+    guard let column = term.comparedColumn, column._withUnsafeGuaranteedRef({ $0.isKept }),
+      case .value(let value) = term.right.node
     else { return false }
-    append(word: SqlBuffer.shortKey | UInt64(UInt(bitPattern: binary.operation.sql.utf8Start)))
-    append(address: column)
+    append(word: SqlBuffer.shortKey | UInt64(UInt(bitPattern: term.operation.sql.utf8Start)))
+    append(word: UInt64(UInt(bitPattern: column.toOpaque())))
     parameters.append(value)
     return true
   }

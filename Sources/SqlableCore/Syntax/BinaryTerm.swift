@@ -6,12 +6,12 @@ extension SqlExpression {
     package let left: SqlExpression
     package let right: SqlExpression
     /// If the term compares a declared column with a value, that column; otherwise nil. `left` retains the column.
-    unowned(unsafe) let comparedColumn: ColumnDefinition?
+    let comparedColumn: Unmanaged<ColumnDefinition>?
 
     init(_ operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression) {
       (self.operation, self.left, self.right) = (operation, left, right)
       if operation.isComparison, case .column(.declared(let column)) = left.node, case .value = right.node {
-        comparedColumn = column
+        comparedColumn = .passUnretained(column)
       } else {
         comparedColumn = nil
       }

@@ -62,6 +62,7 @@ package struct UpdateQuery: Sendable, Hashable {
     package var assignments: [Assignment] = []
     /// Joined tables whose rows provide values, each with its join condition.
     package var sources: [SelectQuery.Source] = []
+    fileprivate var selection = RowSelection()
     package var indexHint: IndexHint?
     package var returned: Returned?
     var defect: SqlError?
@@ -73,7 +74,6 @@ package struct UpdateQuery: Sendable, Hashable {
   @usableFromInline package unowned(unsafe) var table: TableInfo
   @usableFromInline package let extent: ChangeExtent
   @usableFromInline package var conflict: ConflictPolicy?
-  @usableFromInline package var selection = RowSelection()
   @usableFromInline package var rest = CopyOnWriteBox<Clauses>()
 
   @inlinable
@@ -81,7 +81,6 @@ package struct UpdateQuery: Sendable, Hashable {
     self.table = table.takeUnretainedValue()
     extent = .row
     conflict = nil
-    selection = RowSelection(withoutFilter: ())
     rest = CopyOnWriteBox()
   }
 
@@ -99,6 +98,11 @@ package struct UpdateQuery: Sendable, Hashable {
     rest.value.assignments = assignments
   }
 
+  package var selection: RowSelection {
+    _read { yield rest.value.selection }
+    _modify { yield &rest.value.selection }
+  }
+
   /// True if the update changes the row whose key equals the key of a given struct.
   @usableFromInline package var isRowLevel: Bool { extent == .row }
 
@@ -110,6 +114,7 @@ package struct UpdateQuery: Sendable, Hashable {
 package struct DeleteQuery: Sendable, Hashable {
   @usableFromInline
   package struct Clauses: DefaultConstructible {
+    fileprivate var selection = RowSelection()
     package var indexHint: IndexHint?
     package var returned: Returned?
     var defect: SqlError?
@@ -120,14 +125,12 @@ package struct DeleteQuery: Sendable, Hashable {
 
   @usableFromInline package unowned(unsafe) var table: TableInfo
   @usableFromInline package let extent: ChangeExtent
-  @usableFromInline package var selection = RowSelection()
   @usableFromInline package var rest = CopyOnWriteBox<Clauses>()
 
   @inlinable
   init(ofRowIn table: Unmanaged<TableInfo>) {
     self.table = table.takeUnretainedValue()
     extent = .row
-    selection = RowSelection(withoutFilter: ())
     rest = CopyOnWriteBox()
   }
 
@@ -135,6 +138,11 @@ package struct DeleteQuery: Sendable, Hashable {
   package init(_ table: TableInfo, _ extent: ChangeExtent) {
     self.table = table
     self.extent = extent
+  }
+
+  package var selection: RowSelection {
+    _read { yield rest.value.selection }
+    _modify { yield &rest.value.selection }
   }
 
   @usableFromInline package var isRowLevel: Bool { extent == .row }
@@ -149,7 +157,6 @@ package enum ChangeExtent: Sendable, Hashable {
   case all
 }
 
-@usableFromInline
 package struct RowSelection: Sendable, Hashable {
   @usableFromInline
   package struct Clauses: DefaultConstructible {
@@ -161,14 +168,8 @@ package struct RowSelection: Sendable, Hashable {
     package init() {}
   }
 
-  @usableFromInline package var filter: SqlExpression?
-  @usableFromInline package var rest = CopyOnWriteBox<Clauses>()
-
-  @inlinable
-  init(withoutFilter: Void) {
-    filter = nil
-    rest = CopyOnWriteBox()
-  }
+  package var filter: SqlExpression?
+  package var rest = CopyOnWriteBox<Clauses>()
 
   package init(filter: SqlExpression? = nil, rest: CopyOnWriteBox<Clauses> = CopyOnWriteBox<Clauses>()) {
     (self.filter, self.rest) = (filter, rest)

@@ -71,10 +71,15 @@ package struct TermChain: RandomAccessCollection, Sendable {
 
   /// Unlike `allSatisfy`, does not copy the terms of a short chain.
   @inline(__always)
-  func everyTerm(_ predicate: (SqlExpression) -> Bool) -> Bool {
+  func everyTerm(_ predicate: (borrowing Borrowed<SqlExpression>) -> Bool) -> Bool {
     switch form {
-    case .few(let terms): terms.withUnsafeBufferPointer { terms in terms.indices.allSatisfy { predicate(terms[$0]) } }
-    case .many(let storage, let count): (0..<count).allSatisfy { predicate(storage[$0].term) }
+    case .few(let terms):
+      terms.withUnsafeBufferPointer { terms in
+        terms.withMemoryRebound(to: Borrowed<SqlExpression>.self) { terms in
+          terms.indices.allSatisfy { predicate(terms[$0]) }
+        }
+      }
+    case .many(let storage, let count): (0..<count).allSatisfy { predicate(Borrowed(value: storage[$0].term)) }
     }
   }
 

@@ -51,7 +51,9 @@ public struct WriteCell {
 
   @inlinable
   public mutating func set(_ text: String) {
-    if isCurrent() { parameter = bytes.pointee.text(text) }
+    guard isCurrent() else { return }
+    let (start, count) = bytes.pointee.copy(text)
+    parameter = .text(start, count)
   }
 
   @inlinable

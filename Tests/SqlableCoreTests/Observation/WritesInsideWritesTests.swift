@@ -73,6 +73,19 @@ import Testing
     }
   }
 
+  /// Rows of the outer batch wait for their common statement while `write(to:)` runs another batch.
+  @Test func aBatchInsideABatchKeepsTheWaitingRows() throws {
+    try withPeople { db, _ in
+      let inner = (1_001...1_300).map { person($0) }
+      let outer = (2...401).map { id in
+        id == 10 ? person(id) { try HookedPerson.insert(inner).run(db) } : person(id)
+      }
+      #expect(try HookedPerson.insert(outer).run(db) == Array(2...401))
+      let names = try db.query("SELECT name FROM person WHERE id > 1 ORDER BY id", as: String.self)
+      #expect(names == [Array(2...401), Array(1_001...1_300)].joined().map { "\($0)" })
+    }
+  }
+
   // MARK: Observers that are added later
 
   @Test func observerAddedWhileARowIsWrittenGetsThatRow() throws {

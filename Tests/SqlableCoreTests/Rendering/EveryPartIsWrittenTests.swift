@@ -129,10 +129,6 @@ import Testing
         "table": { $0.table = $0.table.named("archive") },
         "extent": { $0 = UpdateQuery(ofRowIn: table, writing: [Worker.name]) },
         "conflict": { $0.conflict = .ignore },
-        "selection": {
-          $0 = UpdateQuery(table, [assignment])
-          $0.selection.filter = isFirst
-        },
         "rest": { $0.rest.value.assignments.append(Worker.salary.set(to: 2)) },
       ]
     ) { try sql(.update($0)) }
@@ -146,36 +142,48 @@ import Testing
           other.condition = isFirst
           $0.sources = [other]
         },
+        "selection": {
+          var query = UpdateQuery(table, [assignment])
+          query.selection.filter = isFirst
+          $0 = query.rest.value
+        },
         "indexHint": { $0.indexHint = IndexHint.none },
         "returned": { $0.returned = .terms([Worker.id.expression]) },
         "defect": { $0.defect = .invalidStatement("no") },
       ]
     ) { rest in
-      var query = UpdateQuery(table, [], .all)
-      query.rest.value = rest
-      return try sql(.update(query))
+      func query(_ extent: ChangeExtent) -> UpdateQuery {
+        var query = UpdateQuery(table, [], extent)
+        query.rest.value = rest
+        return query
+      }
+      return try sql(.update(query(query(.all).selection.isAll ? .all : .selected)))
     }
     try expectAllWritten(
       DeleteQuery.Clauses(),
       [
+        "selection": {
+          var query = DeleteQuery(table, .selected)
+          query.selection.filter = isFirst
+          $0 = query.rest.value
+        },
         "indexHint": { $0.indexHint = IndexHint.none },
         "returned": { $0.returned = .terms([Worker.id.expression]) },
         "defect": { $0.defect = .invalidStatement("no") },
       ]
     ) { rest in
-      var query = DeleteQuery(table, .all)
-      if rest != .init() { query.rest.value = rest }
-      return try sql(.delete(query))
+      func query(_ extent: ChangeExtent) -> DeleteQuery {
+        var query = DeleteQuery(table, extent)
+        if rest != .init() { query.rest.value = rest }
+        return query
+      }
+      return try sql(.delete(query(query(.all).selection.isAll ? .all : .selected)))
     }
     try expectAllWritten(
       DeleteQuery(table, .all),
       [
         "table": { $0.table = $0.table.named("archive") },
         "extent": { $0 = DeleteQuery(table, .row) },
-        "selection": {
-          $0 = DeleteQuery(table, .selected)
-          $0.selection.filter = isFirst
-        },
         "rest": { $0.rest.value.returned = .terms([Worker.id.expression]) },
       ]
     ) { try sql(.delete($0)) }

@@ -59,14 +59,13 @@ struct ParameterBytes: ~Copyable {
     scope.store(scopes, ordering: .relaxed)
   }
 
-  /// Copies a text, including NUL bytes.
+  /// Copies a text, including NUL bytes. Returns the address and the number of the bytes.
+  // Returns no `BoundValue`: callers would have to examine its case again.
   @usableFromInline
-  mutating func text(_ text: String) -> BoundValue {
-    if let parameter = text.utf8.withContiguousStorageIfAvailable({ BoundValue.text(copy($0), $0.count) }) {
-      return parameter
-    }
+  mutating func copy(_ text: String) -> (UnsafePointer<UInt8>, Int) {
+    if let copied = text.utf8.withContiguousStorageIfAvailable({ (copy($0), $0.count) }) { return copied }
     var text = text
-    return text.withUTF8 { .text(copy($0), $0.count) }
+    return text.withUTF8 { (copy($0), $0.count) }
   }
 
   // Not inlined: the access to the bytes of `Data` compiles to a kilobyte of code.
@@ -204,12 +203,6 @@ package final class ParameterBuffer {
     bytes.pointee.scope.store(mark.scope, ordering: .relaxed)
   }
 
-  /// Ends the scope that began with the mark, and keeps the values added since the mark.
-  func keep(since mark: Mark) { bytes.pointee.scope.store(mark.scope, ordering: .relaxed) }
-
-  /// True if the bytes added since the mark required another chunk.
-  func hasGrown(since mark: Mark) -> Bool { bytes.pointee.chunks.count > mark.chunk }
-
   /// Removes the values added since the mark, so that other values can be added in the same scope.
   func drop(since mark: Mark) {
     state.count = mark.count
@@ -288,11 +281,9 @@ package final class ParameterBuffer {
   package var firstPlaceholder: Placeholder? { state.placeholders.first?.placeholder }
 
   /// Binds the values at index `first` and above to the statement's parameters 1, 2, 3 …
-  func bind(from first: Int, to handle: OpaquePointer) -> Int32 { bind(first..<state.count, to: handle) }
-
-  func bind(_ values: Range<Int>, to handle: OpaquePointer) -> Int32 {
-    for position in values {
-      let index = Int32(truncatingIfNeeded: position - values.lowerBound + 1)
+  func bind(from first: Int, to handle: OpaquePointer) -> Int32 {
+    for position in first..<state.count {
+      let index = Int32(truncatingIfNeeded: position - first + 1)
       let code = state.parameters[position].give(to: ParameterTarget(statement: handle, index: index))
       if code != SQLITE_OK { return code }
     }
@@ -323,6 +314,14 @@ extension ParameterBytes {
     scope.store(mark.scope, ordering: .relaxed)
   }
 
+  /// Ends the scope that began with the mark, and keeps the bytes added since the mark.
+  @inline(__always)
+  func keep(since mark: RowMark) { scope.store(mark.scope, ordering: .relaxed) }
+
+  /// True if the bytes added since the mark required another chunk.
+  @inline(__always)
+  func hasGrown(since mark: RowMark) -> Bool { chunks.count > mark.chunk }
+
   @inline(never)
   private mutating func dropChunks(to count: Int) {
     while chunks.count > count { chunks.removeLast().deallocate() }
@@ -331,11 +330,13 @@ extension ParameterBytes {
 
   mutating func parameter(for value: DatabaseValue) -> BoundValue {
     switch value {
-    case .null: .null
-    case .integer(let integer): .integer(integer)
-    case .real(let real): .real(real)
-    case .text(let text): self.text(text)
-    case .blob(let data): blob(data)
+    case .null: return .null
+    case .integer(let integer): return .integer(integer)
+    case .real(let real): return .real(real)
+    case .text(let text):
+      let (start, count) = copy(text)
+      return .text(start, count)
+    case .blob(let data): return blob(data)
     }
   }
 }

@@ -24,15 +24,10 @@ package struct RowValues {
 
   var indices: Range<Int> { slots.indices }
 
+  @inline(__always)
   package subscript(position: Int) -> BoundValue {
     guard let shape else { return slots[position] }
     return shape & (1 << UInt64(position)) == 0 ? .unset : slots[position]
-  }
-
-  /// Calls `body` with each set value in column order.
-  @inline(__always)
-  func eachValue(_ body: (BoundValue) throws -> Void) rethrows {
-    for position in indices where self[position].isSet { try body(slots[position]) }
   }
 
   /// Binds the set values to the parameters 1, 2, 3 …, and returns SQLite's result code.

@@ -62,8 +62,7 @@ protocol ChangeSink: AnyObject {
 /// `DELETE FROM t` deletes. Without the pre-update hook, the update hook is used, which does not report these rows.
 final class ChangeHook {
   private let handle: OpaquePointer
-  /// `unowned(unsafe)` is sound: the sink's owner removes the hook before the sink is deallocated.
-  private unowned(unsafe) let sink: any ChangeSink
+  private let sink: any ChangeSink
   private let usesPreupdate: Bool
   private(set) var isInstalled = false
   var isPaused = false

@@ -53,17 +53,29 @@ extension Suite {
       },
       writing(Name.swift, .swift) { try swift.transaction("BEGIN IMMEDIATE") { try RawSwift.insert(swift, rows) } },
       writing(Name.untyped, .sqlable) {
-        try db.transaction { db in try untyped.reduce(0) { $0 &+ UInt64(try $1.insert().run(db)) } }
+        try db.transaction { db -> UInt64 in
+          var sum: UInt64 = 0
+          for row in untyped { sum &+= UInt64(try row.insert().run(db)) }
+          return sum
+        }
       },
       writing(Name.typed, .sqlable) {
-        try db.transaction { db in try typed.reduce(0) { $0 &+ UInt64(try $1.insert().run(db)) } }
+        try db.transaction { db -> UInt64 in
+          var sum: UInt64 = 0
+          for row in typed { sum &+= UInt64(try row.insert().run(db)) }
+          return sum
+        }
       },
       writing(Name.untyped + " batch", .sqlable) {
         try Untyped.insert(untyped).run(db).reduce(0) { $0 &+ UInt64($1) }
       },
       writing(Name.typed + " batch", .sqlable) { try Typed.insert(typed).run(db).reduce(0) { $0 &+ UInt64($1) } },
       writing(Name.codable, .sqlable) {
-        try db.transaction { db in try coded.reduce(0) { $0 &+ UInt64(try $1.insert().run(db)) } }
+        try db.transaction { db -> UInt64 in
+          var sum: UInt64 = 0
+          for row in coded { sum &+= UInt64(try row.insert().run(db)) }
+          return sum
+        }
       },
       writing(Name.codable + " batch", .sqlable) { try Coded.insert(coded).run(db).reduce(0) { $0 &+ UInt64($1) } },
     ]
@@ -79,8 +91,16 @@ extension Suite {
     return [
       writing(Name.c, .c) { baseline_insert(c.db, rawRows.rows.baseAddress, rawRows.count) },
       writing(Name.swift, .swift) { try RawSwift.insert(swift, rows) },
-      writing(Name.untyped, .sqlable) { try untyped.reduce(0) { $0 &+ UInt64(try $1.insert().run(db)) } },
-      writing(Name.typed, .sqlable) { try typed.reduce(0) { $0 &+ UInt64(try $1.insert().run(db)) } },
+      writing(Name.untyped, .sqlable) {
+        var sum: UInt64 = 0
+        for row in untyped { sum &+= UInt64(try row.insert().run(db)) }
+        return sum
+      },
+      writing(Name.typed, .sqlable) {
+        var sum: UInt64 = 0
+        for row in typed { sum &+= UInt64(try row.insert().run(db)) }
+        return sum
+      },
     ]
   }
 
@@ -108,10 +128,18 @@ extension Suite {
         }
       },
       writing(Name.untyped, .sqlable, rows: count) {
-        try db.transaction { db in try untyped.reduce(0) { $0 &+ UInt64(try $1.update().run(db)) } }
+        try db.transaction { db -> UInt64 in
+          var sum: UInt64 = 0
+          for row in untyped { sum &+= UInt64(try row.update().run(db)) }
+          return sum
+        }
       },
       writing(Name.typed, .sqlable, rows: count) {
-        try db.transaction { db in try typed.reduce(0) { $0 &+ UInt64(try $1.update().run(db)) } }
+        try db.transaction { db -> UInt64 in
+          var sum: UInt64 = 0
+          for row in typed { sum &+= UInt64(try row.update().run(db)) }
+          return sum
+        }
       },
     ]
   }
