@@ -106,7 +106,7 @@ let package = Package(
     .target(
       name: "SqlableCluster",
       dependencies: [
-        "Sqlable", "SqlableBackup",
+        "Sqlable", "SqlableBackup", "SqlableChanges",
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Cluster"])),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Cluster"])),
         .target(name: "CSqlableDqlite", condition: .when(traits: ["ClusterNode"])),

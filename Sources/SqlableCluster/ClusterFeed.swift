@@ -19,10 +19,6 @@ final class ClusterFeed: Sendable {
     var waiters: [ObjectIdentifier: Waiter] = [:]
     var reading: Task<Void, Never>?
     var isClosed = false
-    /// The waiter that ends the pause between two reads; nil if the reader is not pausing.
-    var sleeper: Waiter?
-    /// True if this client committed while the reader was reading the change table.
-    var isPoked = false
   }
 
   private let state = LockedValue(State())
@@ -30,24 +26,28 @@ final class ClusterFeed: Sendable {
   let root: SqliteDatabase
   let feed: PoolFeed
   private let slots = Slots(1)
+  private let pause = PollPause()
+  private let log: ClusterLogWatch
   private static let maximumEntries = 10_000
 
   init(_ configuration: ClusterConfiguration) throws {
     interval = configuration.pollInterval
     root = try .inMemory(configuration: Configuration(label: configuration.label))
     feed = PoolFeed(root: root) { _ in nil }
+    log = ClusterLogWatch(feed, every: interval)
   }
 
   deinit { close() }
 
   func close() {
-    let (reading, waiters, sleeper) = state.withLock { state in
+    let (reading, waiters) = state.withLock { state in
       state.isClosed = true
-      defer { (state.waiters, state.sleeper) = ([:], nil) }
-      return (state.reading, state.waiters.values, state.sleeper)
+      defer { state.waiters = [:] }
+      return (state.reading, state.waiters.values)
     }
     reading?.cancel()
-    sleeper?.wake()
+    pause.end()
+    log.close()
     for waiter in waiters { waiter.wake() }
     feed.end()
   }
@@ -74,10 +74,8 @@ final class ClusterFeed: Sendable {
       guard state.reading == nil, !state.isClosed else { return }
       // The task has only weak references, so that the client can be released.
       state.reading = Task.detached { [weak self, weak cluster] in
-        while let pause = await self?.readIfOpen(cluster) {
-          let sleeper = self?.sleeper()
-          await sleeper?.sleep(for: pause)
-        }
+        let pause = self?.pause
+        while let time = await self?.readIfOpen(cluster) { await pause?.sleep(for: time) }
       }
     }
   }
@@ -86,6 +84,8 @@ final class ClusterFeed: Sendable {
     let rows = try await cluster.query(ChangeTable.end, as: Int.self, Int.self)
     return rows.first.map { (position: $0.1, schemaVersion: $0.0) } ?? (position: 0, schemaVersion: nil)
   }
+
+  var isOpen: Bool { state.withLock { !$0.isClosed } }
 
   private var followed: [String] { state.withLock { $0.tables.keys.map { String(decoding: $0, as: UTF8.self) } } }
 
@@ -119,34 +119,21 @@ final class ClusterFeed: Sendable {
 
   // MARK: Reading
 
-  /// Ends the pause before the next read. Call this after a commit of this client.
+  /// Ends the pauses before the next reads. Call this after a commit of this client.
   func poke() {
-    let sleeper = state.withLock { state in
-      state.isPoked = state.sleeper == nil
-      defer { state.sleeper = nil }
-      return state.sleeper
-    }
-    sleeper?.wake()
+    pause.poke()
+    log.poke()
   }
 
-  /// Returns the waiter that ends the next pause between two reads; nil if the next read must start without a pause.
-  private func sleeper() -> Waiter? {
-    let waiter = Waiter()
-    return state.withLock { state in
-      defer { state.isPoked = false }
-      guard !state.isPoked, !state.isClosed else { return nil }
-      state.sleeper = waiter
-      return waiter
-    }
+  /// Returns a signal of changes in a table of the change log of all clients.
+  func logSignal(_ cluster: SqliteCluster, table: String, columns: [String]) -> CommitSignal {
+    log.begin(cluster)
+    return CommitSignal(feed, table: table, columns: columns)
   }
 
   /// Reads new changes. Returns the pause until the next read; nil if the client is closed or released.
   private func readIfOpen(_ cluster: SqliteCluster?) async -> Duration? {
-    let isClosed = state.withLock { state in
-      state.sleeper = nil
-      return state.isClosed
-    }
-    guard let cluster, !isClosed else { return nil }
+    guard let cluster, !state.withLock({ $0.isClosed }) else { return nil }
     return await read(cluster)
   }
 
@@ -272,17 +259,6 @@ final class ClusterFeed: Sendable {
       state.withLock { _ = $0.waiters.removeValue(forKey: ObjectIdentifier(waiter)) }
       guard isWoken else { throw CancellationError() }
     }
-  }
-}
-
-extension Waiter {
-  fileprivate func sleep(for pause: Duration) async {
-    let timer = Task {
-      try? await Task.sleep(for: pause)
-      wake()
-    }
-    _ = await wait(isolation: nil)
-    timer.cancel()
   }
 }
 #endif

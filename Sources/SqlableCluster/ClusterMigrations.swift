@@ -126,13 +126,13 @@ extension Migrations {
         guard try await Migrations.records(tx) == records else { return nil }
         switch migration.remoteWork {
         case .whole(let body):
-          try await body(tx)
+          try await tx.updatingChangeLog { try await body(tx) }
           try await tx.checkForeignKeys()
           try await record(position, isDone: true).insert().run(tx)
           return .whole(name: migration.name)
         case .batches(let body):
           let last = position < records.count ? records[position].progress : nil
-          let result = try await body(tx, last)
+          let result = try await tx.updatingChangeLog { try await body(tx, last) }
           try await record(position, isDone: result == nil, progress: result ?? last).save().run(tx)
           return result == nil ? .whole(name: migration.name) : .batch(name: migration.name, position: position)
         case nil: return nil

@@ -29,10 +29,12 @@ extension SqliteCluster {
     let changes = try copy.db.createTables(of: schema)
     guard try !copy.statements(for: changes, of: schema).isEmpty else { return changes }
     return try await transaction { tx in
-      let copy = try await ClusterSchemaCopy(of: tx)
-      let changes = try copy.db.createTables(of: schema)
-      for sql in try copy.statements(for: changes, of: schema) { try await tx.execute(SQL(verbatim: sql)) }
-      return changes
+      try await tx.updatingChangeLog {
+        let copy = try await ClusterSchemaCopy(of: tx)
+        let changes = try copy.db.createTables(of: schema)
+        for sql in try copy.statements(for: changes, of: schema) { try await tx.execute(SQL(verbatim: sql)) }
+        return changes
+      }
     }
   }
 }

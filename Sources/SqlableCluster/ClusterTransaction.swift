@@ -149,7 +149,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   let cluster: SqliteCluster
   private let deadline: ContinuousClock.Instant
   private let call: TracedCall?
-  private let isReadOnly: Bool
+  let isReadOnly: Bool
   let outer = ClusterTransaction.current
   private let state = LockedValue(State())
   /// The turn to send statements. Child tasks can call at the same time, but a connection runs one statement at a time.

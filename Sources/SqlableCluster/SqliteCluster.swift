@@ -22,6 +22,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   private let writer: ClusterWriter
   private let confirmation: LeaderConfirmation?
   let feed: ClusterFeed
+  let logCopies = ClusterLogCopies()
   let traces = TraceHub()
   let number = SqliteDatabase.newNumber()
 
@@ -214,26 +215,31 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
     _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value {
+    try await atSite(file, line, isolation: isolation) { try await snapshot(isolation: isolation, body) }
+  }
+
+  /// Calls `body` in a read-only transaction, or in the transaction to which the call belongs.
+  func snapshot<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
     if let transaction = current { return try await body(transaction) }
     let deadline = Deadline.after(configuration.timeout)
-    return try await atSite(file, line, isolation: isolation) {
-      let call = TracedCall(on: self)
-      do {
-        let value = try await sessions.attempt(before: deadline) { session in
-          call?.times.didSend()
-          return try await ClusterSession.withSnapshot(on: session, before: deadline) {
-            let transaction = ClusterTransaction(session, self, before: deadline, call, isReadOnly: true)
-            do { return try await transaction.run(isolation: isolation, body) } catch {
-              throw transaction.nodeFailure ?? error
-            }
+    let call = TracedCall(on: self)
+    do {
+      let value = try await sessions.attempt(before: deadline) { session in
+        call?.times.didSend()
+        return try await ClusterSession.withSnapshot(on: session, before: deadline) {
+          let transaction = ClusterTransaction(session, self, before: deadline, call, isReadOnly: true)
+          do { return try await transaction.run(isolation: isolation, body) } catch {
+            throw transaction.nodeFailure ?? error
           }
         }
-        await call?.ended(.committed)
-        return value
-      } catch {
-        await call?.ended(.rolledBack, error)
-        throw error
       }
+      await call?.ended(.committed)
+      return value
+    } catch {
+      await call?.ended(.rolledBack, error)
+      throw error
     }
   }
 

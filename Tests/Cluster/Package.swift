@@ -18,7 +18,8 @@ let package = Package(
     .executableTarget(
       name: "ClusterNodeProcess",
       dependencies: [
-        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableCluster", package: "Sqlable"),
+        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableChanges", package: "Sqlable"),
+        .product(name: "SqlableCluster", package: "Sqlable"),
       ]),
     .executableTarget(
       name: "ClusterFigures",
@@ -31,6 +32,7 @@ let package = Package(
       dependencies: [
         "ClusterNodeProcess", .product(name: "Sqlable", package: "Sqlable"),
         .product(name: "SqlableAdvice", package: "Sqlable"), .product(name: "SqlableBackup", package: "Sqlable"),
+        .product(name: "SqlableChanges", package: "Sqlable"),
         .product(name: "SqlableCluster", package: "Sqlable"), .product(name: "SqlableIntegrations", package: "Sqlable"),
         .product(name: "sqlable", package: "SqlableTool"),
         .product(name: "Logging", package: "swift-log"),

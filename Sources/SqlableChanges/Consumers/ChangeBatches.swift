@@ -34,7 +34,7 @@ extension SqlitePool {
     lease: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line
   ) -> ChangeBatches<LoggedModelChange<Model>> {
     ChangeBatches(
-      pool: self, followed: .of(model, in: tableName), name: name, start: start, lease: lease,
+      database: self, followed: .of(model, in: tableName), name: name, start: start, lease: lease,
       callSite: CallSite(file: file, line: line))
   }
 
@@ -55,23 +55,32 @@ extension SqlitePool {
     file: StaticString = #fileID, line: UInt = #line
   ) -> ChangeBatches<LoggedChange> {
     ChangeBatches(
-      pool: self, followed: .ofAllTables, name: name, start: start, lease: lease,
+      database: self, followed: .ofAllTables, name: name, start: start, lease: lease,
       callSite: CallSite(file: file, line: line))
   }
 }
 
 /// A sequence of batches of logged changes; see ``SqlitePool/changes(on:in:as:startingWith:lease:file:line:)``.
 public struct ChangeBatches<Change: Sendable>: AsyncSequence, Sendable {
-  let pool: SqlitePool
-  let followed: FollowedChanges<Change>
+  private let database: any ConsumerDatabase
+  private let followed: FollowedChanges<Change>
   let name: String
-  let start: ConsumerStart
-  let lease: Duration
+  private let start: ConsumerStart
+  private let lease: Duration
   let callSite: CallSite
 
+  package init(
+    database: any ConsumerDatabase, followed: FollowedChanges<Change>, name: String, start: ConsumerStart,
+    lease: Duration,
+    callSite: CallSite
+  ) {
+    (self.database, self.followed, self.name, self.start) = (database, followed, name, start)
+    (self.lease, self.callSite) = (lease, callSite)
+  }
+
   public func makeAsyncIterator() -> Iterator {
-    let lease = ConsumerLease(pool, name, of: followed.table, start, lease, callSite)
-    return Iterator(consumer: Consumer(pool, followed, lease, callSite))
+    let lease = ConsumerLease(database, name, of: followed.table, start, lease, callSite)
+    return Iterator(consumer: Consumer(database, followed, lease, callSite))
   }
 
   public struct Iterator: AsyncIteratorProtocol {
@@ -81,7 +90,8 @@ public struct ChangeBatches<Change: Sendable>: AsyncSequence, Sendable {
 
     fileprivate init(consumer: Consumer<Change>) { self.consumer = consumer }
 
-    /// Acknowledges the previous batch, and returns the next; nil after the pool was closed, and after an error.
+    /// Acknowledges the previous batch, and returns the next; nil after the database was closed, and after an
+    /// error.
     public mutating func next() async throws -> ChangeBatch<Change>? { try await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ChangeBatch<Change>? {
@@ -110,7 +120,7 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   /// True for a snapshot of all rows, which a new consumer receives first; see ``ConsumerStart/rows``.
   public let isSnapshot: Bool
   /// The rows of a snapshot; nil for a batch of changes.
-  let rows: PoolRows<SnapshotRow<Change>>?
+  let rows: LogSnapshot<Change>?
   let consumer: Consumer<Change>
   let start: ChangePosition
   /// `stored` is the position in the database: `start`, or a position that `store` has stored.
@@ -172,7 +182,7 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
 /// The changes of a batch, one after another; see ``ChangeBatch/changes``.
 public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
   fileprivate let pages: LogPages<Change>?
-  fileprivate let rows: PoolRows<SnapshotRow<Change>>?
+  fileprivate let rows: LogSnapshot<Change>?
 
   /// The position of the last change; nil for a snapshot, and until the last page is read.
   fileprivate var last: ChangePosition? {
@@ -184,13 +194,13 @@ public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
 
   public struct Iterator: AsyncIteratorProtocol {
     private let pages: LogPages<Change>?
-    private var rows: PoolRows<SnapshotRow<Change>>.Iterator?
+    private var rows: LogSnapshot<Change>.Iterator?
     private var page: LogPage<Change>?
     /// The items of `page`, stored separately so that a call copies only one item.
     private var items: [LogItem<Change>]
     private var delivered = 0
 
-    fileprivate init(pages: LogPages<Change>?, rows: PoolRows<SnapshotRow<Change>>.Iterator?) {
+    fileprivate init(pages: LogPages<Change>?, rows: LogSnapshot<Change>.Iterator?) {
       (self.pages, self.rows) = (pages, rows)
       (page, items) = (pages?.first, pages?.first.items ?? [])
     }

@@ -62,8 +62,7 @@ extension SqlitePool {
   public func removeChangeConsumer(_ name: String, file: StaticString = #fileID, line: UInt = #line) async throws {
     try await transaction(file: file, line: line) { db in
       _ = try LogState(db)
-      try db.execute("DELETE FROM main.\"sqlable_change_consumers\" WHERE \"name\" = \(name)")
-      try db.execute("DELETE FROM main.\"sqlable_change_quarantine\" WHERE \"consumer\" = \(name)")
+      for statement in ChangeConsumer.removal(of: name) { try db.execute(statement) }
     }
   }
 }
@@ -73,28 +72,47 @@ extension ChangeConsumer {
   private static let longestSearch = 10 * ConsumerRecord.longestGap
 
   fileprivate static func all(in db: SqliteDatabase) throws -> [ChangeConsumer] {
-    let state = try LogState(db)
-    let now = ConsumerRecord.now
-    let first = try LogState.first(in: db)
-    let rows = try db.query(
-      """
+    let (end, first) = (try LogState(db).end, try LogState.first(in: db))
+    return all(try query(first: first).run(db), first: first, end: end)
+  }
+
+  /// Returns the consumers of a remote database. All queries must belong to one transaction.
+  package static func all(in remote: some AsyncSqlExecutor, _ copy: LogCopy) async throws -> [ChangeConsumer] {
+    let end = try LogState(copy.db).end
+    let first = max(try await LogState.firstQuery.rows(as: Int.self).run(remote)[0], 1)
+    return all(try await query(first: first).run(remote), first: first, end: end)
+  }
+
+  /// A consumer's name, history, number and time of the position, whether it is new, owner, start of a new consumer,
+  /// time of the next change, number of changes in quarantine, and error.
+  private typealias Row = (String, String, Int, Int, Bool, String?, Int?, Int?, Int, String?)
+
+  /// - Parameter first: The number of the first change in the log.
+  private static func query(first: Int) -> SqlRows<Row> {
+    let sql: SQL = """
       SELECT c."name", c."history", c."seq", c."at", c."isNew", c."owner", CASE WHEN c."isNew" THEN c."startedAt" END,
       (SELECT l."at" FROM main."sqlable_changes" AS l WHERE l."seq" > c."seq" AND (c."table" IS NULL
       OR l."seq" > max(c."seq", \(first - 1)) + \(longestSearch) OR l."table" IN
       (SELECT t."id" FROM main."sqlable_change_tables" AS t WHERE t."name" = c."table" COLLATE NOCASE))
-      ORDER BY l."seq" LIMIT 1),
+      ORDER BY l."seq" LIMIT 1) AS next,
       (SELECT count(*) FROM main."sqlable_change_quarantine" AS q
-      WHERE q."consumer" = c."name" AND q."isQuarantined" = 1),
+      WHERE q."consumer" = c."name" AND q."isQuarantined" = 1) AS quarantined,
       (SELECT q."error" FROM main."sqlable_change_quarantine" AS q
       WHERE q."consumer" = c."name" AND q."isQuarantined" = 0 AND (q."seq" > c."seq" OR c."isNew")
-      ORDER BY q."seq" LIMIT 1)
+      ORDER BY q."seq" LIMIT 1) AS error
       FROM main."sqlable_change_consumers" AS c ORDER BY c."name"
-      """, as: String.self, String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self,
-      Int?.self, Int.self, String?.self)
+      """
+    return sql.rows(
+      as: String.self, String.self, Int.self, Int.self, Bool.self, String?.self, Int?.self, Int?.self, Int.self,
+      String?.self)
+  }
+
+  private static func all(_ rows: [Row], first: Int, end: ChangePosition) -> [ChangeConsumer] {
+    let now = ConsumerRecord.now
     return rows.map { name, history, number, time, isNew, owner, start, next, quarantined, error in
       // The log has no gaps, but its first changes might be deleted. Another program might have stored any number as a
       // position.
-      let lag = max(max(state.end.number, 0) - max(number, first - 1), 0)
+      let lag = max(max(end.number, 0) - max(number, first - 1), 0)
       return ChangeConsumer(
         name: name, position: ChangePosition(history: history, number: number, time: time), isNew: isNew,
         isOwned: owner != nil,
@@ -102,5 +120,13 @@ extension ChangeConsumer {
         delay: .milliseconds([start, next].compactMap(\.self).min().map { max(now - max($0, 0), 0) } ?? 0),
         quarantined: quarantined, error: error)
     }
+  }
+
+  /// The statements that remove a consumer.
+  package static func removal(of name: String) -> [SQL] {
+    [
+      "DELETE FROM main.\"sqlable_change_consumers\" WHERE \"name\" = \(name)",
+      "DELETE FROM main.\"sqlable_change_quarantine\" WHERE \"consumer\" = \(name)",
+    ]
   }
 }

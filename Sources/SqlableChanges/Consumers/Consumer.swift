@@ -5,7 +5,7 @@ import SqlablePool
 final class Consumer<Element: Sendable>: Sendable {
   typealias Page = LogPage<Element>
 
-  private let pool: SqlitePool
+  private let database: any ConsumerDatabase
   private let followed: FollowedChanges<Element>
   private let lease: ConsumerLease
   private let callSite: CallSite
@@ -14,10 +14,10 @@ final class Consumer<Element: Sendable>: Sendable {
   private let reached = LockedValue<ReachedPosition?>(nil)
 
   init(
-    _ pool: SqlitePool, _ followed: FollowedChanges<Element>, _ lease: ConsumerLease, _ callSite: CallSite
+    _ database: any ConsumerDatabase, _ followed: FollowedChanges<Element>, _ lease: ConsumerLease, _ callSite: CallSite
   ) {
-    (self.pool, self.followed, self.lease, self.callSite) = (pool, followed, lease, callSite)
-    signal = CommitSignal(pool, table: ChangeTables.log, columns: [])
+    (self.database, self.followed, self.lease, self.callSite) = (database, followed, lease, callSite)
+    signal = database.logSignal(table: ChangeTables.log, columns: [])
   }
 
   /// The name by which the database knows the loop.
@@ -26,27 +26,28 @@ final class Consumer<Element: Sendable>: Sendable {
   private enum Step {
     case lost
     case new(ChangePosition)
-    case read(from: ChangePosition, Page)
+    case read(from: ChangePosition)
   }
 
-  /// Returns the next batch; nil if the pool was closed. Waits for the lease and for a change.
+  /// Returns the next batch; nil if the database was closed. Waits for the lease and for a change.
   func next(isolation actor: isolated (any Actor)?) async throws -> ChangeBatch<Element>? {
     do {
       while true {
-        let next = try await pool.perform(.read, at: callSite) { [self] db in
-          try db.transaction(.deferred) { db in try step(db) }
-        }
+        let reached = reached.withLock { $0 }
+        let part = LogPart(positions: reached.map { [$0.read, $0.acknowledged] } ?? [], consumer: lease.name)
+        let (next, page) = try await database.readLogPage(part, at: callSite) { [self] db in try step(db, reached) }
         switch next {
         case .lost:
           guard try await lease.acquire(isolation: actor) != nil else { return nil }
-          reached.withLock { $0?.hadOtherOwners = true }
+          self.reached.withLock { $0?.hadOtherOwners = true }
         case .new(let start): return ChangeBatch(snapshotFor: self, after: start)
-        case .read(let start, let page):
+        case .read(let start):
+          guard let page else { continue }
           if !page.items.isEmpty { return ChangeBatch(self, after: start, page) }
           if page.end.number - start.number >= ConsumerRecord.longestGap {
             guard try await hasStored(page.end, after: start) else { continue }
           } else {
-            reached.withLock { $0 = ReachedPosition(read: page.end, acknowledged: start) }
+            self.reached.withLock { $0 = ReachedPosition(read: page.end, acknowledged: start) }
           }
           guard await signal.wait(isolation: actor) else {
             try Task.checkCancellation()
@@ -55,24 +56,25 @@ final class Consumer<Element: Sendable>: Sendable {
         }
       }
     } catch {
-      if pool.endsLoops(error) { return nil }
+      if database.endsLoops(error) { return nil }
       throw error
     }
   }
 
-  private func step(_ db: SqliteDatabase) throws -> Step {
+  private func step(
+    _ db: SqliteDatabase, _ reached: ReachedPosition?
+  ) throws -> (value: Step, query: LogQuery<Element>?) {
     let state = try LogState(db)
     guard let record = try ConsumerRecord(named: lease.name, in: db), record.ownership.isOwned(by: lease.owner) else {
-      return .lost
+      return (.lost, nil)
     }
-    let reached = reached.withLock { $0 }
     if let reached { try reached.check(record.position, state, in: db) }
-    if record.isNew { return .new(record.position) }
+    if record.isNew { return (.new(record.position), nil) }
     // Changes between the two positions belong to other tables. A trim or a restore can have removed them.
     if let reached, reached.acknowledged == record.position, try state.has(reached.read, in: db) {
-      return .read(from: record.position, try followed.source.page(after: reached.read, in: db))
+      return (.read(from: record.position), try followed.source.query(after: reached.read, in: db))
     }
-    return .read(from: record.position, try followed.source.page(after: record.position, .consumer, in: db))
+    return (.read(from: record.position), try followed.source.query(after: record.position, .consumer, in: db))
   }
 
   /// Stores the end of a page without changes of the followed table. Returns false if `trim` or a restore has meanwhile
@@ -86,30 +88,22 @@ final class Consumer<Element: Sendable>: Sendable {
   }
 
   func page(after position: ChangePosition, upTo last: ChangePosition) async throws -> Page {
-    try await pool.perform(.read, at: callSite) { [self] db in
-      try db.transaction(.deferred) { db in try followed.source.page(after: position, upTo: last, in: db) }
+    try await database.logPage(LogPart(positions: [position]), at: callSite) { [followed] db in
+      try followed.source.query(after: position, upTo: last, in: db)
     }
   }
 
   /// Returns the rows of the followed tables as inserts. Calls `note` with the position of the snapshot before the
   /// first row.
-  func rows(
-    _ note: @escaping @Sendable (ChangePosition) -> Void
-  ) -> PoolRows<SnapshotRow<Element>> {
-    PoolRows(pool: pool, callSite: callSite) { [followed] db, body in
-      try db.transaction(.deferred) { db in
-        let end = try LogState(db).end
-        note(end)
-        try followed.forEachRow(db, end, body)
-      }
-    }
+  func rows(_ note: @escaping @Sendable (ChangePosition) -> Void) -> LogSnapshot<Element> {
+    database.snapshot(of: followed, at: callSite, note: note)
   }
 
   /// Removes changes from the quarantine in a transaction. Throws `.changeLog(.ownerChanged)` if another loop owns the
   /// consumer, because the attempts that the quarantine counts are then those of the other loop.
   func removeTried(_ remove: @escaping @Sendable (SqliteDatabase) throws -> Void) async throws {
     let (name, owner) = (lease.name, lease.owner)
-    try await pool.perform(.write, at: callSite) { db in
+    try await database.writeLog(LogPart(consumer: name), at: callSite) { db in
       guard try ConsumerRecord(named: name, in: db)?.ownership.isOwned(by: owner) == true else {
         throw ConsumerRecord.ownerChanged(name)
       }
@@ -120,7 +114,8 @@ final class Consumer<Element: Sendable>: Sendable {
   /// - Parameter last: The last change of the followed table up to `end`; nil if unknown.
   func acknowledge(from start: ChangePosition, to end: ChangePosition, last: ChangePosition?) async throws {
     let (name, owner) = (lease.name, lease.owner)
-    try await pool.perform(.write, at: callSite) { db in
+    let part = LogPart(positions: [end] + [last].compactMap(\.self), consumer: name)
+    try await database.writeLog(part, at: callSite) { db in
       try ConsumerRecord.move(name, from: start, to: end, last: last, owner: owner, in: db)
     }
     reached.withLock { $0 = ReachedPosition(read: end, acknowledged: end) }
@@ -128,7 +123,7 @@ final class Consumer<Element: Sendable>: Sendable {
 }
 
 /// The positions of the last read and of the last acknowledgement of a loop.
-private struct ReachedPosition {
+private struct ReachedPosition: Sendable {
   let read: ChangePosition
   let acknowledged: ChangePosition
   /// True if other loops might have owned the consumer since the acknowledgement.

@@ -8,8 +8,8 @@ import Synchronization
 /// A lease has no time limit while no other loop asks for it, so an idle owner writes nothing. Another loop claims the
 /// lease by storing the time at which the lease ends. The commit of the claim wakes the owner, which removes the claim.
 /// A killed owner can't remove the claim, so the other loop takes over at that time.
-final class ConsumerLease: Sendable {
-  let pool: SqlitePool
+package final class ConsumerLease: Sendable {
+  private let database: any ConsumerDatabase
   let name: String
   /// The name of the loop: the id of the process, and a random text.
   let owner = "\(getpid())-\(String(UInt64.random(in: .min ... .max), radix: 36))"
@@ -24,25 +24,27 @@ final class ConsumerLease: Sendable {
   private let lastWork = LockedValue<Int?>(nil)
 
   init(
-    _ pool: SqlitePool, _ name: String, of tableName: String?, _ start: ConsumerStart, _ length: Duration,
+    _ database: any ConsumerDatabase, _ name: String, of tableName: String?, _ start: ConsumerStart, _ length: Duration,
     _ callSite: CallSite
   ) {
-    (self.pool, self.name, self.tableName, self.start) = (pool, name, tableName, start)
+    (self.database, self.name, self.tableName, self.start) = (database, name, tableName, start)
     (self.length, self.callSite) = (length, callSite)
-    pool.monitorChangeConsumers()
+    database.monitorChangeConsumers()
   }
 
   deinit {
     keeper.withLock { $0 }?.cancel()
-    guard let lastWork = lastWork.withLock({ $0 }), pool.isOpen else { return }
-    guard isHeld.load(ordering: .relaxed) else { return pool.removeLastWork(lastWork) }
+    let lastWork = lastWork.withLock { $0 }
+    func forget() { if let lastWork { database.removeLastWork(lastWork) } }
+    guard database.isOpen else { return }
+    guard isHeld.load(ordering: .relaxed) else { return forget() }
     // Releases the lease, so that the next loop need not wait. Without the release, the next loop claims the lease. If
     // the pool closes before this transaction, the last work of the pool releases the lease.
-    Task.detached { [pool, name, owner] in
-      let released: Void? = try? await pool.transaction { db in
+    Task.detached { [database, name, owner, callSite] in
+      let released: Void? = try? await database.writeLog(LogPart(consumer: name), at: callSite) { db in
         try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) }
       }
-      if released != nil { pool.removeLastWork(lastWork) }
+      if released != nil, let lastWork { database.removeLastWork(lastWork) }
     }
   }
 
@@ -55,19 +57,21 @@ final class ConsumerLease: Sendable {
     case wait(Duration, claim: Int?)
   }
 
-  /// Waits until this loop owns the consumer, and returns the consumer's row; nil if the pool was closed.
+  /// Waits until this loop owns the consumer, and returns the consumer's row; nil if the database was closed.
   func acquire(isolation actor: isolated (any Actor)?) async throws -> ConsumerRecord? {
     guard length >= .milliseconds(100), length <= .seconds(86_400) else {
       throw SqlError.misuse("the lease of a consumer must last between 0.1 seconds and a day")
     }
-    lastWork.withLock { [pool, name, owner] lastWork in
+    lastWork.withLock { [database, name, owner] lastWork in
       guard lastWork == nil else { return }
-      lastWork = pool.addLastWork { db in try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) } }
+      lastWork = database.addLastLogWork { db in try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) } }
     }
-    let signal = CommitSignal(pool, table: ChangeTables.consumers, columns: ["owner"])
+    let signal = database.logSignal(table: ChangeTables.consumers, columns: ["owner"])
     var unanswered: Int?
     while true {
-      let attempt = try await pool.perform(.write, at: callSite) { [self, unanswered] db in try claim(db, unanswered) }
+      let attempt = try await database.writeLog(LogPart(consumer: name), at: callSite) { [self, unanswered] db in
+        try claim(db, unanswered)
+      }
       switch attempt {
       case .acquired(let record):
         if !isHeld.exchange(true, ordering: .relaxed) { keep() }
@@ -81,13 +85,13 @@ final class ConsumerLease: Sendable {
     }
   }
 
-  /// Waits until the consumer has no owner, for a caller that needs no lease; returns false if the pool was closed.
+  /// Waits until the consumer has no owner, for a caller that needs no lease; returns false if the database was closed.
   /// Throws `.changeLog(.ownerChanged)` if the owner answers a claim.
-  func removeDeadOwner(isolation actor: isolated (any Actor)?) async throws -> Bool {
-    let signal = CommitSignal(pool, table: ChangeTables.consumers, columns: ["owner", "claimed"])
+  package func removeDeadOwner(isolation actor: isolated (any Actor)?) async throws -> Bool {
+    let signal = database.logSignal(table: ChangeTables.consumers, columns: ["owner", "claimed"])
     var unanswered: Int?
     while true {
-      let attempt = try await pool.perform(.write, at: callSite) { [self, unanswered] db in
+      let attempt = try await database.writeLog(LogPart(consumer: name), at: callSite) { [self, unanswered] db in
         let attempt = try claim(db, unanswered)
         if case .acquired = attempt { try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) } }
         return attempt
@@ -96,7 +100,9 @@ final class ConsumerLease: Sendable {
       let hasWaited = try await pause(time, signal, until: { $0?.claimed == nil }, isolation: actor)
       guard let hasWaited else { return false }
       if !hasWaited {
-        let owner = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.ownership.owner }
+        let owner = try await database.readLog(LogPart(consumer: name), at: callSite) { [name] db in
+          try ConsumerRecord(named: name, in: db)?.ownership.owner
+        }
         if owner == nil { return true }
         throw ConsumerRecord.ownerChanged(name)
       }
@@ -121,7 +127,7 @@ final class ConsumerLease: Sendable {
   }
 
   /// Waits for the time, or until a condition of the ownership is true. Returns true after the whole time, false if the
-  /// condition became true, and nil if the pool was closed.
+  /// condition became true, and nil if the database was closed.
   private func pause(
     _ time: Duration, _ signal: CommitSignal, until isOver: (ConsumerOwnership?) -> Bool,
     isolation actor: isolated (any Actor)?
@@ -138,7 +144,9 @@ final class ConsumerLease: Sendable {
         try Task.checkCancellation()
         return nil
       }
-      let ownership = try await pool.read { [name] db in try ConsumerRecord(named: name, in: db)?.ownership }
+      let ownership = try await database.readLog(LogPart(consumer: name), at: callSite) { [name] db in
+        try ConsumerRecord(named: name, in: db)?.ownership
+      }
       if isOver(ownership) { return false }
     }
     return true
@@ -149,16 +157,16 @@ final class ConsumerLease: Sendable {
   /// Starts to answer the claims of other loops.
   private func keep() {
     // Detached, because the loop can outlive the deadline of the call in which it acquires the lease.
-    let task = Task.detached(priority: Task.currentPriority) { [pool, name, owner, callSite] in
-      let signal = CommitSignal(pool, table: ChangeTables.consumers, columns: ["claimed"])
+    let task = Task.detached(priority: Task.currentPriority) { [database, name, owner, callSite] in
+      let signal = database.logSignal(table: ChangeTables.consumers, columns: ["claimed"])
       // Read before the first wait, because another loop might have claimed the lease before the signal existed.
       repeat {
         // An error leaves the claim in place. Another loop then takes over, and this loop's next call throws.
-        let isClaimed = try? await pool.read { db in
+        let isClaimed = try? await database.readLog(LogPart(consumer: name), at: callSite) { db in
           try ConsumerRecord(named: name, in: db)?.ownership.mustAnswer(owner)
         }
         guard isClaimed == true else { continue }
-        try? await pool.perform(.write, at: callSite) { db in
+        try? await database.writeLog(LogPart(consumer: name), at: callSite) { db in
           try ConsumerOwnership.change(name, in: db) { $0.answer(by: owner) }
         }
       } while await signal.wait(isolation: nil)

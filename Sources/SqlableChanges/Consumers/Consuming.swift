@@ -33,7 +33,7 @@ extension SqlitePool {
     _ body: @escaping @Sendable (SqliteDatabase, LoggedModelChange<Model>) throws -> Void
   ) async throws {
     let run = ConsumingRun(
-      name: name, followed: .of(model, in: tableName), start: start, retries: retries, body: body)
+      steps: ConsumerSteps(name: name, followed: .of(model, in: tableName), start: start), retries: retries, body: body)
     try await consume(run, CallSite(file: file, line: line))
   }
 
@@ -54,7 +54,8 @@ extension SqlitePool {
     file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (SqliteDatabase, LoggedChange) throws -> Void
   ) async throws {
-    let run = ConsumingRun(name: name, followed: .ofAllTables, start: start, retries: retries, body: body)
+    let run = ConsumingRun(
+      steps: ConsumerSteps(name: name, followed: .ofAllTables, start: start), retries: retries, body: body)
     try await consume(run, CallSite(file: file, line: line))
   }
 
@@ -75,9 +76,9 @@ extension SqlitePool {
             switch work {
             case .none: isAtEnd = true
             case .owned:
-              let lease = ConsumerLease(self, run.name, of: run.followed.table, run.start, .seconds(10), callSite)
+              let lease = run.steps.lease(self, at: callSite)
               guard try await lease.removeDeadOwner(isolation: nil) else { return }
-            case .register: try await perform(.write, at: callSite) { db in try run.register(db) }
+            case .register: try await perform(.write, at: callSite) { db in try run.steps.register(db) }
             case .pause(let milliseconds): try await Task.sleep(for: .milliseconds(milliseconds))
             case .changes:
               try await perform(.write, at: callSite) { db in try run.consume(db) }
@@ -87,7 +88,7 @@ extension SqlitePool {
             guard let retries = run.retries, !failure.isFinal else {
               throw failure.error
             }
-            _ = try await note(failure, consumer: run.name, owner: nil, retries, callSite)
+            _ = try await note(failure, consumer: run.steps.name, owner: nil, retries, callSite)
           }
         }
       } while await signal.wait(isolation: nil)
@@ -127,18 +128,16 @@ extension SqlitePool {
 
 /// The transactions of one call of ``SqlitePool/consume(_:on:in:startingWith:retries:file:line:_:)``.
 private struct ConsumingRun<Element: Sendable>: Sendable {
-  let name: String
-  let followed: FollowedChanges<Element>
-  let start: ConsumerStart
+  let steps: ConsumerSteps<Element>
   let retries: ChangeRetries?
   let body: @Sendable (SqliteDatabase, Element) throws -> Void
 
+  private var name: String { steps.name }
+  private var followed: FollowedChanges<Element> { steps.followed }
+
   enum Work {
     case none
-    /// The database does not know the consumer. A transaction of its own stores the consumer, so that the consumer and
-    /// its error can be seen if the first change fails.
     case register
-    /// A loop over batches owns the consumer. The loop might have been killed.
     case owned
     /// The consumer must wait for a number of milliseconds before it tries again.
     case pause(Int)
@@ -148,20 +147,20 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
   }
 
   func nextWork(_ db: SqliteDatabase) throws -> Work {
-    guard let record = try ConsumerRecord(named: name, in: db) else { return .register }
-    try record.check(follows: followed.table, in: db)
-    guard record.ownership.isOwned(by: nil) else { return .owned }
-    if !record.isNew {
-      let page = try followed.source.page(after: record.position, .consumer, in: db)
-      guard !page.items.isEmpty || page.end.number - record.position.number >= ConsumerRecord.longestGap else {
-        return .none
-      }
+    let (work, query) = try steps.nextWork(db)
+    let changesAfter: ChangePosition?
+    switch work {
+    case .register: return .register
+    case .owned: return .owned
+    case .rows: changesAfter = nil
+    case .changes(let position):
+      guard let query, steps.isDue(try query.page(in: db), after: position) else { return .none }
+      changesAfter = position
     }
     if let retries {
       let failed =
-        record.isNew
-        ? try QuarantineRecord.rows(of: name, in: db).values
-        : try QuarantineRecord.changes(of: name, after: record.position, in: db).values
+        try changesAfter.map { try QuarantineRecord.changes(of: name, after: $0, in: db).values }
+        ?? QuarantineRecord.rows(of: name, in: db).values
       let now = ConsumerRecord.now
       let pauses = failed.filter { !$0.isQuarantined }.map { $0.pause(retries, now: now) }
       if let longest = pauses.max(), longest > 0 { return .pause(longest) }
@@ -169,12 +168,8 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
     return .changes
   }
 
-  func register(_ db: SqliteDatabase) throws {
-    _ = try ConsumerRecord.known(name, of: followed.table, startingAt: start, in: db)
-  }
-
   func consume(_ db: SqliteDatabase) throws {
-    let record = try ConsumerRecord.known(name, of: followed.table, startingAt: start, in: db)
+    let record = try ConsumerRecord.known(name, of: followed.table, startingAt: steps.start, in: db)
     guard record.ownership.isOwned(by: nil) else { throw ConsumerRecord.ownerChanged(name) }
     let state = try LogState(db)
     if record.isNew {

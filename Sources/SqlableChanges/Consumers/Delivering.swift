@@ -57,7 +57,7 @@ extension SqlitePool {
     _ body: @escaping @Sendable (Element) async throws -> Void
   ) async throws {
     try retries?.check()
-    let delivery = Delivery(batches: batches, retries: retries, body: body)
+    let delivery = Delivery(pool: self, batches: batches, retries: retries, body: body)
     do {
       for try await batch in batches {
         try await delivery.deliver(batch)
@@ -73,11 +73,11 @@ extension SqlitePool {
 
 /// The attempts of one call of ``SqlitePool/deliver(_:on:in:startingWith:lease:retries:file:line:_:)``.
 private struct Delivery<Element: Sendable>: Sendable {
+  let pool: SqlitePool
   let batches: ChangeBatches<Element>
   let retries: ChangeRetries?
   let body: @Sendable (Element) async throws -> Void
 
-  private var pool: SqlitePool { batches.pool }
   private var name: String { batches.name }
   private var callSite: CallSite { batches.callSite }
 
@@ -97,7 +97,7 @@ private struct Delivery<Element: Sendable>: Sendable {
 
   /// Delivers the rows of a snapshot; returns true if rows have failed in an earlier call.
   private func deliver(
-    rows: PoolRows<SnapshotRow<Element>>, _ consumer: Consumer<Element>
+    rows: LogSnapshot<Element>, _ consumer: Consumer<Element>
   ) async throws -> Bool {
     let failed = try await pool.perform(.read, at: callSite) { [name] db in
       try QuarantineRecord.rows(of: name, in: db)

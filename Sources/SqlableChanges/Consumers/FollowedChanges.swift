@@ -2,24 +2,29 @@ import SqlableCore
 import SqlablePool
 
 /// The changes that a consumer follows, as elements of one type.
-struct FollowedChanges<Element: Sendable>: Sendable {
+package struct FollowedChanges<Element: Sendable>: Sendable {
   /// The followed table; nil for all logged tables.
-  let table: String?
-  let source: LogSource<Element>
+  package let table: String?
+  package let source: LogSource<Element>
   let position: @Sendable (Element) -> ChangePosition
+  /// Returns the queries of all rows of the followed tables, each row as an insert at a position.
+  package let rows: @Sendable (SqliteDatabase, ChangePosition) throws -> [SqlRows<SnapshotRow<Element>>]
+
   /// Calls a closure with each row of the followed tables, as an insert at a position.
-  let forEachRow: RowReading<Element>
+  func forEachRow(
+    _ db: SqliteDatabase, _ position: ChangePosition, _ body: (SnapshotRow<Element>) throws -> Void
+  ) throws {
+    for rows in try rows(db, position) {
+      let cursor = try rows.cursor(db)
+      while let row = try cursor.next() { try body(row) }
+    }
+  }
 }
 
-typealias RowReading<Element: Sendable> =
-  @Sendable (
-    SqliteDatabase, ChangePosition, (SnapshotRow<Element>) throws -> Void
-  ) throws -> Void
-
 /// A row of the snapshot that a new consumer receives first.
-struct SnapshotRow<Element: Sendable>: Sendable {
+package struct SnapshotRow<Element: Sendable>: Sendable {
   /// The row as an insert, or the error of decoding the row.
-  let change: Result<Element, any Error>
+  package let change: Result<Element, any Error>
   /// The values for the quarantine.
   let values: KeptValues
 }
@@ -31,19 +36,22 @@ struct KeptValues: Sendable, Hashable {
 }
 
 extension FollowedChanges where Element == LoggedChange {
-  static var ofAllTables: FollowedChanges {
-    FollowedChanges(table: nil, source: LogSource(), position: \.position) { db, position, body in
-      for entry in try LogEntry.all(in: db).current where entry.isLogged {
-        guard try db.running({ try $0.hasTable(named: entry.table) }) else { continue }
+  package static var ofAllTables: FollowedChanges {
+    FollowedChanges(table: nil, source: LogSource(), position: \.position) { db, position in
+      try LogEntry.all(in: db).current.filter(\.isLogged).filter { entry in
+        try db.running { try $0.hasTable(named: entry.table) }
+      }.map { entry in
         try entry.checkIsCurrent(in: db)
         let columns = Array(entry.visibleColumns)
-        try db.query(entry.rows()) { row in
-          let values = try row.loggedValues(at: entry.columns.indices)
-          let visible = DynamicRow(columns: columns, values: values.prefix(columns.count).map(\.databaseValue))
-          let change = LoggedChange(
-            position: position, time: position.date, table: entry.table, change: .insert, old: nil, new: visible,
-            key: entry.key)
-          try body(SnapshotRow(change: .success(change), values: KeptValues(entry: entry.id, values: values)))
+        return SqlRows(entry.rows()) {
+          RowReader(.unknown) { row in
+            let values = try row.loggedValues(at: entry.columns.indices)
+            let visible = DynamicRow(columns: columns, values: values.prefix(columns.count).map(\.databaseValue))
+            let change = LoggedChange(
+              position: position, time: position.date, table: entry.table, change: .insert, old: nil, new: visible,
+              key: entry.key)
+            return SnapshotRow(change: .success(change), values: KeptValues(entry: entry.id, values: values))
+          }
         }
       }
     }
@@ -51,20 +59,12 @@ extension FollowedChanges where Element == LoggedChange {
 }
 
 extension FollowedChanges {
-  static func of<Model: Sqlable & Sendable>(_ model: Model.Type, in tableName: String?) -> FollowedChanges
+  package static func of<Model: Sqlable & Sendable>(_ model: Model.Type, in tableName: String?) -> FollowedChanges
   where Element == LoggedModelChange<Model> {
     let info = TableInfo.unchecked(model)
     let table = tableName.map(info.named) ?? info
-    return FollowedChanges(table: table.name, source: LogSource(table), position: \.position) {
-      db, position, body in
-      let entry = try LogEntry.current(of: table.name, in: db)
-      let rows = try entry.rows(of: Model.self, table).cursor(db)
-      while let (model, values) = try rows.next() {
-        let change = model.map { model in
-          LoggedModelChange(position: position, time: position.date, row: LoggedRow.insert(model))
-        }
-        try body(SnapshotRow(change: change, values: KeptValues(entry: entry.id, values: values)))
-      }
+    return FollowedChanges(table: table.name, source: LogSource(table), position: \.position) { db, position in
+      [try LogEntry.current(of: table.name, in: db).rows(of: model, table, at: position)]
     }
   }
 }
@@ -72,9 +72,9 @@ extension FollowedChanges {
 extension LogEntry {
   /// The query of all rows of the table: the model's columns, then the columns that the log keeps. The log keeps
   /// columns that the model does not read.
-  fileprivate func rows<Model: Sqlable>(
-    of model: Model.Type, _ table: TableInfo
-  ) -> SqlRows<(Result<Model, any Error>, [LoggedValue])> {
+  fileprivate func rows<Model: Sqlable & Sendable>(
+    of model: Model.Type, _ table: TableInfo, at position: ChangePosition
+  ) -> SqlRows<SnapshotRow<LoggedModelChange<Model>>> {
     let names = table.columns.map(\.name)
     let kept = names.count..<names.count + columns.count
     return SqlRows(rows(after: names)) {
@@ -83,7 +83,10 @@ extension LogEntry {
       let layout = ResultLayout(description.columns, models: description.modelColumns, takesRest: true)
       return RowReader(.positioned(layout)) { row in
         var result = ResultRow(row, types: layout.types)
-        return (Result { try Model.next(of: &result) }, try row.loggedValues(at: kept))
+        let change = Result {
+          LoggedModelChange(position: position, time: position.date, row: .insert(try Model.next(of: &result)))
+        }
+        return SnapshotRow(change: change, values: KeptValues(entry: id, values: try row.loggedValues(at: kept)))
       }
     }
   }

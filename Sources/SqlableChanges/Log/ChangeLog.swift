@@ -111,37 +111,45 @@ extension ChangeLog {
     try await pool.transaction(file: file, line: line) { db in try dropTriggers(db) }
   }
 
-  private func createTriggers(_ db: SqliteDatabase) throws {
-    for definition in ChangeTables.definitions { try db.execute(definition) }
+  /// - Parameter note: Called with each statement, for a cluster that runs the statements, too.
+  func createTriggers(_ db: SqliteDatabase, note: (SQL) -> Void = { _ in }) throws {
+    for definition in ChangeTables.definitions { try run(definition, in: db, note) }
     let renamed = try db.running { try $0.logRenames() }
     let names = tables.map(\.name) + renamed.map(\.table)
     let losses = try db.running { try $0.lossUpdates(of: names, includingDropped: true) }
-    try run(losses + renamed.flatMap(\.updates), in: db)
-    for (table, _) in renamed { try run(db.running { try $0.logUpdates(of: table) }, in: db) }
+    try run(losses + renamed.flatMap(\.updates), in: db, note)
+    for (table, _) in renamed { try run(db.running { try $0.logUpdates(of: table) }, in: db, note) }
     for table in tables {
-      try run(db.running { try table.loggedTable(on: $0).updates(values, on: $0) }, in: db)
+      try run(db.running { try table.loggedTable(on: $0).updates(values, on: $0) }, in: db, note)
     }
   }
 
-  private func run(_ statements: [String], in db: SqliteDatabase) throws {
-    for statement in statements { try db.execute(SQL(verbatim: statement)) }
+  private func run(_ statements: [String], in db: SqliteDatabase, _ note: (SQL) -> Void) throws {
+    for statement in statements { try run(SQL(verbatim: statement), in: db, note) }
   }
 
-  private func dropTriggers(_ db: SqliteDatabase) throws {
+  private func run(_ statement: SQL, in db: SqliteDatabase, _ note: (SQL) -> Void) throws {
+    try db.execute(statement)
+    note(statement)
+  }
+
+  /// - Parameter note: Called with each statement, for a cluster that runs the statements, too.
+  func dropTriggers(_ db: SqliteDatabase, note: (SQL) -> Void = { _ in }) throws {
     for table in tables {
       try table.checkDeclarations()
       for trigger in try db.running({ try $0.triggers(of: table.name) }) where trigger.isOfLog {
-        try db.execute("DROP TRIGGER main.\(table: trigger.name)")
+        try run("DROP TRIGGER main.\(table: trigger.name)", in: db, note)
       }
     }
     let triggers = try db.running { try $0.rows("SELECT name FROM main.sqlite_schema WHERE type = 'trigger'") }
     guard triggers.contains(where: { $0[0].isChangeTrigger }) else {
-      for name in ChangeTables.all { try db.execute("DROP TABLE IF EXISTS main.\(table: name)") }
+      for name in ChangeTables.all { try run("DROP TABLE IF EXISTS main.\(table: name)", in: db, note) }
       return
     }
     for table in tables {
-      try db.execute(
-        "UPDATE main.\"sqlable_change_tables\" SET \"isLogged\" = 0 WHERE \"name\" = \(table.name) COLLATE NOCASE")
+      try run(
+        "UPDATE main.\"sqlable_change_tables\" SET \"isLogged\" = 0 WHERE \"name\" = \(table.name) COLLATE NOCASE",
+        in: db, note)
     }
   }
 }

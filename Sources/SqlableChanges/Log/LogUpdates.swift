@@ -187,10 +187,11 @@ extension Connection {
     return !ChangeTriggers(table: shape, entry: entry.id, kept: entry.kept).findsAllConflicts(beforeInsert.sql)
   }
 
-  /// Returns the triggers of a table in the order of their creation.
+  /// Returns the triggers of a table in the order of their creation, without those of the loops of a cluster, which
+  /// change no row of the table.
   func triggers(of table: String) throws -> [(name: String, sql: String, isOfLog: Bool)] {
     try rows("SELECT name, sql, tbl_name FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY rowid")
-      .filter { $0[2].isSameName(as: table) }
+      .filter { $0[2].isSameName(as: table) && !$0[0].isClusterTrigger }
       .map { ($0[0], $0[1], $0[0].isChangeTrigger) }
   }
 
@@ -201,5 +202,7 @@ extension Connection {
 }
 
 extension String {
+  fileprivate var isClusterTrigger: Bool { foldedName.starts(with: "sqlable_change_".utf8) }
+
   var isChangeTrigger: Bool { foldedName.starts(with: ChangeTables.triggerPrefix.utf8) }
 }

@@ -2,21 +2,21 @@ import SqlableCore
 import SqlableSchema
 
 /// A row of the log as an element, or the error of decoding the row.
-struct LogItem<Element: Sendable>: Sendable {
+package struct LogItem<Element: Sendable>: Sendable {
   /// The position of the change in the log.
-  let position: ChangePosition
-  let result: Result<Element, any Error>
+  package let position: ChangePosition
+  package let result: Result<Element, any Error>
 }
 
 /// A part of the log, read in one snapshot.
-struct LogPage<Element: Sendable>: Sendable {
-  var items: [LogItem<Element>] = []
+package struct LogPage<Element: Sendable>: Sendable {
+  package var items: [LogItem<Element>] = []
   /// The position up to which the log was read.
-  var end: ChangePosition
+  package var end: ChangePosition
   /// True if the snapshot has no more changes.
-  var isLast: Bool
+  package var isLast: Bool
   /// The end of the log in the snapshot.
-  var snapshotEnd: ChangePosition
+  package var snapshotEnd: ChangePosition
   /// The position of the last row that was read; nil if no row was read.
   var last: ChangePosition?
 
@@ -26,8 +26,42 @@ struct LogPage<Element: Sendable>: Sendable {
   }
 }
 
+/// A row of the log's table.
+package struct LogRow<Element: Sendable>: Sendable {
+  let position: ChangePosition
+  /// The change, or the error of decoding it; nil for a kind that this version of the library does not know.
+  let result: Result<Element, any Error>?
+
+  var item: LogItem<Element>? { result.map { LogItem(position: position, result: $0) } }
+}
+
+/// The query of a page of the log, whose start was checked in the same snapshot.
+///
+/// A handle runs the query itself. A cluster sends the query to its leader.
+package struct LogQuery<Element: Sendable>: Sendable {
+  /// The maximum number of changes that one query returns.
+  static var pageLength: Int { 1_000 }
+
+  let start: ChangePosition
+  let end: ChangePosition
+  let snapshotEnd: ChangePosition
+  /// The query; nil if the log has no changes between `start` and `end`.
+  package let rows: SqlRows<LogRow<Element>>?
+
+  /// Makes a page of the query's rows.
+  package func page(of rows: [LogRow<Element>]) -> LogPage<Element> {
+    guard self.rows != nil else { return LogPage(end: start, isLast: true, snapshotEnd: snapshotEnd) }
+    let (isLast, last) = (rows.count < Self.pageLength, rows.last?.position)
+    return LogPage(
+      items: rows.compactMap(\.item), end: isLast ? end : last ?? end, isLast: isLast, snapshotEnd: snapshotEnd,
+      last: last)
+  }
+
+  func page(in db: SqliteDatabase) throws -> LogPage<Element> { page(of: try rows?.run(db) ?? []) }
+}
+
 /// The origin of a position after which a page of the log is read.
-enum PositionOrigin {
+package enum PositionOrigin {
   /// A loop or the program has kept the position.
   case caller
   /// The position is stored as the consumer's position, or was read in a transaction that might have trimmed the log.
@@ -37,69 +71,60 @@ enum PositionOrigin {
 }
 
 /// A reader that decodes logged changes to elements of one type.
-final class LogSource<Element: Sendable>: Sendable {
-  /// The query of some tables' changes in the log, for one version of the schema.
+package final class LogSource<Element: Sendable>: Sendable {
+  /// The selected values of some tables' changes in the log, for one version of the schema.
   struct Query: Sendable {
     /// The SQL of the selected values.
     let values: String
     let entries: [LogEntry]
   }
 
-  /// The result of a query of the log.
-  struct Decoded: Sendable {
-    /// The changes. A row whose kind this version of the library does not know has no item.
-    var items: [LogItem<Element>] = []
-    var count = 0
-    /// The position of the last row.
-    var end: ChangePosition?
-
-    mutating func add(_ result: Result<Element, any Error>, at position: ChangePosition) {
-      items.append(LogItem(position: position, result: result))
-    }
-  }
-
   /// The table; nil for all logged tables.
   private let table: String?
   private let query: @Sendable (SqliteDatabase) throws -> Query
-  private let decode: @Sendable (SqliteDatabase, SQL, Query, String) throws -> Decoded
+  private let decoding: @Sendable (SQL, Query, _ history: String) -> SqlRows<LogRow<Element>>
   private let known = LockedValue<(version: Int64, query: Query)?>(nil)
 
-  /// - Parameter decode: Runs the query, and returns an element for each change.
+  /// - Parameter decoding: Returns the query that decodes the rows of an SQL text, each to a change.
   init(
     of table: String?, query: @escaping @Sendable (SqliteDatabase) throws -> Query,
-    decode: @escaping @Sendable (SqliteDatabase, SQL, Query, String) throws -> Decoded
+    decoding: @escaping @Sendable (SQL, Query, _ history: String) -> SqlRows<LogRow<Element>>
   ) {
-    (self.table, self.query, self.decode) = (table, query, decode)
+    (self.table, self.query, self.decoding) = (table, query, decoding)
   }
 
-  /// The maximum number of changes that one read returns.
-  static var pageLength: Int { 1_000 }
-
-  /// Reads the changes after a position. Call this method in a transaction.
+  /// Returns the query of the changes after a position. Call this method in a transaction.
   ///
   /// - Parameters:
   ///   - origin: The origin of the position, which decides how the position is checked.
   ///   - last: The number of the last change to read; nil for all changes of the snapshot.
-  func page(
+  package func query(
     after position: ChangePosition, _ origin: PositionOrigin = .caller, upTo last: ChangePosition? = nil,
     in db: SqliteDatabase
-  ) throws -> LogPage<Element> {
+  ) throws -> LogQuery<Element> {
     let state = try LogState(db)
     if origin != .transaction { try state.check(position, of: table, isStored: origin == .consumer, in: db) }
     let query = try currentQuery(db)
     let end = last ?? state.end
-    guard position.number < end.number else { return LogPage(end: position, isLast: true, snapshotEnd: state.end) }
+    guard position.number < end.number else {
+      return LogQuery(start: position, end: end, snapshotEnd: state.end, rows: nil)
+    }
     let entries = query.entries.map { "\($0.id)" }.joined(separator: ", ")
     let sql: SQL = """
       SELECT "seq", "at", "kind", \(sql: SQL(verbatim: query.values)) FROM main."sqlable_changes"
       WHERE "seq" > \(position.number) AND "seq" <= \(end.number) AND "table" IN (\(sql: SQL(verbatim: entries)))
-      ORDER BY "seq" LIMIT \(Self.pageLength)
+      ORDER BY "seq" LIMIT \(LogQuery<Element>.pageLength)
       """
-    let decoded = try decode(db, sql, query, state.end.history)
-    let isLast = decoded.count < Self.pageLength
-    return LogPage(
-      items: decoded.items, end: isLast ? end : decoded.end ?? end, isLast: isLast, snapshotEnd: state.end,
-      last: decoded.end)
+    return LogQuery(
+      start: position, end: end, snapshotEnd: state.end, rows: decoding(sql, query, state.end.history))
+  }
+
+  /// Reads the changes after a position; see ``query(after:_:upTo:in:)``.
+  func page(
+    after position: ChangePosition, _ origin: PositionOrigin = .caller, upTo last: ChangePosition? = nil,
+    in db: SqliteDatabase
+  ) throws -> LogPage<Element> {
+    try query(after: position, origin, upTo: last, in: db).page(in: db)
   }
 
   /// Reads a consumer's quarantined changes up to the consumer's position.
@@ -112,10 +137,12 @@ final class LogSource<Element: Sendable>: Sendable {
       AND "seq" <= (SELECT "seq" FROM main."sqlable_change_consumers" WHERE "name" = \(consumer) AND "isNew" = 0)
       ORDER BY "seq" > 0, abs("seq")
       """
-    return try decode(db, sql, query, state.end.history).items
+    return try decoding(sql, query, state.end.history).run(db).compactMap(\.item)
   }
 
   private func currentQuery(_ db: SqliteDatabase) throws -> Query {
+    // Copies of remote schemas can have the same version although they differ.
+    guard !db.filepath.isEmpty else { return try query(db) }
     let version = try db.running { try $0.schemaVersion() }
     if let known = known.withLock({ $0 }), known.version == version { return known.query }
     let query = try query(db)
@@ -126,34 +153,32 @@ final class LogSource<Element: Sendable>: Sendable {
 
 extension LogSource<LoggedChange> {
   /// Makes a reader of the changes of all logged tables.
-  convenience init() {
+  package convenience init() {
     self.init(of: nil) { db in
       let entries = try LogEntry.all(in: db)
       for entry in entries.current { try entry.checkIsCurrent(in: db) }
       let positions = 0..<(entries.map(\.columns.count).max() ?? 0)
       let columns = positions.map(ChangeTables.value) + positions.map(ChangeTables.oldValue)
       return Query(values: (["table"] + columns).map(\.quotedName).joined(separator: ", "), entries: entries)
-    } decode: { db, sql, query, history in
+    } decoding: { sql, query, history in
       let entries = Dictionary(query.entries.map { ($0.id, (entry: $0, columns: Array($0.visibleColumns))) }) { $1 }
       let valueCount = query.entries.map(\.columns.count).max() ?? 0
-      var decoded = Decoded()
-      try db.query(sql) { row in
-        let position = ChangePosition(history: history, number: try row.get(at: 0), time: try row.get(at: 1))
-        decoded.count += 1
-        decoded.end = position
-        guard let kind = LoggedKind(rawValue: try row.get(at: 2)), let (entry, columns) = entries[try row.get(at: 3)]
-        else { return }
-        func image(from first: Int) throws -> DynamicRow {
-          let values = try row.loggedValues(at: first..<first + columns.count)
-          return DynamicRow(columns: columns, values: values.map(\.databaseValue))
+      return SqlRows(sql) {
+        RowReader(.unknown) { row in
+          let position = ChangePosition(history: history, number: try row.get(at: 0), time: try row.get(at: 1))
+          guard let kind = LoggedKind(rawValue: try row.get(at: 2)), let (entry, columns) = entries[try row.get(at: 3)]
+          else { return LogRow(position: position, result: nil) }
+          func image(from first: Int) throws -> DynamicRow {
+            let values = try row.loggedValues(at: first..<first + columns.count)
+            return DynamicRow(columns: columns, values: values.map(\.databaseValue))
+          }
+          let (changed, before) = (try image(from: 4), kind == .updated ? try image(from: 4 + valueCount) : nil)
+          let change = LoggedChange(
+            position: position, time: position.date, table: entry.table, change: kind.change,
+            old: kind == .deleted ? changed : before, new: kind == .deleted ? nil : changed, key: entry.key)
+          return LogRow(position: position, result: .success(change))
         }
-        let (changed, before) = (try image(from: 4), kind == .updated ? try image(from: 4 + valueCount) : nil)
-        let change = LoggedChange(
-          position: position, time: position.date, table: entry.table, change: kind.change,
-          old: kind == .deleted ? changed : before, new: kind == .deleted ? nil : changed, key: entry.key)
-        decoded.add(.success(change), at: position)
       }
-      return decoded
     }
   }
 }
@@ -170,37 +195,31 @@ extension LoggedKind {
 
 extension LogSource {
   /// Makes a reader of the changes of a model's table.
-  convenience init<Model: Sqlable & Sendable>(_ table: TableInfo) where Element == LoggedModelChange<Model> {
+  package convenience init<Model: Sqlable & Sendable>(_ table: TableInfo) where Element == LoggedModelChange<Model> {
     self.init(of: table.name) { db in
       try Query(of: table, in: db)
-    } decode: { db, sql, _, history in
-      let rows = try db.query(sql, as: Int.self, Int.self, Attempted<ModelImages<Model>>.self)
-      var decoded = Decoded(count: rows.count)
-      decoded.items.reserveCapacity(rows.count)
-      for (number, time, images) in rows {
-        let position = ChangePosition(history: history, number: number, time: time)
-        switch images.result {
-        case .success(let images):
-          guard let row = images.row else { continue }
-          decoded.add(.success(LoggedModelChange(position: position, time: position.date, row: row)), at: position)
-        case .failure(let error): decoded.add(.failure(ModelImages<Model>.withRemedy(error)), at: position)
+    } decoding: { sql, _, history in
+      SqlRows(sql) {
+        var description = ResultDescription()
+        for _ in 0..<2 { try Int.describe(in: &description) }
+        try ModelImages<Model>.describe(in: &description)
+        // Without the models' names, the layout does not depend on the names of the result's columns.
+        let layout = ResultLayout(description.columns)
+        return RowReader(.positioned(layout)) { row in
+          var row = ResultRow(row, types: layout.types)
+          let position = ChangePosition(
+            history: history, number: try Int.next(of: &row), time: try Int.next(of: &row))
+          switch Result(catching: { try ModelImages<Model>.next(of: &row) }) {
+          case .success(let images):
+            let change = images.row.map { LoggedModelChange(position: position, time: position.date, row: $0) }
+            return LogRow(position: position, result: change.map { .success($0) })
+          case .failure(let error):
+            return LogRow(position: position, result: .failure(ModelImages<Model>.withRemedy(error)))
+          }
         }
       }
-      decoded.end = rows.last.map { ChangePosition(history: history, number: $0.0, time: $0.1) }
-      return decoded
     }
   }
-}
-
-/// An output that keeps the error of decoding, so that the other rows can be read.
-struct Attempted<Output: SelectOutput & Sendable>: SelectOutput, Sendable {
-  let result: Result<Output, any Error>
-
-  static func next(of row: inout ResultRow) throws -> Self { Self(result: Result { try Output.next(of: &row) }) }
-
-  static func isAbsent(in row: inout ResultRow) throws -> Bool { try Output.isAbsent(in: &row) }
-
-  static func describe(in description: inout ResultDescription) throws { try Output.describe(in: &description) }
 }
 
 /// The result columns of one logged change: its kind, whether the log has only the key, the columns of the changed row,
@@ -258,14 +277,15 @@ extension LogSource.Query {
       return try reader.table()
     }
     func values(_ name: (Int) -> String) -> [String] {
-      table.columns.map { column in
+      table.columns.enumerated().map { index, column in
         let missing = declared[column: column.name]?.defaultValue.map { "(\($0.text))" } ?? "NULL"
         let terms = entries.map { entry in
           entry.visibleColumns.firstIndex { $0.isSameName(as: column.name) }.map { name($0).quotedName } ?? missing
         }
         guard let last = terms.last, terms.contains(where: { $0 != last }) else { return terms.last ?? missing }
         let cases = zip(entries, terms).map { "WHEN \($0.id) THEN \($1)" }.joined(separator: " ")
-        return "CASE \"table\" \(cases) END"
+        // A short alias, because a node of a cluster can't send long names of columns.
+        return "CASE \"table\" \(cases) END AS \"c\(index)\""
       }
     }
     let keys = entries.filter { $0.kept == .keys }.map { "\($0.id)" }.joined(separator: ", ")

@@ -1,13 +1,13 @@
 import SqlableCore
 
 /// The end of a database's change log, and the last deleted change, in one snapshot.
-struct LogState {
+package struct LogState {
   /// The position of the last logged change.
-  let end: ChangePosition
+  package let end: ChangePosition
   /// The number of the last change that was deleted from the log; 0 if none was deleted.
   let trimmed: Int
 
-  init(_ db: SqliteDatabase) throws {
+  package init(_ db: SqliteDatabase) throws {
     let sql: SQL = """
       SELECT h."id", h."trimmed", coalesce(l."seq", 0), coalesce(l."at", 0) FROM main."sqlable_change_history" AS h
       LEFT JOIN (SELECT "seq", "at" FROM main."sqlable_changes" ORDER BY "seq" DESC LIMIT 1) AS l
@@ -40,9 +40,9 @@ struct LogState {
   }
 
   /// The number of the first change in the log; 1 for an empty log. Another program might have written smaller numbers.
-  static func first(in db: SqliteDatabase) throws -> Int {
-    try max(db.query("SELECT coalesce(min(\"seq\"), 1) FROM main.\"sqlable_changes\"", as: Int.self)[0], 1)
-  }
+  static func first(in db: SqliteDatabase) throws -> Int { max(try db.query(firstQuery, as: Int.self)[0], 1) }
+
+  static let firstQuery: SQL = "SELECT coalesce(min(\"seq\"), 1) FROM main.\"sqlable_changes\""
 
   /// Runs statements on the log's tables. Throws an error that names the remedy if the database has no log.
   static func withTables<Result>(_ body: () throws -> Result) throws -> Result {

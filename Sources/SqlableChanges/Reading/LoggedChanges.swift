@@ -62,16 +62,18 @@ extension SqlitePool {
 ///
 /// Each loop over the sequence starts at the same position.
 public struct LoggedChanges<Element: Sendable>: AsyncSequence, Sendable {
-  private let pool: SqlitePool
+  private let database: any LogDatabase
   private let source: LogSource<Element>
   private let start: ChangePosition
   private let callSite: CallSite
 
-  init(_ pool: SqlitePool, _ source: LogSource<Element>, since start: ChangePosition, _ callSite: CallSite) {
-    (self.pool, self.source, self.start, self.callSite) = (pool, source, start, callSite)
+  package init(
+    _ database: any LogDatabase, _ source: LogSource<Element>, since start: ChangePosition, _ callSite: CallSite
+  ) {
+    (self.database, self.source, self.start, self.callSite) = (database, source, start, callSite)
   }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(loop: LogLoop(pool, source, callSite), position: start) }
+  public func makeAsyncIterator() -> Iterator { Iterator(loop: LogLoop(database, source, callSite), position: start) }
 
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let loop: LogLoop<Element>
@@ -84,7 +86,8 @@ public struct LoggedChanges<Element: Sendable>: AsyncSequence, Sendable {
       (self.loop, self.position) = (loop, position)
     }
 
-    /// Returns the next change; nil after the pool was closed, and after an error.
+    /// Returns the next change; nil after the pool or the cluster's client was
+    /// closed, and after an error.
     public mutating func next() async throws -> Element? { try await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
@@ -110,27 +113,28 @@ public struct LoggedChanges<Element: Sendable>: AsyncSequence, Sendable {
 
 /// The reads of one loop over the log, and its wait for commits.
 final class LogLoop<Element: Sendable>: Sendable {
-  private let pool: SqlitePool
+  private let database: any LogDatabase
   private let source: LogSource<Element>
   private let callSite: CallSite
   private let signal: CommitSignal
 
-  init(_ pool: SqlitePool, _ source: LogSource<Element>, _ callSite: CallSite) {
-    (self.pool, self.source, self.callSite) = (pool, source, callSite)
-    signal = CommitSignal(pool, table: ChangeTables.log, columns: [])
+  init(_ database: any LogDatabase, _ source: LogSource<Element>, _ callSite: CallSite) {
+    (self.database, self.source, self.callSite) = (database, source, callSite)
+    signal = database.logSignal(table: ChangeTables.log, columns: [])
   }
 
-  /// Returns the next page that has changes; nil if the pool was closed. Waits for a change.
+  /// Returns the next page that has changes; nil if the database was closed. Waits for a
+  /// change.
   func next(after position: ChangePosition, isolation actor: isolated (any Actor)?) async throws -> LogPage<Element>? {
     var position = position
     while true {
       let next: LogPage<Element>
       do {
-        next = try await pool.perform(.read, at: callSite) { [source, position] db in
-          try db.transaction(.deferred) { db in try source.page(after: position, in: db) }
+        next = try await database.logPage(LogPart(positions: [position]), at: callSite) { [source, position] db in
+          try source.query(after: position, in: db)
         }
       } catch {
-        if pool.endsLoops(error) { return nil }
+        if database.endsLoops(error) { return nil }
         throw error
       }
       if !next.items.isEmpty { return next }

@@ -11,8 +11,12 @@ package final class CommitSignal: FollowedLiveQuery {
   private let isSet = Mailbox(false)
 
   /// - Parameter columns: The columns whose updates set the signal. Inserts and deletes always set the signal.
-  package init(_ pool: SqlitePool, table: String, columns: [String]) {
-    feed = pool.feed
+  package convenience init(_ pool: SqlitePool, table: String, columns: [String]) {
+    self.init(pool.feed, table: table, columns: columns)
+  }
+
+  package init(_ feed: PoolFeed, table: String, columns: [String]) {
+    self.feed = feed
     number = feed.newNumber()
     feed.add(self, number)
     let names = Set(columns.map(\.foldedName))

@@ -41,6 +41,17 @@ import Testing
     }
   }
 
+  /// The log's columns and the aliases of its query have names such as v0 and c0.
+  @Test func columnsOfAModelCanHaveTheNamesOfTheLog() throws {
+    try withLog { db in
+      let start = try db.changePosition()
+      try db.createTable(Swapped.self)
+      try ChangeLog(Swapped.self).create(db)
+      try Swapped(v1: 1, v0: 7).insert().run(db)
+      #expect(try db.changes(on: Swapped.self, since: start).changes.map(\.row) == [.insert(Swapped(v1: 1, v0: 7))])
+    }
+  }
+
   @Test func changesBeforeAnUndecodableChangeAreReturned() throws {
     try withLog { db in
       let start = try db.changePosition()
@@ -64,5 +75,25 @@ import Testing
       let error = expectSqlError { _ = try db.changes(since: other) }
       #expect(error?.message.contains("ChangeLog(…).create(db)") == true)
     }
+  }
+}
+
+private struct Swapped: Sqlable, Equatable {
+  static let v1 = column("v1", Int.self, PrimaryKey())
+  static let v0 = column("v0", Int.self)
+  static let tableLayout = [v1.column, v0.column]
+  var v1: Int
+  var v0: Int
+
+  init(v1: Int, v0: Int) { (self.v1, self.v0) = (v1, v0) }
+
+  init(row: ReadRow) throws {
+    v1 = try row.get(Swapped.v1)
+    v0 = try row.get(Swapped.v0)
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Swapped.v1, v1)
+    row.set(Swapped.v0, v0)
   }
 }

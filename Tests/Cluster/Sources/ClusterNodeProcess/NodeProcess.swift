@@ -7,12 +7,16 @@ import SqlableCluster
 ///     ClusterNodeProcess ID ADDRESS DIRECTORY JOIN[,JOIN…]|- MILLISECONDS SNAPSHOT-COMMITS|- BIND|-
 ///
 /// Prints a line when it runs, or the error. Ends when its standard input does, as it does when the tests die; a line
-/// there stops the node first.
+/// there stops the node first. `ClusterNodeProcess consume ADDRESS…` runs a ``ConsumerProcess`` instead.
 @main
 struct NodeProcess {
   static func main() async {
     let words = CommandLine.arguments
     do {
+      if words[1] == "consume" {
+        report("running")
+        return try await ConsumerProcess(nodes: Array(words[2...])).run()
+      }
       var configuration = ClusterNodeConfiguration(networkLatency: .milliseconds(Int(words[5]) ?? 50))
       configuration.allowsUnencryptedNetwork = true
       if let count = words.dropFirst(6).first.flatMap({ Int($0) }) {

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableChanges
 import SqlableCluster
 import Testing
 
@@ -132,6 +133,61 @@ import Testing
       cluster.removeObserver(token)
       live.cancel()
       _ = await live.result
+    }
+  }
+
+  /// An index outside the database.
+  private actor Index {
+    private(set) var names: [String] = []
+
+    func clear() { names = [] }
+
+    func apply(_ row: LoggedRow<Bicycle>) throws {
+      if case .insert(let bike) = row { names.append(bike.name) }
+    }
+  }
+
+  /// The code of programs that follow the log until they exit.
+  private func follow(_ cluster: SqliteCluster, _ position: ChangePosition, _ index: Index) async throws {
+    for try await change in cluster.changes(on: Bicycle.self, since: position) { try await index.apply(change.row) }
+  }
+
+  private func keep(_ index: Index, _ cluster: SqliteCluster) async throws {
+    for try await batch in cluster.changes(on: Bicycle.self, as: "search-index") {
+      if batch.isSnapshot { await index.clear() }
+      for try await change in batch.changes { try await index.apply(change.row) }
+      try await batch.acknowledge()
+    }
+  }
+
+  private func consume(_ cluster: SqliteCluster) async throws {
+    try await cluster.consume("totals", on: Bicycle.self, startingWith: .log) { tx, change in
+      if case .insert(let bike) = change.row {
+        try await tx.execute("UPDATE total SET count = count + 1 WHERE color = \(bike.color)")
+      }
+    }
+  }
+
+  @Test func changeLogIsFollowed() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self, Bicycle.self)
+      try await ChangeLog(Person.self, Bicycle.self).create(cluster)
+      try await cluster.execute("CREATE TABLE total (color TEXT, count INTEGER)")
+      try await cluster.execute("INSERT INTO total VALUES ('red', 0)")
+      let position = try await cluster.changePosition()
+      let (followed, kept) = (Index(), Index())
+      let loops = [
+        Task { try await follow(cluster, position, followed) }, Task { try await keep(kept, cluster) },
+        Task { try await consume(cluster) },
+      ]
+      try await Bicycle.insert([Bicycle(name: "Trek", color: "red"), Bicycle(name: "Scott", color: "red")]).run(cluster)
+      try await until("all loops have the rows", within: .seconds(300)) {
+        let counts = try await cluster.query("SELECT count FROM total", as: Int.self)
+        let names = [await followed.names, await kept.names]
+        return names == [["Trek", "Scott"], ["Trek", "Scott"]] && counts == [2]
+      }
+      for loop in loops { loop.cancel() }
+      for loop in loops { _ = await loop.result }
     }
   }
 }

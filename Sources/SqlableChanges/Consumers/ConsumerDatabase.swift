@@ -1,0 +1,48 @@
+import SqlableCore
+import SqlablePool
+
+/// A database that stores the positions of consumers of its change log: a pool, or the client of a cluster.
+package protocol ConsumerDatabase: LogDatabase {
+  /// Calls `body` in a writing transaction, in which it changes only the consumer of the part. A cluster calls `body`
+  /// again after an unknown outcome.
+  func writeLog<Value: Sendable>(
+    _ part: LogPart, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value
+  /// Returns the rows of the followed tables as inserts, all of one snapshot. Calls `note` with the end of the log in
+  /// the snapshot before the first row.
+  func snapshot<Element: Sendable>(
+    of followed: FollowedChanges<Element>, at callSite: CallSite, note: @escaping @Sendable (ChangePosition) -> Void
+  ) -> LogSnapshot<Element>
+  var isOpen: Bool { get }
+  /// Called when a consumer starts.
+  func monitorChangeConsumers()
+  /// Adds work that the database does when it closes, and returns its token; nil if the database can't do this.
+  func addLastLogWork(_ body: @escaping @Sendable (SqliteDatabase) throws -> Void) -> Int?
+  func removeLastWork(_ token: Int)
+}
+
+extension SqlitePool: ConsumerDatabase {
+  package func writeLog<Value: Sendable>(
+    _ part: LogPart, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value {
+    try await perform(.write, at: callSite, body)
+  }
+
+  package func snapshot<Element: Sendable>(
+    of followed: FollowedChanges<Element>, at callSite: CallSite, note: @escaping @Sendable (ChangePosition) -> Void
+  ) -> LogSnapshot<Element> {
+    LogSnapshot(
+      .pool(
+        PoolRows(pool: self, callSite: callSite) { db, body in
+          try db.transaction(.deferred) { db in
+            let end = try LogState(db).end
+            note(end)
+            try followed.forEachRow(db, end, body)
+          }
+        }))
+  }
+
+  package func addLastLogWork(_ body: @escaping @Sendable (SqliteDatabase) throws -> Void) -> Int? {
+    addLastWork(body)
+  }
+}

@@ -1,0 +1,53 @@
+import SqlableCore
+
+/// The steps of a consumer whose closures run in the transactions that store its position.
+package struct ConsumerSteps<Element: Sendable>: Sendable {
+  package let name: String
+  package let followed: FollowedChanges<Element>
+  let start: ConsumerStart
+
+  package init(name: String, followed: FollowedChanges<Element>, start: ConsumerStart) {
+    (self.name, self.followed, self.start) = (name, followed, start)
+  }
+
+  package enum Work: Sendable {
+    /// The database does not know the consumer. A transaction of its own stores the consumer, so that the consumer and
+    /// its error can be seen if the first change fails.
+    case register
+    /// A loop over batches owns the consumer. The loop might have been killed.
+    case owned
+    /// The consumer is new, and needs the rows of the followed tables.
+    case rows(from: ChangePosition)
+    /// The consumer needs the changes of the query, if the page ``isDue(_:after:)``.
+    case changes(from: ChangePosition)
+  }
+
+  /// Returns the next work, and the query of the changes after the consumer's position.
+  package func nextWork(_ db: SqliteDatabase) throws -> (value: Work, query: LogQuery<Element>?) {
+    guard let record = try ConsumerRecord(named: name, in: db) else { return (.register, nil) }
+    try record.check(follows: followed.table, in: db)
+    guard record.ownership.isOwned(by: nil) else { return (.owned, nil) }
+    guard !record.isNew else { return (.rows(from: record.position), nil) }
+    return (.changes(from: record.position), try followed.source.query(after: record.position, .consumer, in: db))
+  }
+
+  /// True if the consumer's position must move, because the page has changes of the table, or because many other
+  /// changes follow the position.
+  package func isDue(_ page: LogPage<Element>, after position: ChangePosition) -> Bool {
+    !page.items.isEmpty || page.end.number - position.number >= ConsumerRecord.longestGap
+  }
+
+  package func register(_ db: SqliteDatabase) throws {
+    _ = try ConsumerRecord.known(name, of: followed.table, startingAt: start, in: db)
+  }
+
+  /// Stores a position that was read in the same transaction.
+  package func move(from start: ChangePosition, to end: ChangePosition, in db: SqliteDatabase) throws {
+    try ConsumerRecord.move(name, from: start, to: end, .transaction, owner: nil, in: db)
+  }
+
+  /// Makes the lease with which a call waits for the end of a killed owner.
+  package func lease(_ database: any ConsumerDatabase, at callSite: CallSite) -> ConsumerLease {
+    ConsumerLease(database, name, of: followed.table, start, .seconds(10), callSite)
+  }
+}

@@ -1,0 +1,69 @@
+import SqlableCore
+import SqlablePool
+
+/// A database whose change log the loops read in steps: a pool, or the client of a cluster.
+///
+/// A step is a closure on a handle. A pool runs the step on one of its handles. A cluster runs the step on a
+/// ``LogCopy``, in a transaction of the cluster.
+package protocol LogDatabase: Sendable {
+  /// Calls `body` in a read transaction.
+  func readLog<Value: Sendable>(
+    _ part: LogPart, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value
+  /// Calls `body` in a read transaction, and reads the page of the query that it returns in the same snapshot.
+  func readLogPage<Value: Sendable, Element: Sendable>(
+    _ part: LogPart, at callSite: CallSite,
+    _ body: @escaping @Sendable (SqliteDatabase) throws -> (value: Value, query: LogQuery<Element>?)
+  ) async throws -> (value: Value, page: LogPage<Element>?)
+  /// Returns a signal of commits that might have changed rows of a table of the log, for one waiting task.
+  func logSignal(table: String, columns: [String]) -> CommitSignal
+  /// True if the error is that of a database that was closed, which ends a loop without an error.
+  func endsLoops(_ error: any Error) -> Bool
+}
+
+extension LogDatabase {
+  /// Reads the page of the query that `body` returns.
+  func logPage<Element: Sendable>(
+    _ part: LogPart, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> LogQuery<Element>
+  ) async throws -> LogPage<Element> {
+    let (query, page) = try await readLogPage(part, at: callSite) { db in
+      let query = try body(db)
+      return (value: query, query: query)
+    }
+    return page ?? query.page(of: [])
+  }
+}
+
+/// The rows of the log that a step reads. A handle has all rows, so only a ``LogCopy`` needs this.
+package struct LogPart: Sendable {
+  /// The positions of which the step checks whether the log has their changes.
+  var positions: [ChangePosition] = []
+  /// The consumer whose row and position the step reads.
+  package var consumer: String?
+
+  package init(positions: [ChangePosition] = [], consumer: String? = nil) {
+    (self.positions, self.consumer) = (positions, consumer)
+  }
+}
+
+extension SqlitePool: LogDatabase {
+  package func readLog<Value: Sendable>(
+    _ part: LogPart, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value {
+    try await perform(.read, at: callSite) { db in try db.transaction(.deferred) { try body($0) } }
+  }
+
+  package func readLogPage<Value: Sendable, Element: Sendable>(
+    _ part: LogPart, at callSite: CallSite,
+    _ body: @escaping @Sendable (SqliteDatabase) throws -> (value: Value, query: LogQuery<Element>?)
+  ) async throws -> (value: Value, page: LogPage<Element>?) {
+    try await readLog(part, at: callSite) { db in
+      let (value, query) = try body(db)
+      return (value, try query?.page(in: db))
+    }
+  }
+
+  package func logSignal(table: String, columns: [String]) -> CommitSignal {
+    CommitSignal(self, table: table, columns: columns)
+  }
+}

@@ -1,0 +1,64 @@
+#if Cluster
+import Sqlable
+import SqlableChanges
+
+/// A task that reads the end of the change log after each commit of this client and every `pollInterval`, and wakes the
+/// loops over the log. The first loop starts the task.
+final class ClusterLogWatch: Sendable {
+  private struct State {
+    var reading: Task<Void, Never>?
+    var isClosed = false
+  }
+
+  private let state = LockedValue(State())
+  private let pause = PollPause()
+  private let feed: PoolFeed
+  private let interval: Duration
+
+  init(_ feed: PoolFeed, every interval: Duration) { (self.feed, self.interval) = (feed, interval) }
+
+  func poke() { pause.poke() }
+
+  func close() {
+    let reading = state.withLock { state in
+      state.isClosed = true
+      return state.reading
+    }
+    reading?.cancel()
+    pause.end()
+  }
+
+  func begin(_ cluster: SqliteCluster) {
+    state.withLock { state in
+      guard state.reading == nil, !state.isClosed else { return }
+      // The task has only weak references, so that the client can be released.
+      state.reading = Task.detached { [weak self, weak cluster, pause, interval] in
+        var last: LogMark?
+        while !Task.isCancelled, let mark = await self?.readIfOpen(cluster, after: last) {
+          last = mark
+          await pause.sleep(for: interval)
+        }
+      }
+    }
+  }
+
+  /// Wakes the loops if the log has changed since the last mark; nil before the first read. Returns the present mark;
+  /// nil if the client was released.
+  private func readIfOpen(_ cluster: SqliteCluster?, after last: LogMark?) async -> LogMark? {
+    guard let cluster else { return nil }
+    let mark: LogMark
+    do { mark = try await LogMark(of: cluster) } catch {
+      // Without the log's tables, the loops throw. After another error, such as the loss of the leader, the next read
+      // shows the changes.
+      guard case .schema(.missingTable)? = (error as? SqlError)?.kind else { return last ?? .missing }
+      mark = .missing
+    }
+    for table in mark.changedTables(since: last) {
+      var changes = TableChanges()
+      changes.isMembershipChanged = true
+      feed.didCommit(CommittedChanges(tables: [table.foldedName: changes]))
+    }
+    return mark
+  }
+}
+#endif
