@@ -230,7 +230,7 @@ import Testing
       let posted = Collected<String>()
       @Sendable func post(_ row: LoggedRow<Bicycle>, id: String) async throws { posted.append(id) }
       @Sendable func retry(every pause: Duration) async throws {
-        while true {
+        while pool.isOpen {
           do {
             try await pool.retryQuarantinedChanges(of: "webhook", on: Bicycle.self) { change in
               try await post(change.row, id: change.position.description)

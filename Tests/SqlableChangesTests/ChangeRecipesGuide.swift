@@ -78,6 +78,7 @@ import Testing
       try await expect(cache, has: ["Brompton", "Cube"])
       try await pool.close()
       try await again.value
+      await #expect { try await cache.follow(pool) } throws: { ($0 as? SqlError)?.kind == .closed }
     }
   }
 

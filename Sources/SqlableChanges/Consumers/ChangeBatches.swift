@@ -123,23 +123,27 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   let rows: LogSnapshot<Change>?
   let consumer: Consumer<Change>
   let start: ChangePosition
-  /// `stored` is the position in the database: `start`, or a position that `store` has stored.
-  private let state: LockedValue<(stored: ChangePosition, end: ChangePosition, isAcknowledged: Bool)>
+  /// `stored` is the position in the database: `start`, or a position that `store` has stored. `last` is the last
+  /// change of the followed tables that the loop has received; nil for a snapshot before the first change.
+  private let state: LockedValue<State>
+  private typealias State = (stored: ChangePosition, end: ChangePosition, last: ChangePosition?, isAcknowledged: Bool)
 
   /// Makes a batch of the changes after `start`; `page` is its first page.
   init(_ consumer: Consumer<Change>, after start: ChangePosition, _ page: LogPage<Change>) {
     (self.consumer, self.start, isSnapshot) = (consumer, start, false)
-    state = LockedValue((start, page.snapshotEnd, false))
+    let state = LockedValue<State>((start, page.snapshotEnd, page.last, false))
+    self.state = state
     rows = nil
-    changes = BatchChanges(pages: LogPages(consumer: consumer, first: page, last: LockedValue(nil)), rows: nil)
+    let pages = LogPages(consumer: consumer, first: page) { last in state.withLock { $0.last = last } }
+    changes = BatchChanges(pages: pages, rows: nil)
   }
 
   /// Makes a batch of all rows of the table, for a consumer that started at `start`.
   init(snapshotFor consumer: Consumer<Change>, after start: ChangePosition) {
     (self.consumer, self.start, isSnapshot) = (consumer, start, true)
-    let state = LockedValue((stored: start, end: start, isAcknowledged: false))
+    let state = LockedValue<State>((start, start, nil, false))
     self.state = state
-    rows = consumer.rows { end in state.withLock { $0.end = end } }
+    rows = consumer.rows { end, last in state.withLock { ($0.end, $0.last) = (end, last) } }
     changes = BatchChanges(pages: nil, rows: rows)
   }
 
@@ -156,14 +160,12 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   /// Stores the position after this batch: its changes are not delivered again. Later calls do nothing.
   ///
   /// Throws `.changeLog(.ownerChanged)` if another loop has taken over the consumer. Throws `.changeLog(.otherHistory)`
-  /// if a restore has undone changes up to ``position``, even if these are only changes of other tables. If the log was
-  /// trimmed after the restore, the error is `.changeLog(.trimmed)`. The call also throws `.changeLog(.trimmed)` if
-  /// later changes of the followed table were deleted from the log, or if the change at ``position`` was deleted and
-  /// the batch is a snapshot or was not read to its end.
+  /// if a restore has undone changes up to ``position``, even if these are only changes of other tables. Throws
+  /// `.changeLog(.trimmed)` if changes of the followed table that the loop has not read were deleted from the log.
   public func acknowledge() async throws {
-    let (stored, end, isAcknowledged) = state.withLock { $0 }
+    let (stored, end, last, isAcknowledged) = state.withLock { $0 }
     guard !isAcknowledged else { return }
-    try await consumer.acknowledge(from: stored, to: end, last: changes.last)
+    try await consumer.acknowledge(from: stored, to: end, last: last)
     state.withLock { $0.isAcknowledged = true }
   }
 
@@ -183,12 +185,6 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
 public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
   fileprivate let pages: LogPages<Change>?
   fileprivate let rows: LogSnapshot<Change>?
-
-  /// The position of the last change; nil for a snapshot, and until the last page is read.
-  fileprivate var last: ChangePosition? {
-    guard let pages else { return nil }
-    return pages.first.isLast ? pages.first.last : pages.last.withLock { $0 }
-  }
 
   public func makeAsyncIterator() -> Iterator { Iterator(pages: pages, rows: rows?.makeAsyncIterator()) }
 
@@ -222,8 +218,7 @@ public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
       while delivered == items.count {
         guard let pages, let page, !page.isLast else { return nil }
         let next = try await pages.consumer.page(after: page.end, upTo: pages.first.snapshotEnd)
-        // The end of a page before the last is the position of the page's last change.
-        if next.isLast { pages.last.withLock { $0 = next.last ?? page.end } }
+        if next.isLast { pages.wereRead(next.last ?? page.end) }
         (self.page, items, delivered) = (next, next.items, 0)
       }
       delivered += 1
@@ -236,6 +231,6 @@ public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
 private struct LogPages<Change: Sendable>: Sendable {
   let consumer: Consumer<Change>
   let first: LogPage<Change>
-  /// The position of the batch's last change; nil until a loop has read the last of several pages.
-  let last: LockedValue<ChangePosition?>
+  /// Called with the position of the batch's last change after the last of several pages was read.
+  let wereRead: @Sendable (ChangePosition) -> Void
 }

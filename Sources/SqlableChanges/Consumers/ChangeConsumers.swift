@@ -98,8 +98,7 @@ extension ChangeConsumer {
       (SELECT count(*) FROM main."sqlable_change_quarantine" AS q
       WHERE q."consumer" = c."name" AND q."isQuarantined" = 1) AS quarantined,
       (SELECT q."error" FROM main."sqlable_change_quarantine" AS q
-      WHERE q."consumer" = c."name" AND q."isQuarantined" = 0 AND (q."seq" > c."seq" OR c."isNew")
-      ORDER BY q."seq" LIMIT 1) AS error
+      WHERE q."consumer" = c."name" AND q."isQuarantined" = 0 ORDER BY q."failedAt" DESC, q."seq" DESC LIMIT 1) AS error
       FROM main."sqlable_change_consumers" AS c ORDER BY c."name"
       """
     return sql.rows(

@@ -93,25 +93,28 @@ final class Consumer<Element: Sendable>: Sendable {
     }
   }
 
-  /// Returns the rows of the followed tables as inserts. Calls `note` with the position of the snapshot before the
-  /// first row.
-  func rows(_ note: @escaping @Sendable (ChangePosition) -> Void) -> LogSnapshot<Element> {
+  /// Returns the rows of the followed tables as inserts. Before the first row, calls `note` with the end of the log in
+  /// the snapshot, and with the last change of the followed tables.
+  func rows(
+    _ note: @escaping @Sendable (_ end: ChangePosition, _ last: ChangePosition?) -> Void
+  ) -> LogSnapshot<Element> {
     database.snapshot(of: followed, at: callSite, note: note)
   }
 
-  /// Removes changes from the quarantine in a transaction. Throws `.changeLog(.ownerChanged)` if another loop owns the
-  /// consumer, because the attempts that the quarantine counts are then those of the other loop.
-  func removeTried(_ remove: @escaping @Sendable (SqliteDatabase) throws -> Void) async throws {
+  /// Removes the record of a change or row that has succeeded after a failed attempt. Throws
+  /// `.changeLog(.ownerChanged)` if another loop owns the consumer, because the record then has the attempts of the
+  /// other loop.
+  func removeTried(_ number: Int) async throws {
     let (name, owner) = (lease.name, lease.owner)
     try await database.writeLog(LogPart(consumer: name), at: callSite) { db in
       guard try ConsumerRecord(named: name, in: db)?.ownership.isOwned(by: owner) == true else {
         throw ConsumerRecord.ownerChanged(name)
       }
-      try remove(db)
+      try QuarantineRecord.removeTried(of: name, at: number, in: db)
     }
   }
 
-  /// - Parameter last: The last change of the followed table up to `end`; nil if unknown.
+  /// - Parameter last: The last change of the followed tables up to `end` that the loop has received; nil for none.
   func acknowledge(from start: ChangePosition, to end: ChangePosition, last: ChangePosition?) async throws {
     let (name, owner) = (lease.name, lease.owner)
     let part = LogPart(positions: [end] + [last].compactMap(\.self), consumer: name)

@@ -8,10 +8,11 @@ package protocol ConsumerDatabase: LogDatabase {
   func writeLog<Value: Sendable>(
     _ part: LogPart, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value
-  /// Returns the rows of the followed tables as inserts, all of one snapshot. Calls `note` with the end of the log in
-  /// the snapshot before the first row.
+  /// Returns the rows of the followed tables as inserts, all of one snapshot. Before the first row, calls `note` with
+  /// the end of the log in the snapshot, and with the last change of the followed tables.
   func snapshot<Element: Sendable>(
-    of followed: FollowedChanges<Element>, at callSite: CallSite, note: @escaping @Sendable (ChangePosition) -> Void
+    of followed: FollowedChanges<Element>, at callSite: CallSite,
+    note: @escaping @Sendable (_ end: ChangePosition, _ last: ChangePosition?) -> Void
   ) -> LogSnapshot<Element>
   var isOpen: Bool { get }
   /// Called when a consumer starts.
@@ -29,14 +30,15 @@ extension SqlitePool: ConsumerDatabase {
   }
 
   package func snapshot<Element: Sendable>(
-    of followed: FollowedChanges<Element>, at callSite: CallSite, note: @escaping @Sendable (ChangePosition) -> Void
+    of followed: FollowedChanges<Element>, at callSite: CallSite,
+    note: @escaping @Sendable (_ end: ChangePosition, _ last: ChangePosition?) -> Void
   ) -> LogSnapshot<Element> {
     LogSnapshot(
       .pool(
         PoolRows(pool: self, callSite: callSite) { db, body in
           try db.transaction(.deferred) { db in
             let end = try LogState(db).end
-            note(end)
+            note(end, try followed.source.last(followed.source.lastQuery(in: db).run(db), in: db))
             try followed.forEachRow(db, end, body)
           }
         }))

@@ -132,15 +132,9 @@ package final class ConsumerLease: Sendable {
     _ time: Duration, _ signal: CommitSignal, until isOver: (ConsumerOwnership?) -> Bool,
     isolation actor: isolated (any Actor)?
   ) async throws -> Bool? {
-    // Before the alarm, which must not wake the loop before the end.
     let end = ContinuousClock.now + time
-    let alarm = Task {
-      try? await Task.sleep(for: time)
-      signal.wake()
-    }
-    defer { alarm.cancel() }
     while ContinuousClock.now < end {
-      guard await signal.wait(isolation: actor) else {
+      guard await signal.wait(until: end, isolation: actor) else {
         try Task.checkCancellation()
         return nil
       }

@@ -55,6 +55,8 @@ struct ConsumerRecord {
       try record.check(follows: tableName, in: db)
       return record
     }
+    // Without this check, changes between the start and the creation of a log would be lost.
+    if let tableName { _ = try LogEntry.current(of: tableName, in: db) }
     let position = start == .log ? try state.start(of: tableName, in: db) : state.end
     try db.execute(
       """
@@ -71,16 +73,17 @@ struct ConsumerRecord {
   /// The current time in milliseconds since 1970. SQLite reads the same clock for ``ChangeTables/time``.
   static var now: Int { Int(Date().timeIntervalSince1970 * 1000) }
 
-  /// Moves the position. Only a consumer's owner does this; `trim` never moves a position.
+  /// Moves the position, and removes the records of the failed attempts before it. Only a consumer's owner does this;
+  /// `trim` never moves a position.
   ///
   /// Throws `.changeLog(.ownerChanged)` if another loop owns the consumer. Throws `.changeLog(.otherHistory)` if a
-  /// restore has changed the position, or has undone the changes up to `end`. Throws `.changeLog(.trimmed)` if the
-  /// change at `end` was deleted; see ``LogState/checkEnd(_:_:last:of:in:)``.
+  /// restore has changed the position, or has undone the changes up to `end`. Throws `.changeLog(.trimmed)` if later
+  /// changes were deleted; see ``LogState/checkEnd(_:_:last:of:in:)``.
   ///
   /// - Parameters:
   ///   - start: The position after which the changes were read.
   ///   - origin: The origin of `end`.
-  ///   - last: The consumer's last change up to `end`; nil if unknown.
+  ///   - last: The last change of the followed table up to `end` that the loop has received; nil for none.
   ///   - owner: The loop that owns the consumer; nil for a consumer without an owner.
   static func move(
     _ name: String, from start: ChangePosition, to end: ChangePosition, _ origin: PositionOrigin = .caller,
@@ -91,12 +94,15 @@ struct ConsumerRecord {
     }
     // An earlier call can have stored the end and nevertheless thrown, for example at a deadline.
     guard record.position == start || record.position == end else { throw LogState.otherHistory }
+    // A stored end was checked when it was stored.
+    let origin = record.position == end ? .consumer : origin
     try LogState(db).checkEnd(end, origin, last: last, of: record.table, in: db)
     try db.execute(
       """
       UPDATE main."sqlable_change_consumers" SET "seq" = \(end.number), "at" = \(end.time), "isNew" = 0
       WHERE "name" = \(name)
       """)
+    try QuarantineRecord.removeTried(of: name, upTo: end.number, in: db)
   }
 
   static func ownerChanged(_ name: String) -> SqlError {

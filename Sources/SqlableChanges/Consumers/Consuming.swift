@@ -79,7 +79,7 @@ extension SqlitePool {
               let lease = run.steps.lease(self, at: callSite)
               guard try await lease.removeDeadOwner(isolation: nil) else { return }
             case .register: try await perform(.write, at: callSite) { db in try run.steps.register(db) }
-            case .pause(let milliseconds): try await Task.sleep(for: .milliseconds(milliseconds))
+            case .pause(let milliseconds): try await pause(for: .milliseconds(milliseconds))
             case .changes:
               try await perform(.write, at: callSite) { db in try run.consume(db) }
               isAtEnd = true
@@ -177,7 +177,6 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
       try followed.forEachRow(db, state.end) { row in
         try attempt(db, row.change, failed) { .row(row.values) }
       }
-      try QuarantineRecord.removeTried(of: name, upTo: state.end.number, in: db)
     } else {
       let failed = try QuarantineRecord.changes(of: name, after: record.position, in: db)
       var page = LogPage<Element>(end: record.position, isLast: false, snapshotEnd: state.end)
@@ -185,9 +184,6 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
         // Checks each page's start, because the closure can trim the log.
         page = try followed.source.page(after: page.end, .consumer, upTo: state.end, in: db)
         for item in page.items { try attempt(db, item.result, failed) { .change(item.position) } }
-      }
-      if failed.contains(where: { !$0.value.isQuarantined }) {
-        try QuarantineRecord.removeTried(of: name, upTo: state.end.number, in: db)
       }
     }
     // The closure can have logged changes of other tables, and trimmed the log up to these changes.

@@ -82,23 +82,14 @@ private struct Delivery<Element: Sendable>: Sendable {
   private var callSite: CallSite { batches.callSite }
 
   func deliver(_ batch: ChangeBatch<Element>) async throws {
-    let hasFailed =
-      if let rows = batch.rows {
-        try await deliver(rows: rows, batch.consumer)
-      } else {
-        try await deliver(changesOf: batch)
-      }
-    guard hasFailed else { return }
-    let last = batch.position.number
-    try await batch.consumer.removeTried { [name] db in
-      try QuarantineRecord.removeTried(of: name, upTo: last, in: db)
+    if let rows = batch.rows {
+      try await deliver(rows: rows, batch.consumer)
+    } else {
+      try await deliver(changesOf: batch)
     }
   }
 
-  /// Delivers the rows of a snapshot; returns true if rows have failed in an earlier call.
-  private func deliver(
-    rows: LogSnapshot<Element>, _ consumer: Consumer<Element>
-  ) async throws -> Bool {
+  private func deliver(rows: LogSnapshot<Element>, _ consumer: Consumer<Element>) async throws {
     let failed = try await pool.perform(.read, at: callSite) { [name] db in
       try QuarantineRecord.rows(of: name, in: db)
     }
@@ -108,10 +99,9 @@ private struct Delivery<Element: Sendable>: Sendable {
       } beforeFailing: {
       }
     }
-    return failed.contains { !$0.value.isQuarantined }
   }
 
-  private func deliver(changesOf batch: ChangeBatch<Element>) async throws -> Bool {
+  private func deliver(changesOf batch: ChangeBatch<Element>) async throws {
     let failed = try await pool.perform(.read, at: callSite) { [name, start = batch.start] db in
       try QuarantineRecord.changes(of: name, after: start, in: db)
     }
@@ -131,7 +121,6 @@ private struct Delivery<Element: Sendable>: Sendable {
       try await batch.store(item.position)
       (stored, delivered) = (.now, nil)
     }
-    return failed.contains { !$0.value.isQuarantined }
   }
 
   private func deliver(
@@ -139,11 +128,12 @@ private struct Delivery<Element: Sendable>: Sendable {
     _ failed: [FailedAttempt.Subject: QuarantineRecord], _ subject: () -> FailedAttempt.Subject,
     beforeFailing store: () async throws -> Void
   ) async throws {
-    let known = failed.isEmpty ? nil : failed[subject()]
-    var record = known
+    var record = failed.isEmpty ? nil : failed[subject()]
     while record?.isQuarantined != true {
       if let record, let retries {
-        try await Task.sleep(for: .milliseconds(record.pause(retries, now: ConsumerRecord.now)))
+        let pause = Duration.milliseconds(record.pause(retries, now: ConsumerRecord.now))
+        // Rows have negative numbers, and the snapshot is a call of the pool.
+        try await pool.pause(for: pause, inCall: record.number < 0)
       }
       do { try await body(change.get()) } catch {
         guard !FailedAttempt(subject: nil, error: error).isFinal else { throw error }
@@ -157,10 +147,9 @@ private struct Delivery<Element: Sendable>: Sendable {
         record = noted
         continue
       }
-      guard let record, known == nil else { return }
-      return try await consumer.removeTried { [name] db in
-        try QuarantineRecord.removeTried(of: name, at: record.number, in: db)
-      }
+      // Now, and not only with the position, because the state of the consumer has the errors of all records.
+      if let record { try await consumer.removeTried(record.number) }
+      return
     }
   }
 }

@@ -3,8 +3,9 @@ import SqlableCore
 /// A change for which the closure has failed, as a row of the table `sqlable_change_quarantine`.
 ///
 /// The row has a copy of the change, so that the change survives the trimming of the log. While `isQuarantined` is 0,
-/// the row counts the attempts of a change that the consumer retries. The rows of a new consumer's snapshot have
-/// negative numbers, because they are not in the log.
+/// the row counts the attempts of a change that the consumer retries. A row that remains because a process was killed
+/// is removed when the consumer passes the change. The rows of a new consumer's snapshot have negative numbers, because
+/// they are not in the log.
 struct QuarantineRecord {
   let number: Int
   let attempts: Int
@@ -164,7 +165,7 @@ struct QuarantineRecord {
       """)
   }
 
-  /// Removes the changes that have succeeded after a failed attempt.
+  /// Removes the records of the changes and rows that a consumer has passed.
   static func removeTried(of consumer: String, upTo last: Int, in db: SqliteDatabase) throws {
     try db.execute(
       """

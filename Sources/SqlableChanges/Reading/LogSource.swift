@@ -127,6 +127,25 @@ package final class LogSource<Element: Sendable>: Sendable {
     try query(after: position, origin, upTo: last, in: db).page(in: db)
   }
 
+  /// Returns the query of the number and the time of the last change of the followed tables in the log.
+  package func lastQuery(in db: SqliteDatabase) throws -> SqlRows<(Int, Int)> {
+    let entries = try currentQuery(db).entries.map { "\($0.id)" }.joined(separator: ", ")
+    let sql: SQL = """
+      SELECT "seq", "at" FROM main."sqlable_changes" WHERE "table" IN (\(sql: SQL(verbatim: entries)))
+      ORDER BY "seq" DESC LIMIT 1
+      """
+    return sql.rows(as: Int.self, Int.self)
+  }
+
+  /// Returns the last change of the followed tables, even if the change was deleted; nil if the log never had one.
+  ///
+  /// - Parameter rows: The rows of ``lastQuery(in:)``.
+  package func last(_ rows: [(Int, Int)], in db: SqliteDatabase) throws -> ChangePosition? {
+    let state = try LogState(db)
+    return try rows.first.map { ChangePosition(history: state.end.history, number: $0, time: $1) }
+      ?? state.missing(of: table, in: db)
+  }
+
   /// Reads a consumer's quarantined changes up to the consumer's position.
   func quarantined(of consumer: String, in db: SqliteDatabase) throws -> [LogItem<Element>] {
     let (state, query) = (try LogState(db), try currentQuery(db))

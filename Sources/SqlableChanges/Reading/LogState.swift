@@ -29,7 +29,7 @@ package struct LogState {
 
   /// Returns the last change of a table, or of all tables, that was deleted from the log. After other losses, returns
   /// the position of the log's row of kind 0. Nil if the log has all changes since its creation.
-  private func missing(of table: String?, in db: SqliteDatabase) throws -> ChangePosition? {
+  func missing(of table: String?, in db: SqliteDatabase) throws -> ChangePosition? {
     let sql: SQL = """
       SELECT m."seq", m."at" FROM main."sqlable_change_missing" AS m WHERE \(table) IS NULL OR m."table" IN
       (SELECT t."id" FROM main."sqlable_change_tables" AS t WHERE t."name" = \(table) COLLATE NOCASE)
@@ -75,20 +75,27 @@ package struct LogState {
     guard position.number >= missing?.number ?? 0 else { throw LogState.changesWereDeleted }
   }
 
-  /// Throws `.changeLog` if a consumer of a table, or of all tables, can't store a position: if the position is not in
-  /// the log, or if its change was deleted, because then a restore might have undone this change.
+  /// Throws `.changeLog` if a consumer of a table, or of all tables, can't store a position, because a restore has
+  /// undone the consumer's changes up to the position, or because later changes of the table were deleted.
+  ///
+  /// If the position's own change was deleted, the table's last deleted change decides. If it is the consumer's last
+  /// change, both have the same history up to this change, and the log has all later changes of the table.
   ///
   /// - Parameters:
   ///   - origin: The origin of the position. If this transaction has read the position, no restore can have undone its
   ///     change, but the program can have trimmed the log afterwards.
-  ///   - last: The last change of the table up to the position; nil if unknown. If this change is the last deleted
-  ///     change of the table, the position is valid although its own change was deleted.
+  ///   - last: The last change of the table up to the position that the consumer has received; nil for none.
   func checkEnd(
     _ position: ChangePosition, _ origin: PositionOrigin, last: ChangePosition?, of table: String?,
     in db: SqliteDatabase
   ) throws {
-    if let last, position.number <= trimmed, try missing(of: table, in: db) == last { return }
-    try check(position, of: table, isStored: origin != .caller, in: db)
+    guard origin == .caller, position.number <= trimmed, position.history == end.history else {
+      return try check(position, of: table, isStored: origin != .caller, in: db)
+    }
+    let missing = try missing(of: table, in: db)
+    guard missing != last else { return }
+    // Without later deleted changes, the consumer's last change would be the last deleted one.
+    throw missing?.number ?? 0 > last?.number ?? 0 ? LogState.changesWereDeleted : LogState.otherHistory
   }
 
   /// True if the log has the change of a position.

@@ -54,7 +54,8 @@ extension SqliteCluster: ConsumerDatabase {
   }
 
   package func snapshot<Element: Sendable>(
-    of followed: FollowedChanges<Element>, at callSite: CallSite, note: @escaping @Sendable (ChangePosition) -> Void
+    of followed: FollowedChanges<Element>, at callSite: CallSite,
+    note: @escaping @Sendable (_ end: ChangePosition, _ last: ChangePosition?) -> Void
   ) -> LogSnapshot<Element> {
     LogSnapshot(
       .call { [self] in
@@ -62,7 +63,8 @@ extension SqliteCluster: ConsumerDatabase {
           try await snapshot { tx in
             try await logCopies.withCopy(of: tx, LogPart()) { copy in
               let end = try LogState(copy.db).end
-              note(end)
+              let last = try await tx.run(followed.source.lastQuery(in: copy.db))
+              note(end, try followed.source.last(last, in: copy.db))
               var all: [SnapshotRow<Element>] = []
               for rows in try followed.rows(copy.db, end) { all += try await tx.run(rows) }
               return all

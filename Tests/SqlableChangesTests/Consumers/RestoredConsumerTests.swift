@@ -97,8 +97,63 @@ import Testing
       #expect(await kind { try await batch.acknowledge() } == otherHistory)
       try await insertPeople(300, pool)
       try await ChangeLog.trim(pool, keeping: .count(1))
-      #expect(await kind { try await batch.acknowledge() } == .changeLog(.trimmed))
+      #expect(await kind { try await batch.acknowledge() } == otherHistory)
       #expect(try await pool.changeConsumers().map(\.position.number) == [10])
+    }
+  }
+
+  /// The log after the restore was trimmed beyond the end of the snapshot. The table has another change there, or none.
+  @Test(arguments: [true, false])
+  func aSnapshotThatARestoreHasUndoneCannotBeAcknowledged(_ hasOther: Bool) async throws {
+    try await withBackup { pool, backup, _ in
+      var loop = pool.changes(on: Member.self, as: "new").makeAsyncIterator()
+      let batch = try #require(try await loop.next())
+      try await pool.backup(to: backup)
+      try await insert(11...11, pool)
+      #expect(try await ids(batch) == Array(1...11))
+      try await pool.restore(from: backup)
+      if hasOther { try await insert(12...12, pool) }
+      try await insertPeople(300, pool)
+      try await ChangeLog.trim(pool, keeping: .count(1))
+      #expect(await kind { try await batch.acknowledge() } == otherHistory)
+      #expect(try await pool.changeConsumers().map(\.isNew) == [false, true])
+    }
+  }
+
+  /// A restore can bring back the owner of the time of the backup.
+  @Test func aBatchOfAnOwnerThatTheBackupLacksCannotBeAcknowledged() async throws {
+    try await withBackup { pool, backup, loop in
+      try await pool.transaction { db in try db.execute("UPDATE sqlable_change_consumers SET owner = '1-other'") }
+      try await pool.backup(to: backup)
+      try await pool.transaction { db in try db.execute("UPDATE sqlable_change_consumers SET owner = NULL") }
+      try await insert(11...11, pool)
+      let batch = try #require(try await loop.next())
+      #expect(try await ids(batch) == [11])
+      try await pool.restore(from: backup)
+      #expect(await kind { try await batch.acknowledge() } == .changeLog(.ownerChanged))
+    }
+  }
+
+  /// `deliver` stores a position before the first retry, and finds the owner of the backup.
+  @Test func aDeliveryOfAnOwnerThatTheBackupLacksEnds() async throws {
+    struct Refused: Error {}
+    try await withBackup { pool, backup, _ in
+      try await pool.transaction { db in
+        _ = try ConsumerRecord.known("broker", of: "member", startingAt: .log, in: db)
+        try db.execute("UPDATE sqlable_change_consumers SET owner = '1-other' WHERE name = 'broker'")
+      }
+      try await pool.backup(to: backup)
+      try await pool.transaction { db in
+        try db.execute("UPDATE sqlable_change_consumers SET owner = NULL WHERE name = 'broker'")
+      }
+      let error = await kind {
+        try await pool.deliver("broker", on: Member.self) { change in
+          guard change.position.number > 1 else { return }
+          try await pool.restore(from: backup)
+          throw Refused()
+        }
+      }
+      #expect(error == .changeLog(.ownerChanged))
     }
   }
 
@@ -150,6 +205,36 @@ import Testing
       try await insert(21...22, pool)
       try await consume(until: 2)
       #expect(try await pool.query("SELECT id FROM seen ORDER BY id", as: Int.self) == [21, 22])
+    }
+  }
+
+  /// The delivery of the change 11 is undone. The next call delivers the new change 11, with another id.
+  @Test func aDeliveryContinuesAtTheRestoredPosition() async throws {
+    try await withBackup { pool, backup, _ in
+      let ids = LockedValue<[String]>([])
+      @Sendable func deliver() async throws {
+        try await pool.deliver("broker", on: Member.self, startingWith: .now) { change in
+          ids.withLock { $0.append(change.position.description) }
+        }
+      }
+      func reach(_ number: Int) async throws {
+        let position: SQL = "SELECT seq FROM sqlable_change_consumers WHERE name = 'broker'"
+        try await until { (try? pool.query(position, as: Int.self)) == [number] }
+      }
+      let first = Task { try await deliver() }
+      try await reach(10)
+      try await pool.backup(to: backup)
+      try await insert(11...11, pool)
+      try await reach(11)
+      try await pool.restore(from: backup)
+      try await insert(12...12, pool)
+      #expect(await kind { try await first.value } == otherHistory)
+      let second = Task { try await deliver() }
+      try await reach(11)
+      second.cancel()
+      _ = await second.result
+      let numbers = ids.withLock { $0 }.compactMap { ChangePosition($0)?.number }
+      #expect(numbers == [11, 11] && Set(ids.withLock { $0 }).count == 2)
     }
   }
 

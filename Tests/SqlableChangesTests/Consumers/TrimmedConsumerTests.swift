@@ -53,8 +53,8 @@ import Testing
   }
 
   /// After 1,000 changes of other tables, the consumer stores its position. While it waits for the writer, more changes
-  /// follow, and all but the last are deleted.
-  @Test(arguments: [1, 2_000]) func aTrimBeforeAPositionIsStoredIsNoError(_ more: Int) async throws {
+  /// follow, and all but the last are deleted; or a restore undoes the changes of the other tables.
+  @Test(arguments: [1, 2_000, nil]) func aTrimOrRestoreBeforeAPositionIsStoredIsNoError(_ more: Int?) async throws {
     try await withConsumer { pool, loop in
       try await people(1_500, pool)
       let (isHeld, hasEnded) = (LockedValue(false), LockedValue(false))
@@ -67,8 +67,12 @@ import Testing
             usleep(1_000)
             isAwaited = pool.withState { !$0.waitingWrites.waiting.isEmpty }
           }
-          try insertPeople(more, db)
-          try ChangeLog.trim(db, keeping: .count(1))
+          if let more {
+            try insertPeople(more, db)
+            try ChangeLog.trim(db, keeping: .count(1))
+          } else {
+            try db.execute("DELETE FROM sqlable_changes WHERE seq > 1")
+          }
           return isAwaited
         }
       }
@@ -107,6 +111,39 @@ import Testing
       try await people(300, pool)
       try await ChangeLog.trim(pool, keeping: .count(1))
       #expect(await kind { _ = try await batch.all() } == .changeLog(.trimmed))
+      #expect(await kind { try await batch.acknowledge() } == .changeLog(.trimmed))
+    }
+  }
+
+  /// Between the start and the snapshot, another table changes. The members are changes in the log, or older.
+  @Test(arguments: [true, false]) func aSnapshotCanBeAcknowledgedAfterATrim(_ isLogged: Bool) async throws {
+    try await withMembers { pool in
+      if !isLogged { try await insert([1], pool) }
+      try await pool.transaction { db in
+        try db.createTable(Person.self)
+        try ChangeLog(Member.self, Person.self).create(db)
+      }
+      if isLogged { try await insert([1], pool) }
+      var loop = pool.changes(on: Member.self, as: "new").makeAsyncIterator()
+      let batch = try #require(try await loop.next())
+      try await people(1, pool)
+      #expect(try await ids(batch) == [1])
+      try await people(300, pool)
+      try await ChangeLog.trim(pool, keeping: .count(1))
+      try await batch.acknowledge()
+      try await insert([2], pool)
+      #expect(try await ids(loop.next()) == [2])
+    }
+  }
+
+  @Test func deletedChangesAfterASnapshotAreNoticed() async throws {
+    try await withConsumer { pool, _ in
+      var loop = pool.changes(on: Member.self, as: "new").makeAsyncIterator()
+      let batch = try #require(try await loop.next())
+      #expect(try await ids(batch) == [1])
+      try await insert([2], pool)
+      try await people(300, pool)
+      try await ChangeLog.trim(pool, keeping: .count(1))
       #expect(await kind { try await batch.acknowledge() } == .changeLog(.trimmed))
     }
   }

@@ -161,6 +161,8 @@ import Testing
       #expect(try !Schema(Entry<Table>.self).plan(db).description.contains("update the change log"))
       try ChangeLog(Entry<Table>.self).create(db)
       #expect(isTrimmed(db, after: old))
+      // Other programs find the loss as a row of kind 0.
+      #expect(try db.query("SELECT kind FROM sqlable_changes ORDER BY seq DESC LIMIT 1", as: Int.self) == [0])
       let new = try position(db)
       try ChangeLog(Entry<Table>.self, Entry<Other>.self).create(db)
       #expect(!isTrimmed(db, after: new))

@@ -67,6 +67,17 @@ import Testing
     }
   }
 
+  @Test func aConsumerOfATableWithoutALogIsNotStored() async throws {
+    try await withLoggedMembers { pool in
+      try await pool.transaction { db in try db.createTable(Person.self) }
+      let error = await #expect(throws: SqlError.self) {
+        for try await _ in pool.changes(on: Person.self, as: "people") {}
+      }
+      #expect(error?.message == "table person has no change log; create one with ChangeLog(…).create(db)")
+      #expect(try await pool.changeConsumers().isEmpty)
+    }
+  }
+
   @Test func aBatchOfALogThatWasDroppedNamesTheRemedy() async throws {
     try await withLoggedMembers { pool in
       var batches = pool.changes(on: Member.self, as: "index").makeAsyncIterator()

@@ -143,6 +143,36 @@ struct ForeignCommitTests {
     }
   }
 
+  @Test func aVacuumOfAnotherProcessIsMissed() async throws {
+    try await withLoggedMembers { pool in
+      try await withShell(pool) { shell in
+        var changes = pool.changes(on: Member.self).makeAsyncIterator()
+        try shell.run("INSERT INTO member VALUES (1, 'a');")
+        #expect(await next(1, of: &changes) == ["insert 1"])
+        try shell.run("VACUUM;")
+        #expect(await next(1, of: &changes) == ["missed"])
+        try shell.run("INSERT INTO member VALUES (2, 'b');")
+        #expect(await next(1, of: &changes) == ["insert 2"])
+      }
+    }
+  }
+
+  @Test func moreThanTenThousandChangesAtOnceAreMissed() async throws {
+    try await withLoggedMembers { pool in
+      try await withShell(pool) { shell in
+        var changes = pool.changes(on: Member.self).makeAsyncIterator()
+        try shell.run(
+          """
+          INSERT INTO member WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
+          SELECT i, 'm' FROM n;
+          """)
+        #expect(await next(1, of: &changes) == ["missed"])
+        try shell.run("INSERT INTO member VALUES (20000, 'b');")
+        #expect(await next(1, of: &changes) == ["insert 20000"])
+      }
+    }
+  }
+
   @Test func logsAreCreatedAndDroppedWhileLoopsRun() async throws {
     try await withMembers { pool in
       try await withShell(pool) { shell in

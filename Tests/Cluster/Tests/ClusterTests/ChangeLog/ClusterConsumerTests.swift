@@ -76,6 +76,21 @@ import Testing
     }
   }
 
+  /// The trim deletes the last change before the snapshot.
+  @Test func snapshotCanBeAcknowledgedAfterATrim() async throws {
+    try await withLog { cluster, _ in
+      var batches = cluster.changes(on: Person.self, as: "index").makeAsyncIterator()
+      let rows = try #require(try await batches.next())
+      try await Person(id: 1, name: "Ada").insert().run(cluster)
+      #expect(try await rows.all().count == 1)
+      try await Person(id: 2, name: "Bob").insert().run(cluster)
+      #expect(try await ChangeLog.trim(cluster, keeping: .count(1)) == 1)
+      try await rows.acknowledge()
+      let changes = try #require(try await batches.next())
+      #expect(try await changes.all().map(\.row) == [.insert(Person(id: 2, name: "Bob"))])
+    }
+  }
+
   @Test func trimKeepsWhatAConsumerNeeds() async throws {
     try await withLog { cluster, _ in
       var batches = cluster.changes(on: Person.self, as: "index", startingWith: .log).makeAsyncIterator()
