@@ -1,3 +1,4 @@
+import SqlableCodable
 import SqlableCore
 import SqlablePool
 import SqlableSchema
@@ -72,6 +73,43 @@ import Testing
       try ChangeLog(Bicycle.self, keeping: .keys).create(db)
       try ChangeLog(Bicycle.self).drop(db)
       #expect(try !db.tableExists("sqlable_changes"))
+    }
+  }
+
+  struct BicycleLabel: SqlCodable, Sendable {
+    let id: Int
+    let name: String
+    let color: String
+
+    static let tableName = "bicycle"
+    static let id = column("id", Int.self, PrimaryKey())
+    static let name = column("name", String.self)
+    static let color = column("color", String.self)
+    static let tableLayout = [id.column, name.column, color.column]
+  }
+
+  @Test func chosenColumns() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try newPool(in: directory)
+      let position = try await pool.transaction { db in
+        try db.createTables(Person.self, Bicycle.self)
+        try ChangeLog(Bicycle.self, keeping: .columns(Bicycle.name, Bicycle.color)).create(db)
+        return try db.changePosition()
+      }
+      let labels = Collected<String>()
+      @Sendable func relabel(_ old: BicycleLabel, _ new: BicycleLabel) async throws {
+        labels.append("\(old.name) → \(new.name), \(new.color)")
+      }
+      let task = Task {
+        for try await change in pool.changes(on: BicycleLabel.self, since: position) {
+          if case .update(let old, let new) = change.row { try await relabel(old, new) }
+        }
+      }
+      try await Bicycle(name: "Rover", color: "red").insert().run(pool)
+      try await Bicycle.updateAll(Bicycle.name.set(to: "Dahon")).run(pool)
+      try await until { labels.values == ["Rover → Dahon, red"] }
+      try await pool.close()
+      try await task.value
     }
   }
 

@@ -47,7 +47,7 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// Tables whose logs keep only keys are included. The consumer has the behaviour and the errors of
+  /// Logs of keys and of chosen columns are included. The consumer has the behaviour and the errors of
   /// ``changes(on:in:as:startingWith:lease:file:line:)``. ``ConsumerStart/rows`` delivers the rows of all tables that
   /// are logged at that time. A table whose log is created later is delivered from its first logged change.
   public func changes(

@@ -69,7 +69,11 @@ final class Consumer<Element: Sendable>: Sendable {
       return (.lost, nil)
     }
     if let reached { try reached.check(record.position, state, in: db) }
-    if record.isNew { return (.new(record.position), nil) }
+    if record.isNew {
+      // A loop might discard its copy for the snapshot, so throw before.
+      try followed.source.checkTables(in: db)
+      return (.new(record.position), nil)
+    }
     // Changes between the two positions belong to other tables. A trim or a restore can have removed them.
     if let reached, reached.acknowledged == record.position, try state.has(reached.read, in: db) {
       return (.read(from: record.position), try followed.source.query(after: reached.read, in: db))

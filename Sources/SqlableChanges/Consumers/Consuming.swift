@@ -46,7 +46,7 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// The values of a change are ``DynamicRow``s. Tables whose logs keep only keys are included. The closure must not
+  /// The values of a change are ``DynamicRow``s. Logs of keys and of chosen columns are included. The closure must not
   /// change rows of any logged table. Otherwise, the call has the behaviour and the errors of
   /// ``consume(_:on:in:startingWith:retries:file:line:_:)``.
   public func consume(

@@ -41,8 +41,8 @@ extension SqlitePool {
   /// try await pool.deliver("broker") { change in try await publish(change.table, change.change, change.new) }
   /// ```
   ///
-  /// The values of a change are ``DynamicRow``s. Tables whose logs keep only keys are included. Otherwise, the call has
-  /// the behaviour and the errors of ``deliver(_:on:in:startingWith:lease:retries:file:line:_:)``.
+  /// The values of a change are ``DynamicRow``s. Logs of keys and of chosen columns are included. Otherwise, the call
+  /// has the behaviour and the errors of ``deliver(_:on:in:startingWith:lease:retries:file:line:_:)``.
   public func deliver(
     _ name: String, startingWith start: ConsumerStart = .rows, lease: Duration = .seconds(10),
     retries: ChangeRetries? = nil, file: StaticString = #fileID, line: UInt = #line,

@@ -64,7 +64,9 @@ extension FollowedChanges {
     let info = TableInfo.unchecked(model)
     let table = tableName.map(info.named) ?? info
     return FollowedChanges(table: table.name, source: LogSource(table), position: \.position) { db, position in
-      [try LogEntry.current(of: table.name, in: db).rows(of: model, table, at: position)]
+      let entry = try LogEntry.current(of: table.name, in: db)
+      try entry.checkKeepsColumns(of: table)
+      return [entry.rows(of: model, table, at: position)]
     }
   }
 }

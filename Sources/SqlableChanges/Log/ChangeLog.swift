@@ -18,11 +18,32 @@ import SqlableSchema
 /// A change log is a value; threads can share it.
 public struct ChangeLog: Sendable, Hashable {
   /// The values that the log keeps of each changed row.
-  public enum Values: String, Sendable, Hashable, Codable {
+  public struct Values: Sendable, Hashable {
+    enum Storage: Hashable {
+      case rows, keys
+      case columns(Set<Column>)
+    }
+
+    let storage: Storage
+
     /// All columns, before and after the change.
-    case rows
+    public static let rows = Values(storage: .rows)
+
     /// The columns of the primary key, before and after the change. A table without a primary key has its rowid.
-    case keys
+    public static let keys = Values(storage: .keys)
+
+    /// These columns and the primary key, before and after the change.
+    ///
+    /// ```swift
+    /// try ChangeLog(Bicycle.self, keeping: .columns(Bicycle.name, Bicycle.color)).create(db)
+    /// ```
+    ///
+    /// An update of other columns is logged, too. A log of several models needs at least one column of each model.
+    /// ``ChangeLog/create(_:file:line:)-(SqlDatabase,_,_)`` throws `.misuse` for a column of another model, and
+    /// `.schema(.missingColumn)` for a column that the table does not have.
+    public static func columns(_ columns: any ColumnConvertible...) -> Values {
+      Values(storage: .columns(Set(columns.map(\.column))))
+    }
   }
 
   let tables: [TableInfo]
@@ -67,6 +88,7 @@ extension ChangeLog {
   /// The tables must exist in the database's own file, not in an attached file. Plans, migrations and `createTable`
   /// keep the log up to date. After other changes of the schema, call `create` in their transaction: a trigger logs
   /// only the columns that the table had at the last `create`. A call that finds everything up to date changes nothing.
+  /// A call with other ``Values`` replaces the triggers; earlier changes and positions stay valid.
   ///
   /// A trigger of the program that changes rows of its own table must be older than the log's triggers. Otherwise, the
   /// log has the changes of a row in the wrong order. `create` therefore also recreates the log's triggers if another
@@ -80,8 +102,8 @@ extension ChangeLog {
   ///
   /// Throws `.schema(.missingTable)` for a missing table. Throws `.misuse` for a view, a virtual or full-text table, a
   /// temporary table, a table of an attached file or of the log itself, and a table whose columns hide all names of the
-  /// rowid. An error leaves the database unchanged. Blocks the thread. In `async` code, use the overload for pools with
-  /// `await`.
+  /// rowid. For chosen columns, also throws the errors of ``Values/columns(_:)``. An error leaves the database
+  /// unchanged. Blocks the thread. In `async` code, use the overload for pools with `await`.
   public func create(_ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line) throws {
     try db.withTransaction(.immediate, file: file, line: line) { try createTriggers($0) }
   }
@@ -113,6 +135,7 @@ extension ChangeLog {
 
   /// - Parameter note: Called with each statement, for a cluster that runs the statements, too.
   func createTriggers(_ db: SqliteDatabase, note: (SQL) -> Void = { _ in }) throws {
+    try checkColumns()
     for definition in ChangeTables.definitions { try run(definition, in: db, note) }
     let renamed = try db.running { try $0.logRenames() }
     let names = tables.map(\.name) + renamed.map(\.table)
@@ -120,7 +143,11 @@ extension ChangeLog {
     try run(losses + renamed.flatMap(\.updates), in: db, note)
     for (table, _) in renamed { try run(db.running { try $0.logUpdates(of: table) }, in: db, note) }
     for table in tables {
-      try run(db.running { try table.loggedTable(on: $0).updates(values, on: $0) }, in: db, note)
+      let updates = try db.running { connection in
+        let table = try table.loggedTable(on: connection)
+        return try table.updates(keptColumns(of: table), on: connection)
+      }
+      try run(updates, in: db, note)
     }
   }
 

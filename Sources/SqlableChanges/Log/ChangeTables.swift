@@ -51,11 +51,12 @@ enum ChangeTables {
       "seq" INTEGER PRIMARY KEY, "table" INTEGER, "kind" INTEGER, "at" INTEGER)
     """,
     // `isLogged` is 0 after the log of the table was dropped. `hidesRowid` is 1 if the last of the columns is the rowid
-    // of a table with another key.
+    // of a table with another key. `omitted` contains the columns that a log of chosen columns does not keep.
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_tables" (
       "id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL, "kept" TEXT NOT NULL, "columns" TEXT NOT NULL,
-      "key" TEXT NOT NULL, "isLogged" INTEGER NOT NULL DEFAULT 1, "hidesRowid" INTEGER NOT NULL DEFAULT 0)
+      "key" TEXT NOT NULL, "isLogged" INTEGER NOT NULL DEFAULT 1, "hidesRowid" INTEGER NOT NULL DEFAULT 0,
+      "omitted" TEXT NOT NULL DEFAULT '[]')
     """,
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_candidates" ("table" INTEGER, "row" INTEGER)

@@ -18,7 +18,7 @@ struct ChangeTriggers {
   let table: LoggedTable
   /// The id of the table's entry in ``ChangeTables/tables``.
   let entry: Int
-  let kept: ChangeLog.Values
+  let kept: KeptColumns
 
   static let count = 7
 

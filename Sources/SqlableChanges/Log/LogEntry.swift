@@ -6,9 +6,11 @@ import SqlableCore
 struct LogEntry: Sendable, Hashable {
   let id: Int
   let table: String
-  let kept: ChangeLog.Values
+  let kept: KeptColumns
   /// The names of the table's columns that the log keeps, in the order of the log's columns. The last can be a rowid.
   let columns: [String]
+  /// The names of the table's columns that a log of chosen columns does not keep.
+  let omitted: [String]
   /// True if the last of the columns is a rowid that the table has besides its key. Readers of the log do not get this
   /// rowid.
   let hidesRowid: Bool
@@ -23,15 +25,17 @@ struct LogEntry: Sendable, Hashable {
   static func all(on connection: Connection) throws -> [LogEntry] {
     try connection.rows(
       """
-      SELECT "id", "name", "kept", "columns", "key", "isLogged", "hidesRowid"
+      SELECT "id", "name", "kept", "columns", "key", "isLogged", "hidesRowid", "omitted"
       FROM main."sqlable_change_tables" ORDER BY "id"
       """
     ).map { row in
-      guard let id = Int(row[0]), let kept = ChangeLog.Values(rawValue: row[2]), let columns = try? names(row[3]),
-        let key = try? names(row[4])
+      let hidesRowid = row[6] != "0"
+      guard let id = Int(row[0]), let columns = try? names(row[3]), let key = try? names(row[4]),
+        let omitted = try? names(row[7]),
+        let kept = KeptColumns(text: row[2], columns: hidesRowid ? columns.dropLast() : columns)
       else { throw unreadable(row[1]) }
       return LogEntry(
-        id: id, table: row[1], kept: kept, columns: columns, hidesRowid: row[6] != "0", key: key,
+        id: id, table: row[1], kept: kept, columns: columns, omitted: omitted, hidesRowid: hidesRowid, key: key,
         isLogged: row[5] != "0")
     }
   }
@@ -41,12 +45,12 @@ struct LogEntry: Sendable, Hashable {
 
   /// Returns the id of a table's entry, and the statements that add the entry if the table has none with these columns.
   static func current(
-    of table: LoggedTable, _ kept: ChangeLog.Values, among all: [LogEntry]
+    of table: LoggedTable, _ kept: KeptColumns, among all: [LogEntry]
   ) throws -> (id: Int, updates: [String]) {
-    let (columns, key) = (table.images(kept), table.identity)
+    let (columns, omitted, key) = (table.images(kept), table.omitted(kept), table.identity)
     let latest = all.last { $0.table.isSameName(as: table.name) }
-    if let latest, latest.kept == kept, latest.columns.areExactly(columns), latest.key.areExactly(key),
-      latest.hidesRowid == (table.hiddenRowid != nil)
+    if let latest, latest.kept.text == kept.text, latest.columns.areExactly(columns), latest.key.areExactly(key),
+      latest.omitted.areSameNames(as: omitted), latest.hidesRowid == (table.hiddenRowid != nil)
     {
       let log = "UPDATE main.\"sqlable_change_tables\" SET \"isLogged\" = 1 WHERE \"id\" = \(latest.id)"
       return (latest.id, latest.isLogged ? [] : [log])
@@ -56,34 +60,71 @@ struct LogEntry: Sendable, Hashable {
       throw SqlError.misuse("table \(ChangeTables.tables) has no id left: its largest id is 2^63 - 1")
         .at(table: ChangeTables.tables)
     }
-    let values = [table.name, kept.rawValue, try text(columns), try text(key)].map(\.quotedText)
+    let values = [table.name, kept.text, try text(columns), try text(omitted), try text(key)].map(\.quotedText)
     return (
       id,
       [
-        "INSERT INTO main.\"sqlable_change_tables\" (\"id\", \"name\", \"kept\", \"columns\", \"key\", "
+        "INSERT INTO main.\"sqlable_change_tables\" (\"id\", \"name\", \"kept\", \"columns\", \"omitted\", \"key\", "
           + "\"hidesRowid\") VALUES (\(id), \(values.joined(separator: ", ")), \(table.hiddenRowid == nil ? 0 : 1))"
       ]
     )
   }
 
+  /// True if a log that keeps only the key or chosen columns does not have the values of a column.
+  func omits(_ column: String) -> Bool {
+    kept == .keys ? !visibleColumns.contains(where: column.isSameName) : omitted.contains(where: column.isSameName)
+  }
+
+  /// Throws `.misuse` if a model reads a column that the log does not keep.
+  func checkKeepsColumns(of model: TableInfo) throws {
+    guard let column = model.columns.first(where: { omits($0.name) })?.name else { return }
+    throw SqlError.misuse(
+      "the change log of table \(table) does not keep column \(column), which the model reads; read the log with "
+        + "changes(since:), or run ChangeLog(…).create(db) with values that include the column"
+    ).at(table: table, column: column)
+  }
+
   /// Returns the entry with renamed columns; nil if the entry has none of the renamed columns.
   func renaming(_ renames: [(old: String, new: String)]) -> LogEntry? {
-    guard renames.contains(where: { rename in columns.contains(where: rename.old.isSameName) }) else { return nil }
+    guard
+      renames.contains(where: { rename in (columns + omitted).contains(where: rename.old.isSameName) })
+    else { return nil }
     func renamed(_ name: String) -> String {
       if let rename = renames.first(where: { $0.old.isSameName(as: name) }) { return rename.new }
       // A column with the new name was dropped before the rename.
       return renames.contains { $0.new.isSameName(as: name) } ? "\(name) (dropped)" : name
     }
+    return with(columns: columns.map(renamed), omitted: omitted.map(renamed), key: key.map(renamed))
+  }
+
+  /// True if a new column of the table can be a renamed column that the log does not keep: the triggers do not show
+  /// this rename. ADD COLUMN adds a column after all others.
+  func mightBeRenamed(in names: [String]) -> Bool {
+    guard !omitted.isEmpty else { return false }
+    let isKnown = names.map { name in (columns + omitted).contains(where: name.isSameName) }
+    let hasLost = omitted.contains { name in !names.contains(where: name.isSameName) }
+    return hasLost || isKnown.drop { $0 }.contains(true)
+  }
+
+  /// Returns the entry of a table with other columns, of which the changes of the entry might lack values. Nil if the
+  /// entry has all these columns.
+  func omitting(_ names: [String]) -> LogEntry? {
+    let unknown = names.filter { name in !(columns + omitted).contains(where: name.isSameName) }
+    return kept == .keys || unknown.isEmpty ? nil : with(columns: columns, omitted: omitted + unknown, key: key)
+  }
+
+  private func with(columns: [String], omitted: [String], key: [String]) -> LogEntry {
+    let visible = hidesRowid ? columns.dropLast() : columns
     return LogEntry(
-      id: id, table: table, kept: kept, columns: columns.map(renamed), hidesRowid: hidesRowid, key: key.map(renamed),
-      isLogged: isLogged)
+      id: id, table: table, kept: KeptColumns(text: kept.text, columns: visible) ?? kept, columns: columns,
+      omitted: omitted, hidesRowid: hidesRowid, key: key, isLogged: isLogged)
   }
 
   var update: String {
     get throws {
-      let (columns, key) = (try LogEntry.text(columns), try LogEntry.text(key))
-      return "UPDATE main.\"sqlable_change_tables\" SET \"columns\" = \(columns.quotedText), "
-        + "\"key\" = \(key.quotedText) WHERE \"id\" = \(id)"
+      let values = [("columns", columns), ("omitted", omitted), ("key", key)]
+      let terms = try values.map { "\($0.quotedName) = \(try LogEntry.text($1).quotedText)" }
+      return "UPDATE main.\"sqlable_change_tables\" SET \(terms.joined(separator: ", ")) WHERE \"id\" = \(id)"
     }
   }
 

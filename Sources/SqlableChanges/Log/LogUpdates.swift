@@ -5,22 +5,30 @@ extension LoggedTable {
   /// Returns the statements that bring the log's triggers of the table up to date. The statements also add the columns
   /// and the entry that the triggers need. Empty if everything is up to date. Throws `.misuse` if the triggers can't
   /// record all changes.
-  func updates(_ kept: ChangeLog.Values, on connection: Connection) throws -> [String] {
+  ///
+  /// - Parameter kept: The columns that the log keeps; nil for those that the log has kept until now, by their new
+  ///   names.
+  func updates(_ kept: KeptColumns? = nil, on connection: Connection) throws -> [String] {
     try checkConflicts()
     let existing = try connection.triggers(of: name)
-    var (entries, additions) = (
-      try LogEntry.all(on: connection), try connection.missingValueColumns(images(kept).count)
-    )
+    var (entries, additions) = (try LogEntry.all(on: connection), [String]())
     let renames = entries.last { $0.table.isSameName(as: name) }.map { $0.renames(in: existing) } ?? []
     // Another program can have changed the case of the name, by two renames.
     if entries.contains(where: { $0.table.isSameName(as: name) && !$0.table.isExactly(name) }) {
       additions += ChangeTables.renaming(table: name, to: name)
     }
-    for (position, entry) in entries.enumerated() where entry.table.isSameName(as: name) {
-      guard let renamed = entry.renaming(renames) else { continue }
-      entries[position] = renamed
-      additions.append(try renamed.update)
+    func update(_ change: (LogEntry) -> LogEntry?) throws {
+      for (position, entry) in entries.enumerated() where entry.table.isSameName(as: name) {
+        guard let changed = change(entry) else { continue }
+        entries[position] = changed
+        additions.append(try changed.update)
+      }
     }
+    try update { $0.renaming(renames) }
+    let (latest, names) = (entries.last { $0.table.isSameName(as: name) }, columns.map(\.name))
+    if latest?.mightBeRenamed(in: names) == true { try update { $0.omitting(names) } }
+    guard let kept = kept ?? latest?.kept else { return [] }
+    additions += try connection.missingValueColumns(images(kept).count)
     let entry = try LogEntry.current(of: self, kept, among: entries)
     let triggers = ChangeTriggers(table: self, entry: entry.id, kept: kept).all
     let isUpToDate =
@@ -58,8 +66,8 @@ extension LogEntry {
 extension ChangeLogHook: ChangeLogUpdates {
   package func copyEntries(from original: Connection, to copy: Connection) throws {
     guard try original.hasTable(named: ChangeTables.tables) else { return }
-    let columns = ["id", "name", "kept", "columns", "key", "isLogged", "hidesRowid"].map(\.quotedName).joined(
-      separator: ", ")
+    let columns = ["id", "name", "kept", "columns", "omitted", "key", "isLogged", "hidesRowid"].map(\.quotedName)
+      .joined(separator: ", ")
     for row in try original.rows("SELECT \(columns) FROM main.\(ChangeTables.tables.quotedName)") {
       let values = row.map(\.quotedText).joined(separator: ", ")
       try copy.pragma("INSERT INTO main.\(ChangeTables.tables.quotedName) (\(columns)) VALUES (\(values))")
@@ -108,7 +116,7 @@ extension Connection {
   func logUpdates(of table: String) throws -> [String] {
     let entries = try LogEntry.all(on: self)
     guard let entry = entries.last(where: { $0.table.isSameName(as: table) }) else { return [] }
-    return try LoggedTable(named: entry.table, on: self).updates(entry.kept, on: self)
+    return try LoggedTable(named: entry.table, on: self).updates(on: self)
   }
 
   /// Returns the logged tables that ALTER TABLE has renamed since the log's triggers were created. SQLite attaches the

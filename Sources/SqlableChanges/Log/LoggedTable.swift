@@ -125,13 +125,23 @@ struct LoggedTable {
   var hiddenRowid: String? { rowKey.isEmpty ? nil : rowid }
 
   /// The columns whose values the log keeps. A row without a declared key is identified by its rowid.
-  func images(_ kept: ChangeLog.Values) -> [String] {
+  func images(_ kept: KeptColumns) -> [String] {
     let key = primaryKey.isEmpty ? [rowid].compactMap(\.self) : []
     let hidden = [hiddenRowid].compactMap(\.self)
     switch kept {
     case .rows: return key + columns.map(\.name) + hidden
     case .keys: return key + primaryKey + hidden
+    case .columns(let chosen):
+      let names = primaryKey + chosen
+      return key + columns.map(\.name).filter { name in names.contains(where: name.isSameName) } + hidden
     }
+  }
+
+  /// The columns of the table that a log of chosen columns does not keep; empty for other logs.
+  func omitted(_ kept: KeptColumns) -> [String] {
+    guard case .columns = kept else { return [] }
+    let images = images(kept)
+    return columns.map(\.name).filter { name in !images.contains(where: name.isExactly) }
   }
 
   /// The names of the columns that identify a row in the log.

@@ -159,6 +159,9 @@ package final class LogSource<Element: Sendable>: Sendable {
     return try decoding(sql, query, state.end.history).run(db).compactMap(\.item)
   }
 
+  /// Throws if the log is not up to date, or does not keep a column that the model reads.
+  func checkTables(in db: SqliteDatabase) throws { _ = try currentQuery(db) }
+
   private func currentQuery(_ db: SqliteDatabase) throws -> Query {
     // Copies of remote schemas can have the same version although they differ.
     guard !db.filepath.isEmpty else { return try query(db) }
@@ -241,16 +244,18 @@ extension LogSource {
   }
 }
 
-/// The result columns of one logged change: its kind, whether the log has only the key, the columns of the changed row,
-/// and the columns of the row before an update.
+/// The result columns of one logged change: its kind, a column that the log did not keep, the columns of the changed
+/// row, and the columns of the row before an update.
 private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
   /// The change; nil for a kind that this version of the library does not know.
   let row: LoggedRow<Model>?
 
   static func next(of row: inout ResultRow) throws -> Self {
     let kind = LoggedKind(rawValue: try Int.next(of: &row))
-    guard try !Bool.next(of: &row) else {
-      throw SqlError.misuse("the log has only the key of the changed row; read the change with changes(since:)")
+    if let column = try String?.next(of: &row) {
+      throw SqlError.misuse(
+        "the change log did not keep column \(column) of the changed row; read the change with changes(since:)"
+      ).at(table: nil, column: column)
     }
     switch kind {
     case .inserted: return Self(row: .insert(try Model.next(of: &row)))
@@ -275,41 +280,43 @@ private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
 
   static func describe(in description: inout ResultDescription) throws {
     try Int.describe(in: &description)
-    try Bool.describe(in: &description)
+    try String?.describe(in: &description)
     try Model.describe(in: &description)
     try Model.describe(in: &description)
   }
 }
 
 extension LogSource.Query {
-  /// Makes the query of a model's columns. Values of an older entry are read by name. A column that the entry lacks has
-  /// its declared default. The first value is true for a change of which the log has only the key.
+  /// Makes the query of a model's columns. Values of an older entry are read by name. A column that the table did not
+  /// have at the time has its declared default. The first value is the name of a column that the log did not keep of
+  /// the change.
   fileprivate init(of table: TableInfo, in db: SqliteDatabase) throws {
     let entries = try LogEntry.all(in: db).filter { $0.table.isSameName(as: table.name) }
-    guard try LogEntry.current(of: table.name, in: db).kept == .rows else {
-      throw SqlError.misuse(
-        "the change log of table \(table.name) keeps only keys; read it with changes(since:)"
-      ).at(table: table.name)
-    }
+    try LogEntry.current(of: table.name, in: db).checkKeepsColumns(of: table)
     let declared = try db.running { connection in
       var reader = SchemaReader(try TableDefinition(table).createTable(for: connection))
       return try reader.table()
     }
+    /// The SQL that chooses a term by the entry of a change.
+    func choice(named name: String, _ term: (LogEntry) -> String) -> String {
+      let terms = entries.map(term)
+      guard let last = terms.last, terms.contains(where: { $0 != last }) else { return terms.last ?? "NULL" }
+      let cases = zip(entries, terms).map { "WHEN \($0.id) THEN \($1)" }.joined(separator: " ")
+      // A short alias, because a node of a cluster can't send long names of columns.
+      return "CASE \"table\" \(cases) END AS \(name.quotedName)"
+    }
     func values(_ name: (Int) -> String) -> [String] {
       table.columns.enumerated().map { index, column in
         let missing = declared[column: column.name]?.defaultValue.map { "(\($0.text))" } ?? "NULL"
-        let terms = entries.map { entry in
+        return choice(named: "c\(index)") { entry in
           entry.visibleColumns.firstIndex { $0.isSameName(as: column.name) }.map { name($0).quotedName } ?? missing
         }
-        guard let last = terms.last, terms.contains(where: { $0 != last }) else { return terms.last ?? missing }
-        let cases = zip(entries, terms).map { "WHEN \($0.id) THEN \($1)" }.joined(separator: " ")
-        // A short alias, because a node of a cluster can't send long names of columns.
-        return "CASE \"table\" \(cases) END AS \"c\(index)\""
       }
     }
-    let keys = entries.filter { $0.kept == .keys }.map { "\($0.id)" }.joined(separator: ", ")
-    let isKey = keys.isEmpty ? "0" : "\"table\" IN (\(keys))"
-    let values = [isKey] + values(ChangeTables.value) + values(ChangeTables.oldValue)
+    let omitted = choice(named: "omitted") { entry in
+      table.columns.first { entry.omits($0.name) }?.name.quotedText ?? "NULL"
+    }
+    let values = [omitted] + values(ChangeTables.value) + values(ChangeTables.oldValue)
     self.init(values: values.joined(separator: ", "), entries: entries)
   }
 }
@@ -358,7 +365,7 @@ extension LogEntry {
     let reason: String
     if triggers.filter(\.isOfLog).count < expected.count {
       reason = "has lost triggers of its change log"
-    } else if !shape.images(kept).areSameNames(as: columns) {
+    } else if !shape.images(kept).areSameNames(as: columns) || !shape.omitted(kept).areSameNames(as: omitted) {
       reason = "has other columns than its change log"
     } else if newest.contains(where: { !$0.isOfLog }) {
       reason = "has a trigger that is newer than its change log"

@@ -47,7 +47,7 @@ extension SqlitePool {
   ///
   /// A change that was logged before the model got a column has the column's default. `tableName` names another table
   /// with the model's layout. Throws the errors of ``changes(since:file:line:)``, `.decoding` for a value that does not
-  /// fit the model, and `.misuse` if the table has no log or a log of keys only.
+  /// fit the model, and `.misuse` if the table has no log, or if the log does not keep a column of the model.
   public func changes<Model: Sqlable & Sendable>(
     on model: Model.Type, in tableName: String? = nil, since position: ChangePosition, file: StaticString = #fileID,
     line: UInt = #line

@@ -123,6 +123,6 @@ private struct ObservedLoggedTable {
     name = interest.name(ofTable: table.entry.table)
     reading = interest.read[table.foldedName]
     withValues = interest.valued.contains(table.foldedName)
-    isComplete = table.entry.kept == .rows || !withValues
+    isComplete = table.hasAllColumns || !withValues
   }
 }

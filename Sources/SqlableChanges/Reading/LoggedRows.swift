@@ -9,8 +9,12 @@ struct LoggedRows {
   fileprivate let key: [Int]
   /// The place of the rowid; nil for a table without a rowid.
   fileprivate let rowid: Int?
-  /// The places of the values of all columns; nil in a log of keys.
+  /// The places of the values of all columns; nil in a log that does not keep all columns.
   fileprivate let columns: [Int]?
+  /// The folded names of the kept columns.
+  fileprivate let names: Set<[UInt8]>
+
+  var hasAllColumns: Bool { columns != nil }
 
   /// Nil if the entry lacks a value that is needed: of the key, of the rowid or, in a log of rows, of any column.
   init?(_ entry: LogEntry, _ shape: KeyShape) {
@@ -28,7 +32,8 @@ struct LoggedRows {
     guard shape.isWithoutRowid || rowid != nil else { return nil }
     let columns = names.map(place)
     self.columns = columns.contains(nil) ? nil : columns.compactMap(\.self)
-    guard entry.kept == .keys || self.columns != nil else { return nil }
+    guard entry.kept != .rows || self.columns != nil else { return nil }
+    self.names = Set(entry.visibleColumns.map(\.foldedName))
     (self.entry, self.shape, foldedName) = (entry, shape, entry.table.foldedName)
   }
 
@@ -79,11 +84,8 @@ struct LoggedRowValues {
   /// Adds the change to `changes`. Live results use `changes` to decide whether to read the table again.
   func note(in changes: inout TableChanges, _ reading: ObservedTables.TableInterest) {
     if let old, let new {
-      guard table.columns != nil else {
-        changes.columns.formUnion(reading.columns)
-        changes.isMembershipChanged = true
-        return changes.add { nil }
-      }
+      // Any update can have changed a column that the log does not keep.
+      if !table.hasAllColumns { changes.columns.formUnion(reading.columns.subtracting(table.names)) }
       if let rowid = table.rowid, old[rowid] != new[rowid] { changes.isMembershipChanged = true }
       for (name, old, new) in zip3(table.entry.columns, old, new) where old == nil || old != new {
         let name = name.foldedName
@@ -95,7 +97,7 @@ struct LoggedRowValues {
     changes.add { reading.wantsImages ? images : nil }
   }
 
-  /// The values of all columns; nil in a log of keys.
+  /// The values of all columns; nil in a log that does not keep all columns.
   private var images: RowImages? {
     guard let columns = table.columns else { return nil }
     func values(_ row: [DatabaseValue?]?) -> [DatabaseValue]? { row.map { row in columns.map { row[$0] ?? .null } } }

@@ -28,7 +28,7 @@ extension SqliteDatabase {
   /// ```
   ///
   /// `tableName` names another table with the model's layout. Otherwise as ``changes(since:file:line:)``. Also throws
-  /// `.misuse` if the table has no log or a log of keys only.
+  /// `.misuse` if the table has no log, or if the log does not keep a column of the model.
   public func changes<Model: Sqlable & Sendable>(
     on model: Model.Type, in tableName: String? = nil, since position: ChangePosition, file: StaticString = #fileID,
     line: UInt = #line

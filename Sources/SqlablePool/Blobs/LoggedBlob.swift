@@ -15,7 +15,7 @@ package struct LoggedBlob {
   private let entry: String
   /// The columns whose values the log keeps.
   private let images: [String]
-  /// The position of the blob's column in `images`; nil if the log keeps only keys.
+  /// The position of the blob's column in `images`; nil if the log does not keep the column.
   private let position: Int?
   private let size: Int?
   /// The table with the condition that selects the row.

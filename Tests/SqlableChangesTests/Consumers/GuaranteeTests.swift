@@ -26,6 +26,16 @@ import Testing
     }
   }
 
+  @Test func aLoggedColumnCannotBeDroppedByText() async throws {
+    try await withLoggedMembers { pool in
+      await #expect(throws: SqlError.self) {
+        try await pool.transaction { db in try db.execute("ALTER TABLE member DROP COLUMN name") }
+      }
+      try await Member(id: 1, name: "m").insert().run(pool)
+      #expect(try await pool.query("SELECT v1 FROM sqlable_changes", as: String.self) == ["m"])
+    }
+  }
+
   @Test func theRowsOfASnapshotShareItsPosition() async throws {
     try await withLoggedMembers { pool in
       try await Member.insert((1...3).map { Member(id: $0, name: "m") }).run(pool)

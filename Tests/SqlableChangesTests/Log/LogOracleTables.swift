@@ -1,6 +1,6 @@
-import SqlableChanges
 import SqlableCore
 
+@testable import SqlableChanges
 @testable import SqlableTestSupport
 
 /// The tables of the oracle: all forms of keys, unique indexes and foreign keys on which the log's triggers depend.
@@ -83,19 +83,56 @@ enum OracleTable: String, CaseIterable {
   }
 }
 
-struct TableA: TableDeclaration { static let (name, columns) = ("a", [Column("id", .integer, PrimaryKey())]) }
-struct TableB: TableDeclaration { static let (name, columns) = ("b", [Column("k", .text, PrimaryKey())]) }
-struct TableC: TableDeclaration { static let (name, columns) = ("c", [Column("k", .text, PrimaryKey())]) }
-struct TableD: TableDeclaration { static let (name, columns) = ("d", [Column("id", .integer, PrimaryKey())]) }
-struct TableE: TableDeclaration { static let (name, columns) = ("e", [Column("id", .integer, PrimaryKey())]) }
-struct TableF: TableDeclaration { static let (name, columns) = ("f", [Column("id", .integer, PrimaryKey())]) }
+protocol DeclaredOracleTable: TableDeclaration { static var table: OracleTable { get } }
 
-extension ChangeLog {
-  /// The log of all tables of the oracle.
-  static var ofOracle: ChangeLog {
-    ChangeLog(
+extension DeclaredOracleTable {
+  static var name: String { table.rawValue }
+}
+
+extension OracleTable {
+  /// The declarations of the columns. The name and the line identify a column.
+  private static let declared = Dictionary(
+    allCases.enumerated().map { number, table in
+      let columns = table.columns.enumerated().map { position, name in
+        position == 0
+          ? Column(name, .integer, PrimaryKey(), line: UInt(number))
+          : Column(name, .nullable(.blob), line: UInt(number))
+      }
+      return (table, columns)
+    }
+  ) { $1 }
+
+  var declarations: [Column] { OracleTable.declared[self] ?? [] }
+}
+
+struct TableA: DeclaredOracleTable { static let (table, columns) = (OracleTable.a, OracleTable.a.declarations) }
+struct TableB: DeclaredOracleTable { static let (table, columns) = (OracleTable.b, OracleTable.b.declarations) }
+struct TableC: DeclaredOracleTable { static let (table, columns) = (OracleTable.c, OracleTable.c.declarations) }
+struct TableD: DeclaredOracleTable { static let (table, columns) = (OracleTable.d, OracleTable.d.declarations) }
+struct TableE: DeclaredOracleTable { static let (table, columns) = (OracleTable.e, OracleTable.e.declarations) }
+struct TableF: DeclaredOracleTable { static let (table, columns) = (OracleTable.f, OracleTable.f.declarations) }
+
+/// A log of all tables of the oracle.
+struct OracleLog {
+  /// The columns that the log keeps of each table, in the order of the table.
+  let columns: [OracleTable: [String]]
+  let log: ChangeLog
+
+  /// Makes a log of rows, or of random columns.
+  init(_ random: inout SeededGenerator) {
+    let isOfRows = random.chance(40)
+    var (kept, chosen): ([OracleTable: [String]], [Column]) = ([:], [])
+    for table in OracleTable.allCases {
+      let columns = isOfRows ? table.declarations : table.declarations.filter { _ in random.chance(40) }
+      // A log of chosen columns needs at least one column of each table. The key is kept anyway.
+      chosen += columns.isEmpty ? [table.declarations[0]] : columns
+      let (names, key) = (columns.map(\.name), table.columns.prefix(table.keyLength ?? 1))
+      kept[table] = table.columns.filter { key.contains($0) || names.contains($0) }
+    }
+    columns = kept
+    log = ChangeLog(
       Entry<TableA>.self, Entry<TableB>.self, Entry<TableC>.self, Entry<TableD>.self, Entry<TableE>.self,
-      Entry<TableF>.self)
+      Entry<TableF>.self, keeping: isOfRows ? .rows : .init(storage: .columns(Set(chosen))))
   }
 }
 

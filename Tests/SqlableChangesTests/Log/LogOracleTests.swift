@@ -6,7 +6,7 @@ import Testing
 @testable import SqlableTestSupport
 
 /// Random statements of three writers. After each transaction, a copy to which the logged changes are applied equals
-/// the tables.
+/// the tables. The log keeps all columns or random columns, and sometimes other columns than before.
 @Suite struct LogOracleTests {
   @Test(arguments: [false, true]) func aCopyOfLoggedChangesEqualsTheTables(firesTriggersOfReplace: Bool) throws {
     for round in 0..<40 {
@@ -31,10 +31,11 @@ import Testing
       let path = directory + "/oracle.sqlite"
       let db = try SqliteDatabase(filepath: path)
       for definition in OracleTable.definitions { try db.execute(SQL(verbatim: definition)) }
-      try ChangeLog.ofOracle.create(db)
+      let first = OracleLog(&random)
+      try first.log.create(db)
       for index in OracleTable.lateIndexes { try db.execute(SQL(verbatim: index)) }
-      try ChangeLog.ofOracle.create(db)
-      var copy = LogCopy(position: try db.changePosition())
+      try first.log.create(db)
+      var copy = LogCopy(position: try db.changePosition(), columns: first.columns)
       let writers = try writers(db, path)
       let hasForeignKeys = random.chance(50)
       for writer in writers {
@@ -51,6 +52,11 @@ import Testing
         // Ends the transaction, if one is open.
         try writer.run(random.pick(["COMMIT", "COMMIT", "ROLLBACK"]))
         let problem = try copy.follow(db)
+        if random.chance(4) {
+          let next = OracleLog(&random)
+          try next.log.create(db)
+          try copy.keep(next.columns, db)
+        }
         guard problem == nil else {
           Issue.record("seed \(seed): \(problem ?? "")\n\(statements.joined(separator: ";\n"))")
           return
@@ -67,9 +73,24 @@ private struct LogCopy {
   private(set) var position: ChangePosition
   private(set) var changes = 0
   private var rows: [OracleTable: [[DatabaseValue]]] = [:]
+  private var columns: [OracleTable: [String]]
   private let source = LogSource<LoggedChange>()
 
-  init(position: ChangePosition) { self.position = position }
+  init(position: ChangePosition, columns: [OracleTable: [String]]) {
+    (self.position, self.columns) = (position, columns)
+  }
+
+  /// Continues with other columns.
+  mutating func keep(_ columns: [OracleTable: [String]], _ db: SqliteDatabase) throws {
+    self.columns = columns
+    for table in OracleTable.allCases { rows[table] = try stored(table, db) }
+  }
+
+  private func stored(_ table: OracleTable, _ db: SqliteDatabase) throws -> [[DatabaseValue]] {
+    let names = columns[table, default: []].joined(separator: ", ")
+    let sql: SQL = "SELECT \(sql: SQL(verbatim: names)) FROM \(table: table.rawValue)"
+    return try db.query(sql, as: DynamicRow.self).map(\.values)
+  }
 
   /// Applies the changes since the last call; returns a difference between the copy and the tables.
   mutating func follow(_ db: SqliteDatabase) throws -> String? {
@@ -78,16 +99,14 @@ private struct LogCopy {
       guard let table = OracleTable(rawValue: change.table) else { return "unknown table \(change.table)" }
       guard position < change.position else { return "the position does not grow" }
       position = change.position
+      guard (change.new ?? change.old)?.columns == columns[table] else { return "\(change) has other columns" }
       if let problem = apply(change, to: table) { return problem }
     }
     guard page.isLast else { return try follow(db) }
     position = page.end
     changes += page.items.count
     for table in OracleTable.allCases {
-      let names = table.columns.joined(separator: ", ")
-      let sql: SQL = "SELECT \(sql: SQL(verbatim: names)) FROM \(table: table.rawValue)"
-      let stored = try db.query(sql, as: DynamicRow.self)
-      let (expected, found) = (sorted(stored.map(\.values)), sorted(rows[table] ?? []))
+      let (expected, found) = (sorted(try stored(table, db)), sorted(rows[table] ?? []))
       guard expected == found else { return "\(table): the table has \(expected), the copy has \(found)" }
     }
     return nil

@@ -68,7 +68,21 @@ struct LoggedBlobTests {
     }
   }
 
-  @Test(arguments: [nil, 3], [ChangeLog.Values.rows, .keys])
+  @Test func aBlobThatIsNotKeptIsLoggedAsAnUpdate() async throws {
+    try await withPhoto(keeping: .columns(Portrait.hash)) { pool, other in
+      let position = try await pool.changePosition()
+      try await write(other)
+      try await write(other, size: 3)
+      let changes = try await pool.read { db in try db.changes(since: position).changes }
+      let row: [DatabaseValue] = ["anna", .blob(Data([0]))]
+      #expect(changes.map(\.old?.values) == [row, row, row])
+      #expect(changes.map(\.new?.values) == [row, row, row])
+      #expect(
+        try await pool.read { try $0.query("SELECT count(*) FROM sqlable_change_candidates", as: Int.self) } == [0])
+    }
+  }
+
+  @Test(arguments: [nil, 3], [ChangeLog.Values.rows, .keys, .columns(Portrait.hash), .columns(Portrait.image)])
   func aLiveResultFollowsAnotherPool(size: Int?, values: ChangeLog.Values) async throws {
     try await withPhoto(keeping: values) { pool, other in
       let live = Follower(Portrait.read().filter(Portrait.name == "anna").updates(in: pool))

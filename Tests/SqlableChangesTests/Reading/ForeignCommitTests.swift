@@ -235,6 +235,43 @@ struct ForeignCommitTests {
     }
   }
 
+  @Test func aLogOfChosenColumnsHasRowsWithoutValues() async throws {
+    try await withMembers { pool in
+      try await pool.transaction { db in
+        try db.createTables(Person.self, Bicycle.self)
+        try ChangeLog(Bicycle.self, keeping: .columns(Bicycle.color)).create(db)
+        try Bicycle(name: "Rover", color: "red").insert().run(db)
+      }
+      let reads = Counter()
+      let trace = pool.trace { event in
+        if event.kind == .read, event.sql.contains("FROM \"bicycle\"") { reads.count() }
+      }
+      try await withShell(pool) { shell in
+        var changes = pool.changes(on: Bicycle.self).makeAsyncIterator()
+        let colors = Follower(Bicycle.select(Bicycle.color).updates(in: pool))
+        #expect(try await colors.latest { !$0.isEmpty }?.map(\.values) == [["red"]])
+        let before = reads.value
+        try shell.run("UPDATE bicycle SET name = 'Dahon';")
+        #expect(await next(1, of: &changes) == ["update 1"])
+        #expect(reads.value == before)
+        try shell.run("UPDATE bicycle SET color = 'blue';")
+        #expect(try await colors.latest { $0.map(\.values) != [["red"]] }?.map(\.values) == [["blue"]])
+        // The log does not show that the name has changed.
+        let names = Follower(Bicycle.select(Bicycle.name).updates(in: pool))
+        #expect(try await names.latest { !$0.isEmpty }?.map(\.values) == [["Dahon"]])
+        try shell.run("UPDATE bicycle SET name = 'Rover';")
+        #expect(try await names.latest { $0.map(\.values) != [["Dahon"]] }?.map(\.values) == [["Rover"]])
+        var models = pool.modelChanges(on: Bicycle.self).makeAsyncIterator()
+        try shell.run("UPDATE bicycle SET color = 'black';")
+        guard case .missed = await models.next(isolation: nil) else {
+          Issue.record("a row without values")
+          return
+        }
+      }
+      pool.removeTrace(trace)
+    }
+  }
+
   @Test func aLiveResultIgnoresOtherRowsOfAnotherProcess() async throws {
     try await withLoggedMembers { pool in
       try await pool.transaction { db in try db.execute("CREATE TABLE other (id INTEGER PRIMARY KEY)") }

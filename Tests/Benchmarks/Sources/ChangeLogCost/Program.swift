@@ -4,8 +4,9 @@ import SqlableChanges
 
 /// Measures the costs of a change log.
 ///
-/// Writers are measured without a log, with a log of rows and with a log of keys, in turn. The ratios are medians of
-/// the rounds. Then consumers read a log of many changes, and receive the commits of a second process.
+/// Writers are measured without a log, with logs of rows, of two columns, of one column and of keys, in turn. The
+/// ratios are medians of the rounds. Then consumers read a log of many changes, and receive the commits of a second
+/// process.
 ///
 /// `--only insert-rows` inserts the rows once with a log of rows; `update-rows` also updates them, and `insert-nothing`
 /// has no log. The difference of two such runs under `valgrind --tool=callgrind` is a number of instructions, which

@@ -8,14 +8,16 @@ struct WriteCost {
   let place: String
 
   private enum Logged: String, CaseIterable {
-    case nothing, rows, keys
+    case nothing, rows, two, one, keys
   }
 
-  /// The seconds of one round.
+  /// The seconds of one round, and the bytes of the log after the inserts and after the updates.
   private struct Times {
     var batch = 0.0
     var update = 0.0
     var delete = 0.0
+    var insertedBytes = 0
+    var updatedBytes = 0
   }
 
   func measure() throws {
@@ -32,17 +34,22 @@ struct WriteCost {
     ] {
       let without = times[.nothing, default: []].map { $0[keyPath: time] }
       var parts = ["\(text): \(microseconds(median(without), count)) without a log"]
-      for logged in [Logged.rows, .keys] {
+      for logged in Logged.allCases where logged != .nothing {
         let with = times[logged, default: []].map { $0[keyPath: time] }
         let ratio = median(zip(with, without).map { $0 / $1 })
         parts.append("log of \(logged) \(microseconds(median(with), count)), \(String(format: "%.2f", ratio)) times")
       }
       print(parts.joined(separator: "; "))
     }
+    for logged in Logged.allCases where logged != .nothing {
+      guard let time = times[logged]?.last else { continue }
+      let updated = (time.updatedBytes - time.insertedBytes) / options.rows
+      print("log of \(logged): \(time.insertedBytes / options.rows) bytes for an insert, \(updated) for an update")
+    }
     try measureDurable()
   }
 
-  /// Inserts single rows into three databases in turn, because the time of a sync depends most on other processes.
+  /// Inserts single rows into several databases in turn, because the time of a sync depends most on other processes.
   private func measureDurable() throws {
     let all = Logged.allCases
     let databases = try all.map { logged in
@@ -86,6 +93,8 @@ struct WriteCost {
     switch logged {
     case .nothing: break
     case .rows: try ChangeLog(Item.self).create(db)
+    case .two: try ChangeLog(Item.self, keeping: .columns(Item.name, Item.price)).create(db)
+    case .one: try ChangeLog(Item.self, keeping: .columns(Item.name)).create(db)
     case .keys: try ChangeLog(Item.self, keeping: .keys).create(db)
     }
     return db
@@ -97,8 +106,14 @@ struct WriteCost {
     let db = try database(logged, path)
     var times = Times()
     times.batch = try processorSeconds { try Item.insert(rows).run(db) }
+    times.insertedBytes = try logBytes(db)
     times.update = try processorSeconds { try Item.updateAll(Item.price.set(to: Item.price + 1)).run(db) }
+    times.updatedBytes = try logBytes(db)
     times.delete = try processorSeconds { try Item.deleteAll().run(db) }
     return times
+  }
+
+  private func logBytes(_ db: SqliteDatabase) throws -> Int {
+    try db.query("SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = 'sqlable_changes'", as: Int.self)[0]
   }
 }
