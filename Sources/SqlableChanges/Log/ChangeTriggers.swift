@@ -40,7 +40,8 @@ struct ChangeTriggers {
     let parts = [
       ("beforeInsert", "BEFORE INSERT", " WHEN \(conflictExists(besides: nil))", note(besides: nil)),
       (
-        "beforeUpdate", "BEFORE UPDATE\(ofKeys)", " WHEN \(hasChanged)(\(conflictExists(besides: "old")))",
+        "beforeUpdate", "BEFORE UPDATE\(ofKeys)",
+        " WHEN \(namesInputs)\(hasChanged)(\(conflictExists(besides: "old")))",
         note(besides: "old")
       ),
       ("delete", "AFTER DELETE", "", table.deletesItself ? ownDelete : [forgetOld, image(.deleted, "old")]),
@@ -209,6 +210,14 @@ struct ChangeTriggers {
     return names.reduce(into: []) { distinct, name in
       if !distinct.contains(where: name.isSameName) { distinct.append(name) }
     }
+  }
+
+  /// An SQL condition that is always true, and names the columns on which generated columns of unique indexes depend.
+  ///
+  /// In a BEFORE UPDATE trigger, SQLite computes the generated columns of `new` only from the columns that the statement
+  /// sets or the trigger names. The other columns count as NULL.
+  private var namesInputs: String {
+    table.inputsOfGenerated.map { "new.\($0.quotedName) IS new.\($0.quotedName) AND " }.joined()
   }
 
   /// Copies the rows that conflict with the new row.

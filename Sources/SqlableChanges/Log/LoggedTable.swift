@@ -175,6 +175,14 @@ struct LoggedTable {
     return inputs
   }
 
+  /// The ordinary columns on which generated columns of the unique indexes depend.
+  var inputsOfGenerated: [String] {
+    uniques.flatMap(\.terms).map(inputs(of:)).filter { $0.contains(where: \.isGenerated) }.joined()
+      .filter { !$0.isGenerated }.map(\.name).reduce(into: []) { distinct, name in
+        if !distinct.contains(where: name.isExactly) { distinct.append(name) }
+      }
+  }
+
   /// Throws `.misuse` if a BEFORE trigger can't know the rows with which a new row conflicts. SQLite sets an automatic
   /// key, and the default for a NULL that the column does not accept, after the BEFORE triggers.
   func checkConflicts() throws {

@@ -202,6 +202,21 @@ import Testing
     }
   }
 
+  @Test(arguments: ["VIRTUAL UNIQUE", "STORED UNIQUE", "VIRTUAL"])
+  func aRowThatAGeneratedColumnReplacesIsLogged(kind: String) throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a, b, v AS (a + b) \(SQL(verbatim: kind)))")
+      if kind == "VIRTUAL" { try db.execute("CREATE UNIQUE INDEX t_v ON t (abs(v))") }
+      try ChangeLog(Entry<Table>.self).create(db)
+      try db.execute("INSERT INTO t (id, a, b) VALUES (1, 1, 2), (2, 10, 20)")
+      // SQLite computes `new.v` from `a`, and from `b` only if the trigger names it.
+      try db.execute("UPDATE OR REPLACE t SET a = 28 WHERE id = 1")
+      let last = try db.query(
+        "SELECT kind, v0 FROM sqlable_changes ORDER BY seq DESC LIMIT 2", as: Int.self, Int.self)
+      #expect(last.map { [$0.0, $0.1] } == [[3, 1], [2, 2]])
+    }
+  }
+
   @Test func updatesOfAKeyByAnyNameAreLogged() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
