@@ -106,11 +106,20 @@ struct LogEntry: Sendable, Hashable {
     return hasLost || isKnown.drop { $0 }.contains(true)
   }
 
+  /// True if the table has a column that the entry does not know.
+  func lacks(_ names: [String]) -> Bool {
+    names.contains { name in !(columns + omitted).contains(where: name.isSameName) }
+  }
+
   /// Returns the entry of a table with other columns, of which the changes of the entry might lack values. Nil if the
   /// entry has all these columns.
-  func omitting(_ names: [String]) -> LogEntry? {
-    let unknown = names.filter { name in !(columns + omitted).contains(where: name.isSameName) }
-    return kept == .keys || unknown.isEmpty ? nil : with(columns: columns, omitted: omitted + unknown, key: key)
+  ///
+  /// - Parameter doubtful: Names that can now belong to other columns. The entry's values of these columns are no longer
+  ///   read by name.
+  func omitting(_ names: [String], doubtful: [String]) -> LogEntry? {
+    let known = columns.map { name in doubtful.contains(where: name.isSameName) ? "\(name) (dropped)" : name }
+    let unknown = names.filter { name in !(known + omitted).contains(where: name.isSameName) }
+    return unknown.isEmpty ? nil : with(columns: known, omitted: omitted + unknown, key: key)
   }
 
   private func with(columns: [String], omitted: [String], key: [String]) -> LogEntry {

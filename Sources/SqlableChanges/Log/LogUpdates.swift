@@ -26,7 +26,10 @@ extension LoggedTable {
     }
     try update { $0.renaming(renames) }
     let (latest, names) = (entries.last { $0.table.isSameName(as: name) }, columns.map(\.name))
-    if latest?.mightBeRenamed(in: names) == true { try update { $0.omitting(names) } }
+    if let latest, latest.mightBeRenamed(in: names) {
+      let doubtful = latest.lacks(names) ? latest.omitted : []
+      try update { $0.omitting(names, doubtful: doubtful) }
+    }
     guard let kept = kept ?? latest?.kept else { return [] }
     additions += try connection.missingValueColumns(images(kept).count)
     let entry = try LogEntry.current(of: self, kept, among: entries)
@@ -38,7 +41,10 @@ extension LoggedTable {
     guard !isUpToDate else { return additions + entry.updates }
     let drops = existing.filter(\.isOfLog).map { "DROP TRIGGER main.\($0.name.quotedName)" }
     // Delete the candidates: they identify rows by rowid, and a rebuild can change the rowids.
-    let forget = "DELETE FROM main.\(ChangeTables.candidates.quotedName) WHERE \"table\" IN (\(entry.id), -\(entry.id))"
+    let ids = entries.filter { $0.table.isSameName(as: name) }.map(\.id) + [entry.id]
+    let forget =
+      "DELETE FROM main.\(ChangeTables.candidates.quotedName) WHERE abs(\"table\") IN "
+      + "(\(ids.map(String.init).joined(separator: ", ")))"
     return additions + entry.updates + drops + [forget] + triggers.map(\.sql)
   }
 }

@@ -137,9 +137,8 @@ struct LoggedTable {
     }
   }
 
-  /// The columns of the table that a log of chosen columns does not keep; empty for other logs.
+  /// The columns of the table that the log does not keep.
   func omitted(_ kept: KeptColumns) -> [String] {
-    guard case .columns = kept else { return [] }
     let images = images(kept)
     return columns.map(\.name).filter { name in !images.contains(where: name.isExactly) }
   }

@@ -133,6 +133,43 @@ import Testing
     }
   }
 
+  @Test func aNameThatAnotherColumnHasTakenIsNotRead() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER, b INTEGER, d INTEGER)")
+      try ChangeLog(Entry<Before>.self).create(db)
+      try db.execute("INSERT INTO t VALUES (1, 2, 3, 4)")
+      try log.create(db)
+      // Nothing shows that `b` is the former `d`.
+      try db.execute("ALTER TABLE t RENAME COLUMN b TO x; ALTER TABLE t RENAME COLUMN d TO b")
+      try log.create(db)
+      try ChangeLog(Entry<Before>.self).create(db)
+      #expect(expectSqlError { _ = try db.rows(of: Entry<Before>.self) }?.column == "b")
+      #expect(try db.rows(of: Entry<Narrow>.self) == [.insert(Entry(1, 2))])
+    }
+  }
+
+  @Test func aRenameWhileOnlyKeysAreKeptIsNoticed() throws {
+    try withLog { db in
+      try ChangeLog(Entry<Before>.self, keeping: .keys).create(db)
+      try db.execute("ALTER TABLE t RENAME COLUMN a TO c")
+      try ChangeLog(Entry<Renamed>.self, keeping: .columns(Renamed.columns[1])).create(db)
+      #expect(expectSqlError { _ = try db.rows(of: Entry<NarrowRenamed>.self) }?.column == "c")
+    }
+  }
+
+  @Test func copiesOfColumnsThatAreNoLongerKeptAreDeleted() throws {
+    try withDatabase { db in
+      try db.createTable(Entry<Before>.self)
+      try ChangeLog(Entry<Before>.self).create(db)
+      try db.execute("INSERT INTO t VALUES (1, 2, 3)")
+      // A BEFORE trigger copies the row with which the ignored row conflicts.
+      try db.execute("INSERT OR IGNORE INTO t VALUES (1, 4, 5)")
+      #expect(try db.query("SELECT count(*) FROM sqlable_change_candidates", as: Int.self) == [1])
+      try log.create(db)
+      #expect(try db.query("SELECT count(*) FROM sqlable_change_candidates", as: Int.self) == [0])
+    }
+  }
+
   @Test(arguments: [Change.plan, .statement, .migration]) func aDroppedColumnLeavesTheLog(_ change: Change) throws {
     try withLog { db in
       try change.apply(
@@ -202,6 +239,10 @@ import Testing
 
   private struct Renamed: TableDeclaration {
     static let columns = [Before.columns[0], Column("c", .nullable(.integer)), Before.b]
+  }
+
+  private struct NarrowRenamed: TableDeclaration {
+    static let columns = [Before.columns[0], Column("c", .nullable(.integer))]
   }
 
   private struct RenamedOther: TableDeclaration {
