@@ -214,8 +214,8 @@ struct ChangeTriggers {
 
   /// An SQL condition that is always true, and names the columns on which generated columns of unique indexes depend.
   ///
-  /// In a BEFORE UPDATE trigger, SQLite computes the generated columns of `new` only from the columns that the statement
-  /// sets or the trigger names. The other columns count as NULL.
+  /// In a BEFORE UPDATE trigger, SQLite computes the generated columns of `new` only from the columns that the
+  /// statement sets or the trigger names. The other columns count as NULL.
   private var namesInputs: String {
     table.inputsOfGenerated.map { "new.\($0.quotedName) IS new.\($0.quotedName) AND " }.joined()
   }

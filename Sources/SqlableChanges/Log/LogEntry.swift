@@ -114,8 +114,8 @@ struct LogEntry: Sendable, Hashable {
   /// Returns the entry of a table with other columns, of which the changes of the entry might lack values. Nil if the
   /// entry has all these columns.
   ///
-  /// - Parameter doubtful: Names that can now belong to other columns. The entry's values of these columns are no longer
-  ///   read by name.
+  /// - Parameter doubtful: Names that can now belong to other columns. The entry's values of these columns are then no
+  ///   longer read by name.
   func omitting(_ names: [String], doubtful: [String]) -> LogEntry? {
     let known = columns.map { name in doubtful.contains(where: name.isSameName) ? "\(name) (dropped)" : name }
     let unknown = names.filter { name in !(known + omitted).contains(where: name.isSameName) }

@@ -205,7 +205,7 @@ import Testing
   @Test(arguments: ["VIRTUAL UNIQUE", "STORED UNIQUE", "VIRTUAL"])
   func aRowThatAGeneratedColumnReplacesIsLogged(kind: String) throws {
     try withDatabase { db in
-      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a, b, v AS (a + b) \(SQL(verbatim: kind)))")
+      try db.execute(SQL(verbatim: "CREATE TABLE t (id INTEGER PRIMARY KEY, a, b, v AS (a + b) \(kind))"))
       if kind == "VIRTUAL" { try db.execute("CREATE UNIQUE INDEX t_v ON t (abs(v))") }
       try ChangeLog(Entry<Table>.self).create(db)
       try db.execute("INSERT INTO t (id, a, b) VALUES (1, 1, 2), (2, 10, 20)")
