@@ -91,7 +91,7 @@ struct IndexCandidates {
 
   private mutating func addOrder(_ order: [OrderTerm], _ sources: [SelectQuery.Source]) {
     for term in order {
-      // An index can't provide an order in which NULL is not at SQLite's default end.
+      // `.asc` and `.desc` put NULL where SQLite does by default. An index can't provide another place of NULL.
       guard term.direction == .asc || term.direction == .desc,
         let (table, indexedColumn) = column(term.expression, sources)
       else { return }

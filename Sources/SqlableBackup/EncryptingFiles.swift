@@ -78,7 +78,7 @@ extension SqlitePool {
 private struct FileEncryption {
   let key: EncryptionKey
   let change: KeyChange
-  /// A stop, which can end the work until the replacement of the file's bytes begins.
+  /// The stop of the work. Has no effect after the replacement of the file's bytes has begun.
   let stop: BackupStop
 
   init(_ key: EncryptionKey, _ change: KeyChange, _ stop: BackupStop) {

@@ -213,7 +213,8 @@ final class ClusterFeed: Sendable {
   private func deliver(_ entries: [Entry], isUnknown: Bool, upTo position: Int) {
     let rows = entries.map(\.row)
     if isUnknown || !rows.isEmpty {
-      // Changes are delivered in the order of the change table: to observers on their queue, to loops by the feed.
+      // Observers are called on their queue, and the feed notifies loops. Both get the changes in the order of the
+      // change table.
       if let recipients = root.registry.recipients(for: rows) { root.queue.async { recipients.deliver() } }
       let interest = feed.interest
       let named = rows.compactMap { row in interest.name(ofTable: row.table).map { row.named($0) } }

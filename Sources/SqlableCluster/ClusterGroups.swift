@@ -281,7 +281,8 @@ extension ClusterWriter {
       for (write, _) in group { write.runAlone() }
     case .unknown(let error):
       drop(session, after: error)
-      // If a write has a record, its next attempt detects whether the commit is stored.
+      // After a node's failure, a write with a `TransactionRecord` runs again: the next attempt finds the record if the
+      // commit is stored.
       let isRepeated = error.isNodeFailure
       for (write, answers) in done where !(isRepeated && write.isUnknown(answers)) {
         write.ended(SqlError.outcomeUnknown(error))

@@ -12,7 +12,7 @@ final class ClusterWrite: Sendable {
   private let record: TransactionRecord?
   /// A closure that throws if the caller can't use the answers. After such an error, the write is not stored.
   private let check: (@Sendable ([SqlAnswer]) throws -> Void)?
-  /// True if the write is a single request and an error of the request leaves nothing to undo.
+  /// True if the write is a single request without a record, and an error of the request leaves the transaction open.
   private let keepsTransaction: Bool
   private let state = LockedValue(State())
 
@@ -58,7 +58,7 @@ final class ClusterWrite: Sendable {
       let answers = try await session.answers(to: recordRequests + requests, before: deadline)
       return Array(answers.dropFirst(recordRequests.count))
     } catch var error as SqlError where error.batchIndex != nil {
-      // The error's index counts the statements of the record too, so the index is corrected.
+      // The batch begins with the requests that store the transaction record. The caller's index must not count these.
       error.batchIndex = error.batchIndex.flatMap {
         requests.count > 1 && $0 >= recordRequests.count ? $0 - recordRequests.count : nil
       }

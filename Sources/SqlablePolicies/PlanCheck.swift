@@ -30,8 +30,8 @@ extension SqliteDatabase {
 }
 
 extension StatementTree {
-  /// Returns the names, as in the statement, of the tables that the plan visits completely. Empty if the query stops
-  /// early.
+  /// Returns the names that the statement uses for the tables that the plan scans completely. Empty if the query stops
+  /// early and its plan does not sort.
   fileprivate func visits(in plan: QueryPlan) -> [String] {
     if case .select(let query) = self, query.stopsEarly, !plan.sorts { return [] }
     return plan.visits
@@ -128,8 +128,8 @@ extension SqliteDatabase {
     let name = String(decoding: table.quotedName, as: UTF8.self)
     let connection = try openConnection()
     if table.keyIsRowid {
-      // The difference of the last and the first key shows the maximum number of rows. The lookup of these keys is
-      // fast, and most tables have few gaps between keys.
+      // The span from the first key to the last key limits the number of rows. Reading these two keys is fast, and most
+      // tables have few gaps between keys.
       let key = String(decoding: table.columns[table.key[0]].name.quotedBytes(), as: UTF8.self)
       let span = "(SELECT max(\(key)) FROM \(name)) - (SELECT min(\(key)) FROM \(name))"
       guard try connection.pragma("SELECT coalesce(\(span) >= \(count), 0)") == "1" else { return false }

@@ -39,8 +39,8 @@ extension StatementPolicy {
     /// length of the text and with the square of the number of words in the query. With 64 bytes and a text of one MiB,
     /// ranking takes up to two seconds.
     public var searchBytes: Int? = 64
-    /// The maximum number of rows in a table that the plan of a run scans completely. A read of one table without a
-    /// condition visits only the rows within its limit.
+    /// The maximum number of rows in a table that the plan of a run scans completely. Does not apply to a read of one
+    /// table that stops at its LIMIT, such as a read without a condition, group or sort.
     public var scannedRows: Int? = 100_000
 
     public init() {}

@@ -21,7 +21,7 @@ extension DecodedStatement {
       return .select(restricted)
     case .insert(let query): return .insert(try checked(query, check))
     case .update(var query):
-      // Values from other tables could be stored, and then reveal data that the document is not allowed to see.
+      // The update could store values of other tables, and so reveal values that the policy hides.
       guard query.rest.value.sources.isEmpty else { throw DocumentAccess.refusal(at: "from") }
       if let hint = query.rest.value.indexHint { throw hint.refusal }
       let rules = try policy.rules(of: query.table)
@@ -57,7 +57,8 @@ extension DecodedStatement {
     try check.at(key) { try check.check(setting: columns ?? written(of: rules), of: rules) }
   }
 
-  /// Returns the columns of the document's rows, without the key that identifies the row of an update.
+  /// Returns the columns that the document's rows set. For an update, the key columns are left out: they identify
+  /// the row.
   private func written(of rules: TablePolicy) -> [ColumnReference] {
     let names = Set(rows.flatMap { $0.values.keys.compactMap(\.wrappedValue) })
     let isUpdate = if case .update = tree { true } else { false }
@@ -184,12 +185,12 @@ extension SelectQuery.Clauses {
     if movesThrowingConditions { having = having?.guarded(by: nil, checking: visible) }
   }
 
-  /// True if SQLite might evaluate some condition before the policy's conditions, and that condition can throw.
+  /// True if a condition can throw, and SQLite might evaluate that condition before the policy's conditions.
   private var hasThrowingConditions: Bool {
     filter?.mayThrow == true || movesThrowingConditions || sources.contains { $0.condition?.mayThrow == true }
   }
 
-  /// True if SQLite might move a throwing condition without an aggregate from HAVING to WHERE.
+  /// True if HAVING contains a condition that can throw and that SQLite might move to WHERE: one without an aggregate.
   private var movesThrowingConditions: Bool {
     !groups.isEmpty && having?.conditions.contains { $0.mayThrow && !$0.hasAggregate } == true
   }

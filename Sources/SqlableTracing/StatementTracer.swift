@@ -72,15 +72,16 @@ package final class TraceCaller: Sendable {
 ///
 /// All methods except `deliver()` must be called with the handle's lock held.
 final class StatementTracer: RunTracer {
-  /// The maximum number of runs that are stored until `deliver()`, which is called after the closure of a transaction.
+  /// The maximum number of runs that wait for `deliver()`; later runs are dropped. A transaction's closure can run any
+  /// number of statements before `deliver()` is called.
   static let maximumKept = 10_000
 
   private unowned let db: SqliteDatabase
   private unowned let connection: Connection
   private let traces: TraceHub
-  /// An interruption that only measures lock waits; nil if the connection already had an interruption. Without an
-  /// interruption, SQLite waits for locks without reporting the time. A pool later replaces this interruption, because
-  /// a pool's handle is traced before the pool owns the handle.
+  /// An interruption that only measures lock waits, because SQLite does not report the time of a wait. Nil if the
+  /// connection already had an interruption. A pool's handle is traced before the pool owns the handle; the pool then
+  /// replaces this interruption.
   private let ownInterruption: Interruption?
   private var interruption: Interruption? { connection.interruption }
   private var running: [TracedStatement: Running] = [:]

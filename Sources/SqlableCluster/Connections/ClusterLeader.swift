@@ -48,7 +48,7 @@ final class ClusterLeader: Sendable {
         return leader
       case .failure(let error):
         reason = error
-        // An attempt that the call's own deadline cut short says nothing about the nodes.
+        // If the attempt ended early, at the call's deadline, the nodes might still know a leader.
         if (error as? NodeFailure)?.isLate != true || end <= deadline {
           isMissing = true
           state.withLock { $0.isMissing = true }

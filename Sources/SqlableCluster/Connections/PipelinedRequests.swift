@@ -105,7 +105,8 @@ extension ClusterSession {
     }
   }
 
-  /// Changes a page of the database but no data. The commit then needs a majority.
+  /// Sets `user_version` to its present value. The commit then contains a changed page but no changed data, and needs a
+  /// majority.
   func changePage(before deadline: ContinuousClock.Instant) async throws {
     let request = SqlRequest(sql: "PRAGMA user_version", values: [], isReadOnly: true)
     guard case .integer(let version)? = try await answer(to: request, before: deadline).rows.first?.first else {

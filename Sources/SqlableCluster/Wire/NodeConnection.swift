@@ -220,7 +220,8 @@ private struct WireCall: Sendable {
         if deadline <= .now {
           end(NodeFailure(address: address, reason: WireCall.late, isLate: true), channel)
         } else if await isGivenUp(address) {
-          // The node might have answered during `isGivenUp`, and the next call might already be running.
+          // The node might have answered while `isGivenUp` ran. The connection must then stay open, because the next
+          // call might already use it.
           guard !ended.withLock({ $0 }) else { return }
           let reason = "the node does not answer, and another node is the leader"
           end(NodeFailure(address: address, reason: reason, isSilent: true), channel)

@@ -86,8 +86,7 @@ private final class CellDecoder: Decoder, SingleValueDecodingContainer {
   func decode<Value: SqlValue & Decodable>(_ type: Value.Type) throws -> Value { try cell.stored() }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    // A type can ask for a single value of the same type, and leave the representation to the decoder. In this case,
-    // decode JSON.
+    // If `init(from:)` of a type asks for a single value of the same type, the value is decoded from JSON.
     guard type != self.type else { throw structured() }
     return try cell.value(as: type)
   }

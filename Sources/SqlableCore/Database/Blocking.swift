@@ -30,9 +30,10 @@ public final class DatabaseBlock: Sendable {
   /// True once the block has ended.
   public var isEnded: Bool { ending.withLock { $0 == nil } }
 
-  /// Ends the block: the calls that wait continue. A second call does nothing.
+  /// Ends the block: the waiting calls continue. A second call does nothing.
   ///
-  /// A pool rolls back a transaction that ``database`` has left open. Without a pool, the transaction stays open.
+  /// If ``database`` has an open transaction, the block of a pool rolls the transaction back. The block of a handle
+  /// leaves the transaction open.
   public func end() {
     // In a forked process, the lock of a pool might belong to a thread of the parent.
     guard !database.isForked else { return }

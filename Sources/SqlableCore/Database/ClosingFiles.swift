@@ -114,8 +114,8 @@ extension SqliteDatabase {
     while !path.isEmpty, ContinuousClock.now < latest, isInUse(), !isCancelled() { usleep(20_000) }
   }
 
-  /// Copies the WAL into a writable, intact file, and deletes the WAL. Throws `.busy` if another connection has the
-  /// file open.
+  /// Copies the WAL into the database file, and deletes the WAL. A file that is read-only or damaged is left as it is.
+  /// Throws `.busy` if another connection has the file open.
   private func closeWAL() throws {
     guard !family.isOpenElsewhere else {
       throw SqlError(

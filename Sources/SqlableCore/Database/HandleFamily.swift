@@ -32,7 +32,8 @@ package final class HandleFamily: Sendable {
     var closing: Closing?
     /// The block of the database, with the number of the handle that holds the block.
     var block: (closing: Closing, holder: Int)?
-    /// True if the program has opened the first handle; false for the connections of pools, backups and checks.
+    /// True for a family that the program opened; false for a family that the library opened for a pool, a backup or a
+    /// check.
     var isListed = false
     weak var pool: (any AnyObject & Sendable)?
     /// The path of the file; nil until the first use of the path or the first connection.
@@ -73,7 +74,7 @@ package final class HandleFamily: Sendable {
   /// The current key of the file; nil without a key. After a rekey, a handle's configuration can have another key.
   package var key: EncryptionKey? { state.withLock { $0.key } }
 
-  /// Returns the configuration with the current key of the file. Attached files keep their keys.
+  /// Returns the configuration with the current key of the main file. The keys of attached files do not change.
   func withKey(_ configuration: Configuration) -> Configuration {
     let key = key
     guard key != configuration.key else { return configuration }

@@ -55,7 +55,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Returns a number that is unique among the handles and cluster clients of this process.
   package static func newNumber() -> Int { count.add(1, ordering: .relaxed).newValue }
 
-  /// The state of an open handle. If the state has functions but no connection, the handle connects at its next use.
+  /// The state of an open handle. A handle with `functions` but without a `connection` connects at its next use.
   private struct Open {
     var connection: Connection? {
       didSet { unretainedConnection = connection.map(Unmanaged.passUnretained) }
@@ -341,8 +341,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Waits for a block's end, and registers other handles' functions. Throws if the connection is lost. Call with the
-  /// lock held; an error releases the lock.
+  /// Waits until no `DatabaseBlock` suspends the connection, and registers the functions that other handles have added.
+  /// Throws if the connection is lost. Call with the lock held; if this method throws, it has released the lock.
   private func refresh(_ connection: Connection) throws {
     if connection.isSuspended {
       // While the call waits, the block's holder can close the connection, and another thread can open the next one.

@@ -224,7 +224,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Rolls back the level, and returns the error, with `.rolledBack` if the whole transaction has ended.
+  /// Rolls back a level: the transaction (level 1) or a savepoint. Returns the error, with `.rolledBack` if the whole
+  /// transaction has ended.
   func rolledBack(_ level: Int, because error: any Error) -> any Error {
     let isLost = rollBack(from: level) != nil
     // `.untouched` was correct when the error was thrown, but the transaction has ended now.

@@ -35,8 +35,7 @@ package final class Connection {
     }
   }
   private var suspendedVersion = 0
-  /// True while ATTACH runs. SQLite closes a file that it can't attach, so `hasFailedRead` can't ask for the last error
-  /// of this file.
+  /// True while ATTACH runs. SQLite closes a file that it can't attach, so the last error of this file is unknown.
   @exclusivity(unchecked) var isAttaching = false
   /// The number of open transaction levels: 0 without a transaction, 1 in a transaction, and one more for each
   /// savepoint.
@@ -328,7 +327,8 @@ package final class Connection {
     return rows
   }
 
-  /// Calls `body` with each row of an internal statement, as texts, empty for NULL. Placeholders are bound as NULL.
+  /// Calls `body` with the texts of each row of an internal statement. NULL becomes an empty text. A placeholder
+  /// without a value is NULL.
   package func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in

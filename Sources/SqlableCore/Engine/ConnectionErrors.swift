@@ -233,6 +233,6 @@ extension SqlError {
 }
 
 extension SqlError {
-  /// True if the disk could not be read. The library closes and replaces such a file like a damaged file.
+  /// True if the disk could not be read. A file with this error can be closed and replaced, like a damaged file.
   package var isFailedRead: Bool { code == Int(SQLITE_IOERR) && extendedCode == Int(Connection.failedRead) }
 }

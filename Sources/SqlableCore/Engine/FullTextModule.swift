@@ -26,8 +26,8 @@ enum FullTextModule {
 
   static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
 
-  /// Lets a connection's triggers write to FTS5's tables once the schema is not trusted. Tables that the connection has
-  /// already used are included only if no transaction or cursor is open and no user code runs.
+  /// Lets a connection's triggers write to FTS5's tables even after `PRAGMA trusted_schema = OFF`. FTS5 tables that the
+  /// connection already uses are included only if no transaction or cursor is open and no user code runs.
   static func allowInTriggers(of connection: Connection) throws {
     guard !connection.allowsFullTextInTriggers else { return }
     try connection.withoutRules { try prepareForDistrust(connection) }
@@ -41,8 +41,8 @@ enum FullTextModule {
 
   /// Replaces FTS5's built-in tokenizers with wrappers that mark the table innocuous and then call the original.
   static func prepareForDistrust(_ connection: Connection) throws {
-    // Throw if memory ran out during the probe: with unmarked tables, the triggers would later fail with a misleading
-    // error.
+    // Throw if memory ran out while testing whether tables need the mark: triggers that write to unmarked tables would
+    // later fail with a misleading error.
     guard let isToBeAllowed = isToBeAllowed.answer else { throw connection.error(SQLITE_NOMEM, sql: nil) }
     guard isToBeAllowed else {
       connection.allowsFullTextInTriggers = true

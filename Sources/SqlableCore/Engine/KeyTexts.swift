@@ -2,7 +2,8 @@
 // pragmas during compilation, and because the error of a compilation contains the text.
 
 extension Connection {
-  /// Checks a text that the application wrote, before the text is compiled. Prepares FTS5 for `PRAGMA trusted_schema`.
+  /// Checks that an SQL text of the application contains no encryption key. Call before the text is compiled. If the
+  /// text is `PRAGMA trusted_schema`, also lets triggers write to FTS5's tables.
   ///
   /// Throws `.misuse` if the text begins with a pragma that sets a key, or with `ATTACH … KEY` and a key. The error
   /// does not contain the text, because the text contains the key. `ATTACH … KEY ?` with a bound key is accepted.

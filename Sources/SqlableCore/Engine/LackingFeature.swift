@@ -8,7 +8,7 @@ enum LackingFeature {
   private struct Form {
     let name: String
     let since: Int
-    /// The words at which an older parser reports a syntax error, in upper case; empty for any word.
+    /// The words at which an older parser reports a syntax error, in upper case; empty if it can be any word.
     let stops: [String]
     /// A text that SQL with this feature contains, in upper case. The word in SQLite's message is not enough, because a
     /// syntax error of another kind can name the same word.

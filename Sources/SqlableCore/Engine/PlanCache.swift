@@ -7,7 +7,8 @@ package final class PlanCache {
   @exclusivity(unchecked) private var schema: SchemaState?
   private static let maximumCount = 1_000
 
-  /// Returns the tables that `find` returns for this text, from the cache while the schema state is unchanged.
+  /// Returns the tables that the plan of `sql` scans completely. Calls `find` if the cache does not contain `sql` or
+  /// the schema has changed.
   package func visits(of sql: String, in schema: SchemaState, _ find: () throws -> [String]) rethrows -> [String] {
     if self.schema != schema {
       self.schema = schema

@@ -26,7 +26,7 @@ package struct RowState: ~Copyable {
   private let unknown = RowState.noColumns
   /// SQLite's value at position 0 if the row's values are stored in one array; otherwise nil.
   @usableFromInline package var firstValue: UnsafeRawPointer?
-  /// SQLite's value at position 0 of an earlier run, if the values of `knownCount` columns formed one array.
+  /// The address of the first value in an earlier run, if that run's `knownCount` values were in one array.
   private var knownFirst: UnsafeRawPointer?
   private var knownCount = 0
   @usableFromInline package let valueStride = Library.valueStride

@@ -11,8 +11,8 @@ struct SharedState {
   /// Records the effects that a text can have. Call before compiling, because SQLite runs many pragmas while compiling,
   /// even after EXPLAIN and even if the rest of the text is invalid.
   mutating func note(_ text: UnsafeBufferPointer<UInt8>) {
-    // Four words, as in EXPLAIN QUERY PLAN PRAGMA. SQLite does not report whether a pragma reads or sets, so every
-    // pragma counts as a change.
+    // Four words, as in EXPLAIN QUERY PLAN PRAGMA. Every pragma counts as a changed setting, because SQLite does not
+    // report whether a pragma reads or sets.
     let words = text[...].firstKeywords(4)
     if words.contains(where: ["PRAGMA", "ATTACH", "DETACH"].contains) { hasOtherSettings = true }
     // Does not check for TEMP, because a schema name can also make an object temporary: CREATE VIEW temp.bicycle.

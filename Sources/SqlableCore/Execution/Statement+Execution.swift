@@ -250,7 +250,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Inserts `count` structs that `take` writes, several per statement if possible. Passes each id to `note`.
+  /// Inserts `count` structs, several per statement if possible. `take` writes the next struct; `note` gets each id.
   @usableFromInline
   func insert(
     _ query: InsertQuery, count: Int, note: (Int) -> Void, take: (inout RowWriter) throws -> Bool

@@ -209,7 +209,8 @@ public struct Index: Sendable, Hashable {
     (self.columns, self.isUnique, self.condition, givenName) = (columns, isUnique, condition, name)
   }
 
-  /// Returns the index's name in a table of the model. In a database, two indexes can't have the same name.
+  /// Returns the index's name in a table of the model. Index names are unique in a database, so a given name gets the
+  /// table's name as a prefix unless the table has the model's name.
   package func name(in table: TableInfo) -> String { name(inTable: table.name, ofModelNamed: table.modelName) }
 
   private func name(inTable table: String, ofModelNamed modelName: String) -> String {

@@ -85,8 +85,8 @@ final class ChangeBuffer: ChangeSink {
     return Summarized(tables: state.tables, latest: latest, earlier: state.earlier)
   }
 
-  /// Removes the changes since a snapshot. If the tables were looked up again after the snapshot, the rows that changed
-  /// before the snapshot become unknown.
+  /// Discards the changes since `summarized` was made. If the tables have been looked up again since then, the earlier
+  /// changes stay, but their rows become unknown.
   func goBack(to summarized: Summarized) {
     let (indices, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
     state.earlier = summarized.earlier

@@ -202,7 +202,8 @@ package final class HandleObservation {
     return witness.rollbacks == watched
   }
 
-  /// A snapshot for `undo` of the changes to tables that live results read. Nil if no live result reads a table.
+  /// The changes so far to tables that live results read; `undo` can restore this snapshot. Nil if no live result reads
+  /// a table.
   var summarized: ChangeBuffer.Summarized? { interest.read.isEmpty ? nil : buffer.summarized }
 
   /// Removes the changes of a savepoint or transaction that was rolled back. `mark` and `summarized` are the values at
@@ -210,7 +211,7 @@ package final class HandleObservation {
   func undo(after mark: Int, to summarized: ChangeBuffer.Summarized?) {
     forget(after: mark)
     if let summarized { buffer.goBack(to: summarized) }
-    // Look the keys up again: the next schema change can get the same version number as the rolled-back change.
+    // Look up the tables' keys again: the next schema change can get the version number of the rolled-back change.
     if isLookupUncommitted { schemaVersion = nil }
   }
 

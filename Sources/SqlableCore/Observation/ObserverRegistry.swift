@@ -125,7 +125,7 @@ package final class ObserverRegistry: Sendable {
   func idleToken() -> ObserverToken { ObserverRegistry.newToken() }
 
   func remove(_ token: ObserverToken) {
-    // Released outside the lock: the deinit of an object that the observer retains can call this registry.
+    // Release the observer outside the lock, because the deinit of an object that it retains can call this registry.
     _ = change { $0.remove(token) }
   }
 

@@ -81,7 +81,7 @@ extension Renderer {
 }
 
 extension Renderer {
-  /// Writes a query of one row that returns the existence or the number of another query's rows.
+  /// Writes an `.exists` or `.count` subquery as a statement: `SELECT EXISTS (…)` or `SELECT count(*) FROM …`.
   func write(question term: SqlExpression.QueryTerm) throws {
     let inner = SelectWriter(
       sql: sql, parameters: parameters, outer: sql.isKey ? nil : scope, defined: defined, baseStack: baseStack + 8)

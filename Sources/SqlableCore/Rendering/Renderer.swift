@@ -273,7 +273,7 @@ package struct Renderer {
     case .like: 4
     // A function with an OVER that has all clauses.
     case .call, .special: 12
-    // The last part of a combined query with named queries, and its LIMIT and OFFSET.
+    // The longest case: the last part of a combined query that has named queries, LIMIT and OFFSET.
     case .query: 20
     default: 1
     }

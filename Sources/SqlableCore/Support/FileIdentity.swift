@@ -1,7 +1,7 @@
 import Glibc
 
-/// A file's device and inode. Does not open the file, because closing the file would drop SQLite's locks in this
-/// process.
+/// A file's device and inode. Both are read without opening the file, because closing the file would drop SQLite's
+/// locks in this process.
 package struct FileIdentity: Equatable {
   private let device: dev_t
   private let inode: ino_t

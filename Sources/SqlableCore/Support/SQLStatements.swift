@@ -102,7 +102,8 @@ extension UnsafeBufferPointer<UInt8> {
     while first?.isSymbol(";") == true { first = tokens.next() }
     guard let first, first.kind == .word else { return nil }
     guard first.isWord("with") else { return first.keyword }
-    // The verb is the first word after parentheses, except AS. Other words outside the parentheses are names.
+    // After WITH, the verb is the first word that directly follows a closing parenthesis, except AS. The other words
+    // outside the parentheses belong to the common table expressions.
     var (depth, isAfterParentheses) = (0, false)
     while let token = tokens.next(), !token.isSymbol(";") {
       if depth == 0, isAfterParentheses, token.kind == .word, !token.isWord("as") { return token.keyword }

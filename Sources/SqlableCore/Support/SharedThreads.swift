@@ -106,7 +106,8 @@ package final class SharedThreads: Sendable {
         // If every idle thread was signalled, one of the signals is for this thread.
         guard state.idle > state.woken else { return nil }
         state.idle -= 1
-        // A closure waits without a signal if the signalled thread has ended because there were too many threads.
+        // A closure can wait although no idle thread is signalled: the thread that was signalled for the closure has
+        // ended, because there were too many threads.
         if state.head < state.blocks.count { return true }
         state.running -= 1
         return false

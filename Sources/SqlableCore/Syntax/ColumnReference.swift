@@ -4,8 +4,8 @@ package enum ColumnReference: Sendable, Hashable {
   /// A column in a decoded statement.
   case decoded(Name)
 
-  /// A name in an object. Both cases of the enum then contain one object reference, so that copying a term needs less
-  /// code.
+  /// An object that contains a column name. Each case of ``ColumnReference`` then has one object reference, so that
+  /// copying a term needs less code.
   package final class Name: Sendable {
     fileprivate let text: String
 

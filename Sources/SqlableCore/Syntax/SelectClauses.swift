@@ -169,8 +169,7 @@ extension SelectQuery.Clauses {
       }
   }
 
-  /// The only value of the literal rows, if this value is the existence or the number of another query's rows;
-  /// otherwise nil.
+  /// The only value of the only literal row, if this value is an `.exists` or `.count` subquery; otherwise nil.
   var question: SqlExpression.QueryTerm? {
     guard rows.count == 1, rows[0].count == 1, case .query(let term) = rows[0][0].node else { return nil }
     guard filter == nil, groups.isEmpty, having == nil, !isDistinct else { return nil }

@@ -109,7 +109,8 @@ extension TermChain {
       self.term = term
       depth = Swift.max(last?.depth ?? 0, term.size.depth)
       var heights = last?.heights ?? .zero
-      // If the previous term completed a part, the part becomes one operand of a part on the next level.
+      // A part with `maximumChain` operands is complete. A complete part becomes one operand of a part on the next
+      // level.
       var size = SqlExpression.maximumChain
       for level in 0..<SqlExpression.chainLevels where count > 0 && count.isMultiple(of: size) {
         heights[level + 1] = Slot.height(heights[level + 1], heights[level])

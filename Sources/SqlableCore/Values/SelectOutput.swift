@@ -16,8 +16,8 @@ public protocol SelectOutput: SendableMetatype {
 
 /// A part of a result row that can be missing after a right or full join: a model or an optional. A value that is
 /// selected before such a join must be an optional: `Car.select(Car.name.typed(as: String?.self)).fullJoin(…)`.
-// This is a separate protocol because models return `SqlValue?` without `any`, and Swift requires `any` for a protocol
-// with an associated type.
+// Models write `SqlValue?` without `any`. Swift would refuse this if `SelectOutput`, from which `SqlValue` inherits,
+// had the associated type.
 public protocol JoinedOutput: SelectOutput {
   /// The type after a right or full join. A model becomes an optional, and an optional stays unchanged.
   associatedtype Unmatched: SelectOutput = Self?

@@ -272,7 +272,7 @@ extension AssociationLevel {
 }
 
 extension Document {
-  /// A key of one column is a name, and a key of several columns a list of names.
+  /// Returns a key of one column as a name, and a key of several columns as a list of names.
   fileprivate static func key(_ columns: [String]) -> Document {
     columns.count == 1 ? .text(columns[0]) : .list(columns.map { .text($0) })
   }

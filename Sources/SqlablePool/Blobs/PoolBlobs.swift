@@ -77,7 +77,8 @@ extension SqlitePool {
         for try await chunk in bytes { _ = try await exchange.ask([UInt8](chunk)) }
         _ = try await exchange.ask(nil)
       } catch {
-        // Wait for the end of the transaction. If all bytes were already stored, the cancellation has no effect.
+        // After `end`, wait for the end of the transaction. If all bytes were already stored, the cancellation has no
+        // effect.
         exchange.end(error)
         if case .success = await call.result { return }
         throw error

@@ -113,8 +113,9 @@ package struct CommitDetector: Hashable, Sendable {
 
   // MARK: Ambiguous checks
 
-  /// Records an ambiguous check. Read `writerChecks`, the number of checks that the writer has begun, after the
-  /// version. Returns true if a pause of ``pauseAfterUncertainty`` starts.
+  /// Records an ambiguous check. Returns true if a pause of ``pauseAfterUncertainty`` starts.
+  ///
+  /// - Parameter writerChecks: The number of checks that the writer has begun. Read this number after the version.
   package mutating func markUncertain(writerChecks: Int) -> Bool {
     checksBeforeUncertainty = writerChecks
     guard isListening else { return false }
@@ -129,8 +130,9 @@ package struct CommitDetector: Hashable, Sendable {
     return asksWriter(writerChecks: writerChecks)
   }
 
-  /// Returns true if the writer must check. Call this after the pause that follows an ambiguous check, and after each
-  /// later check: an earlier request to the writer can have failed, or its answer can be from before the ambiguity.
+  /// Returns true if the writer must check. Call this method after the pause that follows an ambiguous check, and after
+  /// each later check. An earlier request to the writer is not enough: the request can have failed, or the writer can
+  /// have checked before the ambiguous check.
   package mutating func asksWriter(writerChecks: Int) -> Bool {
     guard isListening, let checks = checksBeforeUncertainty else { return false }
     guard checks == writerChecks else {

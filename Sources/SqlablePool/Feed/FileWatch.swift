@@ -82,7 +82,8 @@ final class FileWatch: Sendable {
   func cancel() { watches.remove(token) }
 }
 
-/// The delayed reports of a watch that shares its inotify instance. The instance can't be suspended for one file.
+/// The suspension of one watch. A shared inotify instance can't be suspended for one file, so `Pause` keeps an event
+/// until the watch resumes.
 private final class Pause: Sendable {
   private let state = LockedValue((suspensions: 0, event: FileWatch.Event?.none))
   private let body: @Sendable (FileWatch.Event) -> Void

@@ -12,7 +12,7 @@ package struct ChangeLogEnd: Sendable, Equatable {
 
 /// A reader of the change log of one database. One thread at a time uses a reader, in a transaction of `connection`.
 package protocol ChangeLogReader: AnyObject {
-  /// Returns the end of the log; nil without a log. `schemaVersion` is the schema version of the transaction.
+  /// Returns the end of the log; nil without a log. `schemaVersion` is the schema version that the transaction reads.
   func end(on connection: Connection, schemaVersion: Int64) throws -> ChangeLogEnd?
   /// Returns the changes after an earlier end of the log, with the tables whose changes are complete. Nil if the log
   /// does not have all changes, or has very many. Call `end` first, in the same transaction.

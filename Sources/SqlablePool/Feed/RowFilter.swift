@@ -9,8 +9,8 @@ package final class RowFilter: Sendable {
     let table: String
     let columns: [ComparedColumn]
 
-    /// Creates the key of a statement's filter. Nil without a filter, and if a copy of a single row can't decide the
-    /// filter or the order; see `dependsOnOneRow`.
+    /// Creates the key of a statement's filter. Nil without a filter, and if the filter or the order can't be evaluated
+    /// on a copy of a single row; see `dependsOnOneRow`.
     init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
       let table = query.table
       // The filter is evaluated on a copy of the table. The copy is not STRICT, and ANY has another meaning in STRICT
@@ -135,7 +135,7 @@ final class FilterTables: Sendable {
 
   init(root: SqliteDatabase) { self.root = root }
 
-  /// Returns the result of `question` for a table that contains exactly these rows.
+  /// Runs `question` on a database in which the table contains exactly these rows, and returns the answer.
   func holds(
     _ rows: [[DatabaseValue]], _ table: String, _ columns: [ComparedColumn], _ like: Like,
     _ question: (SqliteDatabase) throws -> Bool

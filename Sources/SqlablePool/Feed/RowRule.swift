@@ -2,7 +2,7 @@ import SqlableCore
 
 /// A rule that detects changed rows that do not affect a live result.
 struct RowRule: Sendable {
-  /// The filter, if the values of a row show whether the row matches; nil if other rows must be read.
+  /// The result's filter; nil without a filter, or if checking the filter requires other rows.
   var filter: RowFilter?
   /// The order of a page. Rows after the end of the page do not affect the result.
   var page: PageOrder?

@@ -27,8 +27,8 @@ struct Matches: Sendable {
 struct Subscribers {
   private var changes = ChangeIndex()
   private var results = LiveQueryIndex()
-  /// New subscribers, each with the value of `ObserverRegistry.changes` from which its tables are recorded; `.max`
-  /// until this value is known.
+  /// The new subscribers, each with the value of `ObserverRegistry.changes` when the subscriber was added; `.max` until
+  /// this value is known. Transactions with an earlier value might not record the subscriber's tables.
   private var recent: [Int: Int] = [:]
 
   /// The number of subscribers that need all commits: new subscribers, and results that read unobservable tables.

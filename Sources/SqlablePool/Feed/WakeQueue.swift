@@ -40,8 +40,8 @@ final class WakeQueue: Sendable {
         let begin = ContinuousClock.now
         for sleeper in next { sleeper.wake() }
         await Task.yield()
-        // Pauses for as long as the batch took, so that other tasks can run. `longestPause` is enough: during a batch
-        // that took longer, other tasks have already run.
+        // Pause for as long as the batch took, so that other tasks can run. A pause never needs to exceed
+        // `longestPause`: if the batch took longer, other tasks ran during the batch.
         try? await Task.sleep(for: min(begin.duration(to: .now), WakeQueue.longestPause))
       }
     }

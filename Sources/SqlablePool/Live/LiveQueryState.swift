@@ -312,8 +312,8 @@ struct LiveQueryState<Value: Sendable> {
     latest = Latest(fetch: fetch, edition: editions, value: value, contents: contents)
     if outdatedLoops == 0 { dropValue() }
     if let last = undecidedRows.last(where: { $0.position <= fetch.position }) {
-      // The fetch includes these rows, so the filter need not be evaluated for them. Invalidate the older results,
-      // because loops with older results might wait for the filter's decision.
+      // The fetch includes these rows, so the filter is not evaluated for them. Loops with older results might wait for
+      // the filter's decision, so the older results are invalidated.
       invalidate(last.position)
     }
     fetchPosition = -1

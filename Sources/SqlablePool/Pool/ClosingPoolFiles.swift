@@ -10,7 +10,8 @@ package struct FileUser: Sendable {
   package let release: @Sendable () -> Void
   /// Resumes the user's work. The pool calls `resume` when the file can be used again.
   package let resume: @Sendable () -> Void
-  /// Ends the user. The pool calls `end` when the pool's calls have ended, while the database is still open.
+  /// Ends the user's work for good. A closing pool calls `end` after its last call, while the database is still open. A
+  /// pool that is released without being closed also calls `end`.
   package let end: @Sendable () -> Void
   /// Returns the user's problem for `health()`; nil without a problem.
   package let problem: @Sendable (SqlitePool.HealthLimits) -> SqlitePool.Health.Problem?

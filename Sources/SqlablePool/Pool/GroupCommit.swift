@@ -2,7 +2,7 @@ import SqlableCore
 
 /// The decisions of a group commit: which work runs next, and with which outcome each call ends.
 ///
-/// A state machine without a database and threads, so tests can run every order of failures. The pool runs each step,
+/// A state machine without a database or threads, so tests can run every order of failures. The pool runs each step,
 /// and passes the result to the machine. A step takes the pool's lock at most once.
 package struct GroupCommit {
   package typealias Outcome = Result<Void, any Error>

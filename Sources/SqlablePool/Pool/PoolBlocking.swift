@@ -64,7 +64,7 @@ extension SqlitePool {
 }
 
 extension PooledHandle {
-  /// Lends the handle to a block. During the block, the pool gives the handle to no call.
+  /// Lends the handle to a new `DatabaseBlock`. Until the block ends, no call of the pool gets the handle.
   fileprivate func block(
     by root: SqliteDatabase, _ feed: PoolFeed, _ end: @escaping @Sendable () -> Void
   ) throws -> DatabaseBlock {

@@ -34,7 +34,7 @@ extension SqlitePool {
 
   private var allMonitors: [PoolMonitor] { monitors.withLock { $0.ordered { $0.key < $1.key }.map(\.value) } }
 
-  /// Runs the test read of the health check; returns the problems that the monitors find.
+  /// Runs a test read for the health check, and returns the problems that the monitors find.
   func monitoredProblems(_ db: SqliteDatabase, _ limits: HealthLimits) throws -> [Health.Problem] {
     _ = try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
     return try allMonitors.flatMap { try $0.problems(db, limits) }

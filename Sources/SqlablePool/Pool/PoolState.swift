@@ -213,7 +213,7 @@ extension SqlitePool.State {
   }
 
   private mutating func start(_ call: PoolCall, _ handle: PooledHandle, hasWaited: Bool, by thread: pthread_t?) {
-    // A call that waited, or that runs again, got this handle later than at its begin.
+    // Read the clock only for a call that waited or runs again. Any other call got the handle at its begin.
     call.didGetHandle(at: hasWaited || call.hasHandle ? .now : call.begin)
     call.state = .running(handle)
     holders[handle.number] = thread

@@ -108,8 +108,8 @@ extension SqlitePool {
 extension SqlitePool.State {
   var isReading: Bool { readers.contains { $0.call != nil } }
 
-  /// Gives no reader to later calls until `admitReads`. Returns true if calls still read; `end` is then signalled when
-  /// the last of these calls ends. Returns nil if another caller already holds reads back.
+  /// Makes new reads wait until `admitReads`. Returns true if earlier reads are still running; the last of these reads
+  /// then signals `end`. Returns nil if another caller already holds reads back.
   package mutating func holdReadsBack(_ end: DispatchSemaphore) -> Bool? {
     guard readersEnd == nil else { return nil }
     readersEnd = end

@@ -19,10 +19,13 @@ extension AssociatedQuery {
 extension AssociatedQuery: Runnable, WrappingWork {
   /// Reads the rows, each with its associated rows.
   ///
-  /// A row has no associated rows if a column that connects it with them is NULL. Throws the errors of reads. Also
-  /// throws `.misuse` for a foreign key that references a table or column other than those of the association, that has
-  /// a storage class other than the referenced column's, or that has a user-defined collation. For a column that is not
-  /// declared as a foreign key, pass the referenced column as `of`; otherwise running the query throws `.misuse`.
+  /// If a connecting column of a row is NULL, the row has no associated rows.
+  ///
+  /// Throws the errors of reads. Also throws `.misuse` in these cases:
+  /// - A foreign key references another table or column than the association.
+  /// - A foreign key stores text and the referenced column stores numbers, or the reverse.
+  /// - A foreign key has a user-defined collation.
+  /// - A column is not declared as a foreign key, and the association does not name the referenced column as `of`.
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [(Root, repeat each Part)] {

@@ -180,7 +180,7 @@ package struct ResolvedStep {
 package struct ResolvedPath {
   /// The positions, in a parent row, of the values that connect the row with its associated rows.
   package let parentPositions: [Int]
-  /// The columns of the associated rows, or of the first table of the path, that contain the connecting values.
+  /// The columns with the connecting values. They belong to the associated rows or to the first table of the path.
   package let columns: [Column]
   let terms: [SqlExpression]
   /// The positions of `columns` in the associated rows; nil if `columns` belong to another table of the path.

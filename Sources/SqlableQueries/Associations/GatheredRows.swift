@@ -178,7 +178,7 @@ private struct GroupedIndexes {
   private let collations: [Collate]
   private var integers: [Int64: Group] = [:]
   private var otherGroups: [GroupKey: Group] = [:]
-  /// For each index, the next index of the same group. The entry of a group's last index is not used.
+  /// For the index of each row, the index of the next row in the same group. The entry of a group's last row is unused.
   private var next: [Int] = []
 
   init(collations: [Collate]) { self.collations = collations }

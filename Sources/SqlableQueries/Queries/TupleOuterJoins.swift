@@ -7,7 +7,7 @@ import SqlableCore
 // MARK: Two elements and one more
 
 extension Select {
-  /// Right-joins another table, with nil for its rows without a match.
+  /// Right-joins another table. If one of its rows has no match, the values of the earlier tables are nil.
   @inlinable
   public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
     _ other: Other.Type, on condition: any SqlCondition
@@ -16,7 +16,7 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Right-joins a table under another name, with nil for its rows without a match.
+  /// Right-joins a table under another name. If one of its rows has no match, the values of the earlier tables are nil.
   @inlinable
   public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
     _ other: Alias<Other>, on condition: any SqlCondition
@@ -47,7 +47,7 @@ extension Select {
 // MARK: Any number of elements and one more
 
 extension Select {
-  /// Right-joins another table, with nil for its rows without a match.
+  /// Right-joins another table. If one of its rows has no match, the values of the earlier tables are nil.
   @_disfavoredOverload
   @inlinable
   public consuming func rightJoin<each Item: JoinedOutput, Other: Sqlable>(
@@ -57,7 +57,7 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Right-joins a table under another name, with nil for its rows without a match.
+  /// Right-joins a table under another name. If one of its rows has no match, the values of the earlier tables are nil.
   @_disfavoredOverload
   @inlinable
   public consuming func rightJoin<each Item: JoinedOutput, Other: Sqlable>(

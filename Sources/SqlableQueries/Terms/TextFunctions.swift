@@ -26,8 +26,8 @@ extension SqlExpression {
 
   func ends(with text: SqlExpression) -> SqlExpression {
     // Compare bytes, because substr and length ignore the text after a NUL. Append one byte to both sides of the
-    // comparison, because substr of an empty BLOB is NULL. If `text` is longer than this term, the sides differ
-    // wherever substr starts.
+    // comparison, because substr of an empty BLOB is NULL. If `text` is longer than this term, `start` is not positive.
+    // The comparison is then false, because the left side is shorter than the right side.
     func bytes(_ term: SqlExpression) -> SqlExpression { .special(.cast(.blob), term) }
     func marked(_ term: SqlExpression) -> SqlExpression {
       bytes(SqlExpression(.binary(.concatenated, term.call(.lower), SqlExpression("."))))

@@ -15,8 +15,8 @@ public struct ArchiveOptions: Sendable, Hashable {
   /// a restore has to apply more commits. Default: 24 hours.
   public var baseInterval: Duration
 
-  /// The time for which commits can be restored. After each new copy, the archive deletes the copies and commits before
-  /// the last copy that is older than `keep`. Default: nil, for an unlimited time.
+  /// The time for which commits can be restored. After each new copy, the archive finds the last copy that is older
+  /// than `keep`, and deletes all earlier copies and commits. Default: nil, for an unlimited time.
   public var keep: Duration?
 
   /// The size of a log file of the archive, in bytes, at which the archive starts a new file. Default: 64 MiB.

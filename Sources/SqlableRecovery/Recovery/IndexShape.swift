@@ -7,8 +7,8 @@ struct IndexShape {
   /// The columns of the values; empty if the definition is unknown.
   private let columns: [TableShape.Column]
 
-  /// - Parameter fields: The number of values in the keys of intact pages; nil without such a page. Another number than
-  ///   the definition's shows that the definition is damaged.
+  /// - Parameter fields: The number of values in the keys of intact pages; nil without such a page. If the number
+  ///   differs from the number of values in the definition `sql`, the definition is damaged.
   init(_ sql: String, of table: TableShape?, fields: Int?) {
     let columns = table.flatMap { IndexShape.columns(sql, of: $0) }
     let isDamaged = fields != nil && fields != columns?.count

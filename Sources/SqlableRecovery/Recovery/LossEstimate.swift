@@ -86,7 +86,7 @@ extension SalvageRun {
     return Double(max(last, 0))
   }
 
-  /// Adjusts the estimates to the number of missing pages, because only missing pages and damaged cells lost rows.
+  /// Adjusts the estimates to the number of missing pages. Rows are lost only with missing pages and damaged cells.
   private func balance(_ losses: inout [Loss]) {
     let (withinFile, behindEnd) = missingPages
     let tallies = tables.map(\.tally) + indexTallies

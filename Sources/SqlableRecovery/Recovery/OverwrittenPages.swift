@@ -3,8 +3,8 @@
 import SqlableCore
 
 extension SalvageRun {
-  /// Crawls the tables. Tables whose root page equals another page come last, because the b-tree of the other page is
-  /// known by then.
+  /// Crawls the tables. The tables whose root page equals another page come last, because the b-trees of the other
+  /// tables can contain that page.
   func crawlTables() throws {
     let isUnsure = { (table: SalvagedTable) in self.twins[table.entry.root] != nil }
     for table in tables where !isUnsure(table) { try crawl(table) }

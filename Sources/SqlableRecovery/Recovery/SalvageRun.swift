@@ -8,9 +8,9 @@ final class SalvageRun {
   let crawler: TreeCrawler
   let output: RecoveredFile
   let backup: AttachedBackup?
-  /// The pages that equal another page. `copies` contains the pages whose original content was overwritten with another
-  /// page.
+  /// The pages that have the same content as another page.
   let twins: PageTwins
+  /// The pages that were overwritten with the content of another page.
   var copies: Set<UInt32> = []
   var report = SalvageReport()
   private(set) var schema = SalvagedSchema()
@@ -85,8 +85,8 @@ final class SalvageRun {
     }
   }
 
-  /// Returns the first records of a page whose records are ordered by a key instead of the rowid. Empty for another
-  /// page, and for a page that only starts like such a page, as one of 128 pages of random bytes does.
+  /// Returns the first records of a page of a WITHOUT ROWID table or an index. Returns none for another page, and none
+  /// if at most half of the cells contain a valid record: one of 128 pages of random bytes begins like such a page.
   private func keyedRecords(ofPage number: UInt32) -> [StoredRecord] {
     guard let page = file.tree(number), !page.kind.isTable, page.isSound else { return [] }
     let cells = page.cells.prefix(50)

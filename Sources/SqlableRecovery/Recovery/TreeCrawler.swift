@@ -104,8 +104,9 @@ final class TreeCrawler {
     return fits(sound.prefix(50).compactMap { sample($0, page) }, page, shape, isRoot: isRoot)
   }
 
-  /// Decides by the first records of a page whether the page belongs to a table. As the root, a page of random bytes
-  /// would hide all other pages of its table. So a root without a readable record needs cells that fill the page.
+  /// Returns whether a page belongs to a table, judging by the first records of the page. If a page of random bytes
+  /// were used as the root, the salvage would miss all other pages of the table. So a root without a readable record
+  /// is accepted only if no cell of the page is missing or damaged.
   private func fits(_ records: [StoredRecord], _ page: TreePage, _ shape: TableShape, isRoot: Bool) -> Bool {
     if records.isEmpty { return !isRoot || page.missingCells == 0 && page.cells.allSatisfy { $0 != nil } }
     return records.count(where: { shape.contradicts($0) }) * 2 < records.count

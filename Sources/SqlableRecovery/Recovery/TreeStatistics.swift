@@ -129,7 +129,8 @@ struct TreeStatistics {
     // With few leaves, the last leaf distorts the average, because this leaf is not full.
     let full = leafBytes > 0 ? Double(usable - 8) * Double(leafCells) / Double(leafBytes) : guess
     let perLeaf = leaves == 0 ? guess : leaves > 3 ? Double(leafCells) / Double(leaves) : full * 0.8
-    // The number of rows per rowid in the leaves' ranges. Leaves with a single row say nothing about this density.
+    // `density` is the number of rows per rowid in the leaves' ranges. The first row of each leaf is not counted, so a
+    // leaf with a single row has no effect.
     let (steps, width) = (Double(leafCells - leaves), span - Double(leaves))
     let density = leafCells > 2 * leaves && width > 0 ? steps / width : 0
     var (known, possible) = (Double(lost.reduce(0) { $0 + $1.count }), 0.0)

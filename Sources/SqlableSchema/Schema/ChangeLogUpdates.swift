@@ -47,9 +47,9 @@ extension Connection {
     return try log.losses(of: tables.map { $0 + renamed }, on: self)
   }
 
-  /// A migration can drop triggers of the change log, for example together with a table that the migration creates
-  /// again. The log then lacks later changes of the table by the migration. Returns the statements that invalidate the
-  /// earlier positions of these tables.
+  /// Returns the statements that invalidate the earlier positions of tables that lack triggers of the change log. A
+  /// migration can drop these triggers, for example together with a table that the migration creates again. The log
+  /// then lacks later changes of the table by the migration.
   func changeLogLossesByMigration() throws -> [String] {
     guard let log = ChangeLogHook.updates else { return [] }
     let tables = try (log.loggedTables(on: self) + log.renames(on: self).map(\.table)).filter { table in

@@ -56,7 +56,8 @@ extension SqlDatabase {
 
   private func checkIsNotDelayedByThisThread() throws {
     let writers = SqliteDatabase.writersOfThisThread
-    // Inside a closure of the same pool, `withTransaction` returns the closure's handle, which does not delay itself.
+    // Inside a closure of the same pool, `withTransaction` passes the closure's own handle, which does not delay its
+    // own writes.
     guard !writers.isEmpty,
       let handle = self as? SqliteDatabase ?? (try? withTransaction(.deferred, file: #fileID, line: #line) { $0 }),
       writers.contains(where: { $0.delaysWrites(by: handle) })

@@ -10,7 +10,7 @@ final class CopyRate: Sendable {
   /// The time before which no copy may continue.
   var next: ContinuousClock.Instant { due.withLock { $0 } }
 
-  /// Counts copied bytes. After a pause, copies do not exceed the rate to catch up.
+  /// Counts copied bytes. Copies do not make up for a pause by a higher rate.
   func add(_ bytes: Int) {
     guard let bytesPerSecond else { return }
     due.withLock { due in due = max(due, .now) + .seconds(Double(bytes) / Double(bytesPerSecond)) }

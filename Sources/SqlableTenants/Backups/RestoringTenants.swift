@@ -42,7 +42,8 @@ extension SqliteTenants {
       return try move(files(at: new), to: name, of: [name])
     }
     do {
-      // The old file gets the contents of its WAL, which must not be applied to the new file.
+      // `exclusively` first copies the WAL into the old file and deletes the WAL. Otherwise SQLite would apply the WAL
+      // to the new file.
       try files(name).exclusively { try directory.replace(name, by: new) }
     } catch let error as SqlError
       where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) || error.isFailedRead

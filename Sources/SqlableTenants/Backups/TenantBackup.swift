@@ -8,7 +8,7 @@ public struct TenantBackup: Sendable, Hashable {
   public let time: Date
   /// The path of the file, a database.
   public let path: String
-  /// The state of the tenant's file at the backup; nil if a later commit might not have changed this state.
+  /// A mark of the state of the tenant's file at the backup. Nil if a later commit could leave the mark unchanged.
   let mark: String?
 
   static let ending = ".sqlite"

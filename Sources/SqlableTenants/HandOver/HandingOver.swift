@@ -155,13 +155,13 @@ extension SqliteTenants {
       try await sender.send(.bytes(data, offset: begin))
       offset += data.count
     }
-    // The last rounds do without syncs, because a shorter round leaves fewer pages to send while calls wait.
+    // Rounds without syncs come last. These rounds are shorter, so that fewer pages remain to be sent while calls wait.
     for syncs in [true, false] { try await sendChanges(pages, &sender, syncs: syncs) }
     return try await fence(lease, pages, sender, within: duration)
   }
 
-  /// Sends the changed pages in rounds, as long as their number shrinks. Each round sends the pages that were changed
-  /// during the previous one.
+  /// Sends the changed pages in up to 8 rounds, while the number of pages shrinks. Each round sends the pages that were
+  /// changed during the previous round.
   ///
   /// - Parameter syncs: True if both machines sync their files in each round.
   private func sendChanges(_ pages: OutgoingPages, _ sender: inout TenantSender, syncs: Bool) async throws {
@@ -236,10 +236,11 @@ extension SqliteTenants {
     } catch { return .failure(error) }
   }
 
-  /// Gives a closed tenant's file another name; returns the pages that `send` has not received. Call with the lock.
+  /// Renames a closed tenant's file. Returns the contents of the pages that were not passed to `send`. Call with the
+  /// lock.
   ///
-  /// Other keepers need the lock to open the file. A commit by another program reaches the receiver, or `.busy` is
-  /// thrown.
+  /// Other keepers need the lock to open the file. If another program commits meanwhile, the receiver gets the commit,
+  /// or the method throws `.busy`.
   private func takeAway(
     _ name: TenantName, _ pages: OutgoingPages, _ send: (TenantPart.Content) -> Void
   ) throws -> TenantTail {
@@ -249,7 +250,7 @@ extension SqliteTenants {
     configuration.busyTimeout = 0
     let last = try SqliteDatabase.openOther(at: path, configuration, nil, creates: false)
     let (numbers, firstPage) = try pages.finish(last, path, send)
-    // Read on this thread: the calls wait, and a switch to another thread can take milliseconds.
+    // Read on this thread: the tenant's calls wait meanwhile, and a switch to another thread can take milliseconds.
     let tail = try RawFile(path: path).tail(numbers, pageSize: pages.pageSize)
     try directory.prepareLeaving(name)
     try moveClosed(files(name), to: away, of: [name])
@@ -266,8 +267,8 @@ extension SqliteTenants {
   /// Sends the last parts, and makes the receiver the owner. If a step fails, the tenant stays here, unless the
   /// receiver does not answer.
   ///
-  /// - Parameter sendRest: Sends the missing part of the file, and returns the size of the file; nil if the receiver
-  ///   is the owner already.
+  /// - Parameter sendRest: Sends the missing part of the file, and returns the file's size. Returns nil if the receiver
+  ///   is already the owner.
   private func end(
     _ name: TenantName, _ lock: HandOverLock, _ sender: inout TenantSender,
     _ sendRest: (inout TenantSender) async throws -> Int?
@@ -350,7 +351,8 @@ extension SqliteTenants {
     try await steps.run { [directory] in
       try directory.withLock(.exclusive, of: [name]) { try directory.syncAgain(name) }
     }
-    // The token is that of the first attempt. With new numbers, the receiver refuses delayed parts of that attempt.
+    // The token is that of the first attempt. The parts get new numbers, so that the receiver refuses delayed parts of
+    // the first attempt.
     var sender = TenantSender(name, try lock.token(), send, number: .random(in: 1 << 32..<1 << 48))
     try await end(name, lock, &sender) { [self] sender in
       guard try await !sender.send(.begin(wait: 0)) else { return nil }

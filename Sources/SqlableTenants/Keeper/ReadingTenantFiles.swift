@@ -42,7 +42,7 @@ extension SqliteTenants {
         let isFirst = mayBeQuiet
         return try await onBackupThread(stop) { [self] in try readFile(name, stop, mayBeQuiet: isFirst, body) }
       } catch is CancellationError where !Task.isCancelled {
-        // A call that claimed the file has stopped the read. Afterwards, the tenant has another file or is missing.
+        // Retry: a call with exclusive use of the file stopped the read, and might have replaced or deleted the file.
       } catch is ChangedMeanwhile { mayBeQuiet = false }
     }
   }

@@ -1,10 +1,10 @@
 import Glibc
 import SqlableCore
 
-/// The state of a tenant's file and its WAL, which changes with every commit. Opens no file.
+/// The inodes, sizes and times of a tenant's file and WAL, read without opening a file. Every commit changes the state.
 ///
 /// A commit writes to the WAL or to the file, and so changes a time, at the precision of the kernel's clock. A
-/// checkpoint changes the times, too, so a tenant can have another state with the same rows.
+/// checkpoint changes the times, too, so the state can change although the rows stay the same.
 struct TenantFileState: Equatable {
   /// The inodes, sizes and times of the last changes of the file and of a WAL or journal that is not empty.
   private let numbers: [Int]

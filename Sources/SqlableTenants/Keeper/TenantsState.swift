@@ -5,7 +5,7 @@ import SqlableTracing
 
 /// The state of a keeper of tenants, guarded by the keeper's lock.
 ///
-/// A state machine without a clock, threads and SQL, so tests can run every order of steps.
+/// A state machine without a clock, threads or SQL, so tests can run every order of steps.
 package struct TenantsState {
   /// Work for a thread of the keeper, to be started without the lock.
   package enum Work {
@@ -161,7 +161,7 @@ package struct TenantsState {
 
   // MARK: Places
 
-  /// Gives free places to the slots that wait, and closes idle tenants for as many slots as possible.
+  /// Gives free places to the waiting slots. Closes idle tenants to free places for the remaining slots.
   private mutating func nextWork() -> [Work] {
     var work: [Work] = []
     while let slot = firstQueued() {

@@ -29,8 +29,8 @@ extension TenantDirectory {
     return TenantDirectory.logs.map { old + $0 } + [old, restoredFile(of: name)]
   }
 
-  /// Gives a complete file the name of a tenant that exists, in one step. After an error, the old file has the name, or
-  /// `checkIsSynced` throws. Call with the lock.
+  /// Gives a complete file the name of a tenant that exists, in one step. After an error, the old file keeps the name,
+  /// or `checkIsSynced` throws. Call with the lock.
   ///
   /// - Parameter hasLogs: True for a damaged tenant, whose WAL or journal must not be applied to the new file.
   func replace(_ name: TenantName, by new: String, hasLogs: Bool = false) throws {

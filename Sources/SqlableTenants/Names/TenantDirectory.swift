@@ -232,7 +232,7 @@ final class TenantDirectory: Sendable {
     try removeUnfinishedReceptions(of: name)
   }
 
-  /// Deletes the WAL and journal of an earlier file, which SQLite would apply to a file that gets this path.
+  /// Deletes the WAL and journal of a missing file. SQLite would apply them to a new file at this path.
   func removeFiles(besideMissingFileAt path: String) throws {
     guard try !isThere(path) else { return }
     var isChanged = false

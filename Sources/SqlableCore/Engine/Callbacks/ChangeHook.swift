@@ -26,12 +26,12 @@ struct PreupdateRow {
     operation == .delete ? nil : value(column, Library.preupdate?.new).map(\.repaired)
   }
 
-  /// The value of a column before the change. Also nil for invalid UTF-8, which a `String` can't contain.
+  /// As `oldValue(_:)`, but nil for invalid UTF-8, which a `String` can't contain.
   func exactOldValue(_ column: Int) -> DatabaseValue? {
     operation == .insert ? nil : value(column, Library.preupdate?.old).flatMap { try? $0.storage() }
   }
 
-  /// The value of a column after the change. Also nil for invalid UTF-8.
+  /// As `newValue(_:)`, but nil for invalid UTF-8.
   func exactNewValue(_ column: Int) -> DatabaseValue? {
     operation == .delete ? nil : value(column, Library.preupdate?.new).flatMap { try? $0.storage() }
   }

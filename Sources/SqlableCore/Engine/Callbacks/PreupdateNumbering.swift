@@ -5,8 +5,8 @@ import CSqlableSQLite
 /// SQLite documents "the column's number", but the meaning varies by version. SQLite 3.40 skips virtual columns, but in
 /// a WITHOUT ROWID table only for the new values of an update. So the numbering is tested once per process.
 enum PreupdateNumbering {
-  /// Three flags: true if SQLite skips virtual columns in old values, in an insert's new values, and in an update's new
-  /// values.
+  /// The kinds of values in which SQLite skips virtual columns: the old values, an insert's new values, and an update's
+  /// new values.
   struct Passes: Sendable, Equatable {
     var old = false
     var inserted = false

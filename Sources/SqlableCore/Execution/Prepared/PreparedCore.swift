@@ -289,8 +289,9 @@ final class PreparedCore {
       return try reading.integer()
     }
     return try db.running(of: table) { connection in
-      // Refreshes before compiling, because the refresh can install the change hook. A DELETE without a filter does not
-      // call a hook that is installed after it was compiled. A handwritten DELETE without a filter can have values.
+      // Refresh before compiling, because the refresh can install the change hook. A DELETE without a filter calls the
+      // hook only if the hook was installed first. A handwritten DELETE of this kind can have values, and is then
+      // compiled here, not inside the write.
       db.observation?.refresh()
       // Values are bound before the write starts, because the code that converts a value can run other writes, which do
       // not belong to this statement. A statement without values is compiled inside the write, because a statement that
@@ -298,7 +299,8 @@ final class PreparedCore {
       let bound = targets.isEmpty ? nil : try begin(connection, binding: bind)
       defer { if let bound { connection.finish(bound) } }
       return try db.writing(on: connection, mayKeep: mayKeepFailedRows) {
-        // If the hook was installed since the refresh above, the slot has dropped the statement.
+        // If the change hook was installed after the refresh above, `kept` no longer contains the DELETE, which must
+        // then be compiled again.
         guard let bound, !isDelete || kept.statement != nil else {
           return try connection.runToEnd(begin(connection, binding: bind))
         }

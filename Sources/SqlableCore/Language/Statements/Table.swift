@@ -188,7 +188,8 @@ extension SelectStatement {
   }
 }
 
-/// Two tables are equal when they have the same name, database, columns and known key.
+/// Two tables are equal if they have the same name, database and columns, and the same known key, generated columns and
+/// WITHOUT ROWID. The initializers know only names; `db.table` also reads the other properties.
 extension Table: Hashable {
   public static func == (left: Table, right: Table) -> Bool { left.info === right.info }
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }

@@ -49,7 +49,7 @@ final class FairWriterLock: Sendable {
     var isPublished = false
     /// The time until which this pool can retake the turn without queueing.
     var turnEnd: ContinuousClock.Instant?
-    /// The queueing thread's position. When a writer stops waiting, the thread stays in the queue for the next writer.
+    /// The position of `queueThread`. If a writer stops waiting, `queueThread` stays in the queue for the next writer.
     var position = QueuePosition.notQueued
     var isWanted = false
     /// The value of ``GateFile/lastWait`` when `beginLookingForHandles` was called.
@@ -128,10 +128,10 @@ final class FairWriterLock: Sendable {
     state.withLock { $0.lastWait = $0.file?.lastWait }
   }
 
-  /// True if this pool's turn is over its time limit and a handle waits for SQLite's lock.
+  /// True if this pool's turn has exceeded its time limit and a handle has begun to wait for SQLite's lock.
   var isHandleWaiting: Bool { mustYield { file, lastWait in file.lastWait != lastWait } }
 
-  /// True if another pool waits for this pool's turn, or if a handle waits for SQLite's lock.
+  /// True if this pool has the turn, and another pool waits for the turn or a handle recently waited for SQLite's lock.
   var delaysOthers: Bool {
     guard !isForked else { return false }
     return state.withLock { state in

@@ -325,11 +325,13 @@ struct SchemaPlanner {
 
   /// Adds questions about columns that might have been renamed.
   ///
-  /// An extra column might be an added column under its old name if the two columns have the same type. The plan asks
-  /// about such columns in three cases: the plan drops extra columns, inserts would fail without a value for the extra
-  /// column, or `renamed` contains the added column's name as a new name. The plan also asks about a column that
-  /// `renamed` renames although the model still has it: a key of `renamed` without a table's name might be meant for a
-  /// column of another table.
+  /// An extra column and an added column of the same type might be one renamed column. The plan asks in these cases:
+  /// - the plan drops extra columns;
+  /// - inserts fail without a value for the extra column;
+  /// - `renamed` contains the added column's name as a new name.
+  ///
+  /// The plan also asks if `renamed` renames a column that the model still has. A key of `renamed` without a table's
+  /// name might be meant for a column of another table.
   private mutating func ask(
     _ differences: [SchemaDifference], _ existing: DatabaseSchema.Table, _ model: DatabaseSchema.Table
   ) {

@@ -126,7 +126,7 @@ struct TableChange {
       ? [] : existing.columns.filter { column in table.columns.allSatisfy { !$0.name.isSameName(as: column.name) } }
   }
 
-  /// Returns the undeclared columns that might be the new column under its former name.
+  /// Returns the names of the undeclared columns that might have been renamed to this column.
   func formerNames(of column: Column) -> [String] { existing.formerNames(of: column.name, in: model) }
 
   /// Returns the value of `filling` for rows without a value in the column; nil if `filling` does not contain the

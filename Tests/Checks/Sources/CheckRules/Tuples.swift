@@ -138,7 +138,11 @@ public enum Tuples {
     let (what, how, own, other) =
       switch name {
       case "leftJoin": ("Left-joins \(table), with nil for rows without a match.", "left", row, "Other?")
-      case "rightJoin": ("Right-joins \(table), with nil for its rows without a match.", "right", unmatched, "Other")
+      case "rightJoin":
+        (
+          "Right-joins \(table). If one of its rows has no match, the values of the earlier tables are nil.", "right",
+          unmatched, "Other"
+        )
       case "fullJoin":
         ("Full-joins \(table), with nil for rows of either side without a match.", "full", unmatched, "Other?")
       case "crossJoin":
