@@ -92,7 +92,7 @@ final class IndexAdvisor: AdvisingEvents {
   }
 
   private static func advice(for sql: String, on db: SqliteDatabase) -> [String] {
-    // A call that closes the file can't close this connection, so the call waits until the advice is complete.
+    // A call that closes the file can't close the handle of `openApart`. `begin` makes such a call wait for the advice.
     guard (try? db.family.begin(.init(callSite: "index advice"), for: db, until: .now)) != nil else { return [] }
     defer { db.family.endClosing() }
     guard let handle = try? db.openApart() else { return [] }

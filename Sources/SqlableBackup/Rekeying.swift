@@ -50,7 +50,7 @@ extension SqlitePool {
   /// Encrypts the file with another key. All handles and pools of this process on the file then use the new key.
   ///
   /// ```swift
-  /// try await pool.rekey(to: .rawFile("/run/secrets/bikes-2027.key"))
+  /// try pool.rekey(to: .rawFile("/run/secrets/bikes-2027.key"))
   /// ```
   ///
   /// Like `withClosed`, this method waits for the running calls. Later calls wait until the new key is in use. Live

@@ -85,8 +85,8 @@ final class ClusterWrite: Sendable {
     set { state.withLock { $0.confirmed = newValue } }
   }
 
-  /// Keeps the answers of a commit with an unknown outcome. Returns false if the write has no record that can later
-  /// show the outcome.
+  /// Stores the answers of a commit with an unknown outcome, and returns true. Returns false without a record, because
+  /// only a record can later show the outcome.
   func isUnknown(_ answers: [SqlAnswer]) -> Bool {
     if isRepeatable { state.withLock { $0.unknown = (answers, $0.attempt) } }
     return isRepeatable

@@ -41,7 +41,8 @@ extension SqliteCluster {
   /// Ends a trace of this client.
   public func removeTrace(_ token: TraceToken) { traces.remove(token) }
 
-  /// Returns the details that are computed only if a receiver asks for them; nil for an event without a request.
+  /// Returns the details of an event; nil for an event without a request. Asks a node for the query plan only if a
+  /// receiver requests plans.
   func details(
     of event: TraceEvent, _ request: SqlRequest?, for receivers: [TraceHub.Receiver]
   ) async -> (any TraceDetails)? {

@@ -18,7 +18,7 @@ public struct LimitedQuery<Work: Runnable>: Runnable, WrappingWork {
       let allowance = RunAllowance(steps: limits.steps, time: limits.time)
       let connection = try db.openConnection()
       let (result, excess) = connection.limited(to: allowance, busyTimeout: db.configuration.busyTimeout) {
-        // The allowance includes the plan check, which reads the schema and tables, and might wait for locks.
+        // Limit the plan check too, because it reads the schema and tables, and might wait for locks.
         try connection.withoutRules { try checkPlan(db) }
         return try connection.within(authorizerRules) {
           try connection.withValues(upTo: limits.valueBytes, patternsUpTo: limits.patternBytes) { try work.run(db) }

@@ -79,7 +79,7 @@ package final class ConsumerLease: Sendable {
       case .wait(let time, let claim):
         let hasWaited = try await pause(time, signal, until: { $0?.owner == nil }, isolation: actor)
         guard let hasWaited else { return nil }
-        // Forget the claim after a shorter pause, because another loop can have stored a claim with the same time.
+        // If the pause was cut short, forget the claim: another loop can have stored a claim with the same time.
         unanswered = hasWaited ? claim : nil
       }
     }

@@ -111,7 +111,8 @@ private struct Delivery<Element: Sendable>: Sendable {
       try await deliver(item.result, batch.consumer, failed) {
         .change(item.position)
       } beforeFailing: {
-        // The failing change can take hours of attempts, or end the call. Neither must repeat the changes before it.
+        // Store the position of the delivered changes now. They are then not delivered again, whether the failing
+        // change takes hours of attempts or ends the call.
         if let position = delivered.take() { try await batch.store(position) }
       }
       delivered = item.position

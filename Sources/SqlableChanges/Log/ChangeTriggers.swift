@@ -285,8 +285,8 @@ struct ChangeTriggers {
 
   // MARK: Tables that reference themselves
 
-  /// If a foreign key's action has changed the updated row itself, logs this change once more, after the update. SQLite
-  /// runs the action before this trigger, so the log has the first entry of this change before the update that caused
+  /// Logs the change that a foreign key's action made to the updated row itself once more, after the update. SQLite
+  /// runs the action before this trigger, so the log already has the action's change, but before the update that caused
   /// it.
   private var ownUpdate: [String] {
     guard table.updatesItself else { return [] }

@@ -13,7 +13,7 @@ final class LoggedCommits: ChangeLogReader {
     let version: Int64
     /// The name of the log's history; nil without a log.
     var history: String?
-    /// The tables by the ids of their entries.
+    /// The logged tables, by the ids of their rows in ``ChangeTables/tables``.
     var tables: [Int: LoggedRows] = [:]
     /// The number of the values of the table with the most columns.
     var valueCount = 0

@@ -3,7 +3,8 @@ import Sqlable
 /// The effects of an SQL text on a node, derived from the keywords of the text.
 package struct ClusterStatement: Sendable {
   let isChange: Bool
-  /// True if each changed row changes a page. SQLite writes no page for an update that leaves a row unchanged.
+  /// True for a DELETE, and for an INSERT without a conflict clause: each row that SQLite counts changes a page. An
+  /// UPDATE also counts rows that keep their values, for which SQLite writes no page.
   let changesPages: Bool
   let returnsRows: Bool
   package let isQuery: Bool

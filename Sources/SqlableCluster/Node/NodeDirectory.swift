@@ -144,7 +144,7 @@ final class NodeDirectory: Sendable {
   func record() throws -> Record? {
     let name = path + "/" + NodeDirectory.recordName
     guard FileIdentity.linkInfo(name) != nil else {
-      // dqlite files without a record belong to a node of another program. This node adopts the files.
+      // If the directory has a dqlite log but no record, another program created the files. This node adopts them.
       let otherFiles = try names().filter { $0 != NodeDirectory.lockName && $0 != "lost+found" }
       guard try otherFiles.isEmpty || hasLog() else {
         throw SqlError.misuse("the directory of a new node must be empty, but \(path) has other files")

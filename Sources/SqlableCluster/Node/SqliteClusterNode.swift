@@ -165,7 +165,7 @@ extension SqliteClusterNode {
       failure.withLock { $0 = error }
       Task { try await self.stop() }
     }
-    // The leader watch starts each restart, so during a restart the watch is already running.
+    // During a restart, the leader watch is already running, because only the watch starts restarts.
     if !restarting.withLock({ $0.isUnderWay }) {
       leader.begin(
         term: { [weak self] in self?.lockedDirectory?.term }, restart: { [weak self] in await self?.restart() })

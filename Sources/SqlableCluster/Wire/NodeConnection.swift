@@ -21,10 +21,10 @@ final class NodeConnection: Sendable {
   deinit { channel.close(promise: nil) }
 
   /// Connects, and sends the protocol version. Throws ``NodeFailure`` if the connection fails or takes too long, and
-  /// `CancellationError`.
+  /// `CancellationError` if the task is cancelled.
   ///
-  /// The connections of a suspended process stay open. So `isGivenUp` is called repeatedly while a node is silent, and
-  /// can end the wait.
+  /// The connections of a suspended process stay open. While a node is silent, `isGivenUp` is therefore called
+  /// repeatedly; the wait ends when it returns true.
   static func open(
     to address: NodeAddress, before deadline: ContinuousClock.Instant,
     isGivenUp: @escaping SilenceCheck = { _ in false }

@@ -55,11 +55,12 @@ enum WireResponse: Sendable {
     }
   }
 
-  /// Parses the code and the message at the end of the body. If a query fails during execution, dqlite sends the
-  /// columns and rows that were already written before the code.
+  /// Parses the code and the message at the end of the body. If a query fails during execution, columns and rows can
+  /// precede the code.
   ///
-  /// The search for the code goes backwards from the message's last word to the next word with a NUL byte. The earlier
-  /// words of the message contain no NUL byte. A code is small, so its word always contains a NUL byte.
+  /// The search for the code skips the message's last 8-byte word, and goes backwards to a word with a NUL byte. That
+  /// word is the code: a code is small, so its word always contains a NUL byte. The message has NUL bytes only in its
+  /// last word.
   private static func failure(_ body: inout ByteBuffer) throws -> WireResponse {
     var code = body.writerIndex - 16
     while code > body.readerIndex, body.getBytes(at: code, length: 8)?.contains(0) == false { code -= 8 }

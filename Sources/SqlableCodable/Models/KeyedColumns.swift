@@ -8,7 +8,7 @@ final class KeyedColumns: Sendable {
   // Copies of properties of `table`. Without the copies, each row would retain the table.
   nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
   let count: Int
-  /// The first map. Most models have only one map. Sound: the map is never freed.
+  /// The first map, which is the only map of most models. `nonisolated(unsafe)` is sound: the map is never freed.
   nonisolated(unsafe) private let first = Atomic<UnsafePointer<KeyMap>?>(nil)
   private let cache = LockedValue(Cache())
   private let writer = Atomic(Writer.unknown.rawValue)

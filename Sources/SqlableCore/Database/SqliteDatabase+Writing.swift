@@ -2,7 +2,7 @@
 
 extension SqliteDatabase {
   struct Write {
-    /// The number of changes recorded before the write; nil outside a transaction, where nothing is observed.
+    /// The number of changes recorded before the write; nil if the write's changes are not recorded.
     fileprivate var mark: Int?
     /// The number of rollbacks before the write, to detect a rollback during the write. Nil if SQLite rolls back every
     /// failed statement.

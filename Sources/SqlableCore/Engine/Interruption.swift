@@ -206,7 +206,8 @@ extension Connection {
     self.interruption = interruption
     interruption.connection = handle
     let context = Unmanaged.passUnretained(interruption).toOpaque()
-    // Short runs are counted too, because SQLite adds up the steps of a compiled statement across all its runs.
+    // A run of fewer than 1,000 steps can also call the handler, because SQLite adds up the steps of all runs of a
+    // compiled statement.
     sqlite3_progress_handler(
       handle, 1_000,
       { context in

@@ -36,8 +36,8 @@ package struct RowState: ~Copyable {
   /// The statement, which is used only for errors and for finding columns by name.
   var statement: Unmanaged<PreparedStatement>?
   #if DEBUG
-  /// The columns that the model has read; nil unless reads are checked. `window` is then empty, so that each read takes
-  /// the slow path.
+  /// The original window, and the columns that the model has read; nil unless reads are checked. During the check, the
+  /// property `window` is empty, so that each read takes the slow path.
   private var tracked: (window: Range<Int>, columns: Set<UnsafeRawPointer>)?
   #endif
 

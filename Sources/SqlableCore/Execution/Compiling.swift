@@ -193,8 +193,9 @@ extension Connection {
   func isKeyAssigned(_ omitted: OmittedKey?) throws -> Bool {
     guard let omitted else { return true }
     let (table, database) = (omitted.table, omitted.database)
-    // SQLite names the result column after the column that is the rowid. The statement is compiled but not run, so that
-    // traces and counts of inserts do not include this check. A column named _rowid_ hides the rowid.
+    // If a column is an alias of the rowid, SQLite gives the result column of `_rowid_` the name of the alias. The
+    // statement is compiled but not run, so that traces and counts of inserts do not include this check. A column that
+    // is itself named _rowid_ hides the rowid, so the check is skipped.
     if let rowid = omitted.rowid, !rowid.isSameName(as: "_rowid_") {
       var sql = "SELECT _rowid_ FROM \(table.quotedName(inDatabase: database))"
       let named = try? sql.withUTF8 { try compileFirst($0, isInternal: true).statement?.readColumnNames().first }
@@ -210,7 +211,7 @@ extension Connection {
       let hasDefault = !value.isEmpty && !value.isSameName(as: "NULL")
       guard isKey, !isRowid, omitted.columns.contains(where: { $0.isSameName(as: name) }) else { continue }
       isAssigned = false
-      // SQLite never assigns an integer key that is not the rowid, so an insert without such a key can only fail.
+      // Include an integer key that is NOT NULL: SQLite chooses a number only for the rowid, so the insert would fail.
       if !isNotNull || omitted.isInteger, !hasDefault { nullable.insert(name.foldedName) }
     }
     guard let column = omitted.columns.first(where: { nullable.contains($0.foldedName) }) else { return isAssigned }

@@ -121,7 +121,8 @@ extension SqliteDatabase {
     return located(error, in: run.change.table.takeUnretainedValue())
   }
 
-  /// Runs a change with the values that were written. Returns an insert's row id, or else the number of rows changed.
+  /// Runs the change with the values in the run's writer. Returns an insert's row id, or else the number of changed
+  /// rows.
   @usableFromInline
   func finish(_ run: RowRun, _ tree: StatementTree) throws -> Int {
     defer { end(run) }

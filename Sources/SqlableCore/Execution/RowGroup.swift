@@ -24,8 +24,8 @@ struct RowGroup {
   private let size: Int
   /// The writer of the row after the waiting rows.
   var writer: RowWriter
-  /// The slots of all rows, which the writer owns: for each row, one slot for each column of the table.
-  private let slots: UnsafeMutableBufferPointer<BoundValue>
+  /// The slots of all rows: for each row, one slot for each column of the table.
+  private let storage: ParameterSlots
   private let columns: Int
   /// The position of the key, which is a single column.
   private let key: Int
@@ -45,9 +45,9 @@ struct RowGroup {
     guard query.form == .rows, query.conflict == nil, query.rest.isDefault,
       let size = try connection.rowsPerInsert(into: query.table)
     else { return nil }
-    let storage = ParameterSlots(count: size * query.table.count)
+    storage = ParameterSlots(count: size * query.table.count)
     (self.query, self.connection, self.size) = (query, connection, size)
-    (slots, columns, key) = (storage.memory, query.table.count, query.table.key[0])
+    (columns, key) = (query.table.count, query.table.key[0])
     writer = RowWriter(table: query.table, storage: storage, bytes: connection.parameterBytes)
   }
 
@@ -65,20 +65,25 @@ struct RowGroup {
   }
 
   private func slots(ofRow number: Int) -> UnsafeMutableBufferPointer<BoundValue> {
-    UnsafeMutableBufferPointer(rebasing: slots[number * columns..<(number + 1) * columns])
+    UnsafeMutableBufferPointer(rebasing: storage.memory[number * columns..<(number + 1) * columns])
   }
 
   private func row(_ number: Int) -> RowValues { RowValues(slots: slots(ofRow: number), shape: shape) }
 
-  /// Adds the row that the writer has written. Returns false if the row can't join the group.
+  /// Adds the row that the writer has written. Returns false if the row can't join the group. Throws `.misuse` if
+  /// `write(to:)` has replaced the writer by one of another row.
   @inline(__always)
   mutating func add() throws -> Bool {
+    guard writer.storage === storage,
+      writer.slots.baseAddress == storage.memory.baseAddress.map({ $0 + count * columns })
+    else { throw writer.staleError }
     let row = writer.values
+    // A row that can't join the group can also have the highest id.
+    if case .integer(let id) = row[key], id >= RowGroup.highestId { givesIdsInARow = false }
     guard let shape = row.shape, shape != 0, count == 0 || shape == self.shape else { return false }
     self.shape = shape
     if setsKey {
-      guard case .integer(let id) = row[key] else { return false }
-      if id >= RowGroup.highestId { givesIdsInARow = false }
+      guard case .integer = row[key] else { return false }
     } else {
       guard try hasIdsInARow() else { return false }
     }

@@ -38,7 +38,7 @@ extension Statement where Output == [Model] {
     let reading = try db.beginReading(tree, isLoop: true)
     defer { db.endReading(reading) }
     while try reading.step() {
-      // The check is made at run time: the compiler, not the caller, chooses between the two overloads.
+      // Check at run time, because the compiler can choose this overload for a closure that returns `Iteration`.
       if try body(reading.row.model()) as? Iteration == .stop { return }
     }
   }

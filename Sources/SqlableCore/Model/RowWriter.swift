@@ -251,6 +251,11 @@ public struct RowWriter {
       .at(table: table.name, column: column.name)
   }
 
+  var staleError: SqlError {
+    SqlError.misuse("a RowWriter was used after write(to:) returned, or while another statement ran inside write(to:)")
+      .at(table: table.name)
+  }
+
   /// Records the use of a stale writer in the shared storage, so that the current row throws.
   @usableFromInline
   func failStale() { storage.isStale = true }
@@ -293,11 +298,7 @@ public struct RowWriter {
   @usableFromInline
   func checkRow() throws {
     if let failure { throw failure }
-    guard !storage.isStale else {
-      throw SqlError.misuse(
-        "a RowWriter was used after write(to:) returned, or while another statement ran inside write(to:)"
-      ).at(table: table.name)
-    }
+    guard !storage.isStale else { throw staleError }
     #if DEBUG
     try checkColumns()
     #endif

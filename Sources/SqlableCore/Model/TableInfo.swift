@@ -185,8 +185,8 @@ package final class TableInfo: Sendable {
     }
   }
 
-  /// Returns the table of ``columns(of:)`` for a decoded statement. Throws `.misuse` after too many different lists of
-  /// types, because the objects are never freed.
+  /// Returns ``columns(of:)`` for the column types of a decoded query. Throws `.misuse` after too many different lists
+  /// of types, because `TableInfo` objects are never freed.
   package static func decodedColumns(of types: [ColumnType]) throws -> TableInfo {
     let isNew = unnamed.withLock {
       $0.tables[types] == nil && ($0.tables.count >= maximumLayouts || $0.columns + types.count > maximumColumns)
@@ -320,7 +320,8 @@ package final class TableInfo: Sendable {
 
   package static func known(_ model: ObjectIdentifier) -> TableInfo? { known.withLock { $0[model] } }
 
-  /// Returns the information on a model without a check. Running a statement throws the defect.
+  /// Returns the information on a model, even if the model has a defect. Running a statement of the model throws the
+  /// defect.
   @inlinable
   package static func unchecked<Model: Sqlable>(_ model: Model.Type) -> TableInfo {
     recent(ObjectIdentifier(model)) ?? searched(model)

@@ -35,8 +35,8 @@ package struct CommittedChanges: Sendable {
   /// For a commit of another connection: the folded names of the tables whose changes are complete. Every other table
   /// might have changed, too. Nil for a commit of the pool.
   package var loggedTables: Set<[UInt8]>?
-  /// The value of ``ObserverRegistry/changes`` when the transaction read which tables to record. For a subscriber that
-  /// was added later, some changes might be missing.
+  /// The value of ``ObserverRegistry/changes`` when the tables to record were chosen. The commit might lack changes for
+  /// a subscriber that was added later.
   package var recordedSince = Int.max
 
   package init(

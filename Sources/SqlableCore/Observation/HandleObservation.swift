@@ -159,7 +159,8 @@ package final class HandleObservation {
   /// the schema of `temp` or attached a database.
   func otherSchemasDidChange() { (mayBeOutdated, isFailureKnown) = (true, false) }
 
-  /// Makes the next transaction look up the keys again. Call after registering a collation that the keys might use.
+  /// Makes the next transaction read the keys of the observed tables again. Call after registering a collation, which a
+  /// key might use.
   func collationsDidChange() { schemaVersion = nil }
 
   // MARK: The open transaction

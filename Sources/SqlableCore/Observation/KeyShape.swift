@@ -114,8 +114,8 @@ extension Connection {
       // 2 is a VIRTUAL generated column.
       let (number, isStored) = (shape.row.columns.count, row[6] != "2")
       let stored = storedCount
-      // The pre-update hook may skip VIRTUAL columns. All columns after the first VIRTUAL column then have other
-      // numbers.
+      // Some versions of SQLite skip VIRTUAL columns in the pre-update hook. The columns after a VIRTUAL column then
+      // have lower numbers.
       var passes = PreupdateNumbering.Passes()
       if stored != number { passes = isWithoutRowid ? PreupdateNumbering.withoutRowid : PreupdateNumbering.withRowid }
       shape.row.columns.append(

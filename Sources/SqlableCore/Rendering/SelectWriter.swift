@@ -318,8 +318,8 @@ struct SelectWriter {
         throw SqlError.invalidStatement("the table of a full-text search needs an inner or cross join").at(
           table: table.name)
       }
-      // One ON contains the conditions of index and table: `JOIN t JOIN index ON … AND …`. Two ON clauses would need
-      // parentheses.
+      // Append the join condition to the ON of the full-text index: `JOIN t JOIN index ON … AND …`. Two ON clauses
+      // would need parentheses.
       renderer.writeIndex(of: copy source)
       guard let condition = source.condition else { return }
       sql.append(" AND ")

@@ -4,9 +4,10 @@ import Glibc
 /// A temporary file that gets its final name when it is complete.
 ///
 /// A lock on the file shows that its owner is alive, because the kernel releases the lock when the process ends. The
-/// next owner of the name removes the file of a killed process. Only a file with the sticky bit, which Linux ignores
-/// for files, is treated as the file of a killed process. A file without the bit belongs to another program, and is not
-/// changed.
+/// next owner of the name removes the file of a killed process.
+///
+/// The sticky bit, which Linux ignores for files, marks temporary files. A file without the bit belongs to another
+/// program, and is not changed.
 ///
 /// `PartialFile` is safe as `@unchecked Sendable`: only `isKept` is mutable, and only its owner's thread uses it.
 package final class PartialFile: @unchecked Sendable {

@@ -1,6 +1,6 @@
 package struct FullTextTerm: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
-    /// `"id" IN (SELECT "rowid" FROM … WHERE … MATCH ?)`, for the table with this alias, or without an alias.
+    /// `"id" IN (SELECT "rowid" FROM … WHERE … MATCH ?)`. The alias is the alias of `id`'s table, if any.
     case matches(alias: String?)
     /// `… MATCH ?`, for the full-text table in a `search` query.
     case search

@@ -214,8 +214,8 @@ extension SelectQuery.Clauses {
     return nil
   }
 
-  /// Returns the term's position in the result of the first combined query that contains the term. For literal rows,
-  /// whose columns have no names.
+  /// Returns the term's position in the result of the first combined query that contains the term. Used if the first
+  /// query has literal rows, whose columns have no names.
   private func positionInParts(_ term: SqlExpression) -> Int? {
     for compound in compounds {
       let part = compound.query.clauses

@@ -38,7 +38,7 @@ extension SqlExpression {
       var bindsValues: Bool { if case .shifted = self { true } else { false } }
     }
 
-    /// The term that determines how the result is stored, such as the storage format of a date; nil if no term does.
+    /// The operand whose storage format the result has, such as the format of a date; nil if there is no such operand.
     var formTerm: SqlExpression? {
       switch form {
       case .choice: terms.count > 1 ? terms[1] : nil

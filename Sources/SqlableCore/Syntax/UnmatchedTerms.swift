@@ -125,7 +125,7 @@ private struct UnmatchedRow {
     case .call(let call): self.call(call)
     case .special(let special): self.special(special)
     case .query(let query): query.term.map { outcome(of: $0).nulls > 0 } == true ? .mayBeNull : .value(nil)
-    // Assumed not to be NULL, because the Swift type of a parameter is unknown here.
+    // A parameter might be NULL, but its Swift type is unknown here. Assume a value that is not NULL.
     case .parameter, .invalid: .value(nil)
     }
   }

@@ -57,8 +57,8 @@ package struct JSONReader {
     }
   }
 
-  /// Parses a value. Open containers are in an array, because a recursive parser would have stack space for only a few
-  /// hundred.
+  /// Parses a value. The open containers are in an array, because recursion would overflow the stack at a few hundred
+  /// levels.
   private mutating func value() throws -> Document {
     var open: [Container] = []
     while true {

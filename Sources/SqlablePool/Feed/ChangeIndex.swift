@@ -1,6 +1,7 @@
 import SqlableCore
 
-/// An index of loops over changes, by table and by the observed row's id or key. Each changed row takes a few lookups.
+/// The open loops over changes, indexed by table and by the id or key of the observed row. A few lookups find the loops
+/// that observe a changed row.
 struct ChangeIndex {
   private typealias Events = [ChangeEvent<RowChange>]
 

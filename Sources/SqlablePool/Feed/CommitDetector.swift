@@ -102,7 +102,7 @@ package struct CommitDetector: Hashable, Sendable {
       self.pause = nil
       return nil
     }
-    // An ambiguity must not last: the writer is asked again after each of these pauses.
+    // Until the ambiguity is resolved, no pause exceeds `limit`. The writer is asked again after each pause.
     guard checksBeforeUncertainty == nil else {
       self.pause = limit
       return min(pause, limit)

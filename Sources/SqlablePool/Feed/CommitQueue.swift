@@ -11,8 +11,8 @@ struct CommitQueue {
     let commit: CommittedChanges?
   }
 
-  /// The maximum weight of the queued commits; a loop with a larger buffer raises this maximum. A single commit can
-  /// exceed the maximum.
+  /// The default limit of the queue's weight. A loop with a larger buffer raises the limit, at most tenfold. A single
+  /// commit can exceed the limit.
   static let maximumWeight = 100_000
 
   private var entries: [Entry] = []

@@ -22,8 +22,8 @@ final class FileWatch: Sendable {
   private let queue: DispatchQueue
   private let path: String
   private let file: FileIdentity
-  /// True if the kernel reports the writes of all processes to the file. False for files in network file systems, whose
-  /// other machines can write.
+  /// True if the file is in a known local file system, so that the kernel reports all writes. In a network file system,
+  /// the kernel does not report the writes of other machines.
   private let reportsAllWrites: Bool
 
   private static let replacements = UInt32(IN_ATTRIB) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)

@@ -81,7 +81,7 @@ package final class RowFilter: Sendable {
       }
     }
     guard let last = open.last else { return false }
-    // Rows that pass the requirements usually match the whole filter, so one of these rows is tested first.
+    // Rows that meet all `demands` usually match the whole filter. So test one row first.
     if !demands.isEmpty {
       open.removeLast()
       let concerns = try isMet(byAnyOf: [last])

@@ -167,7 +167,7 @@ private final class ChangeLoop<Row: Sendable> {
   }
 }
 
-/// The subscription of a sequence; nil while a loop uses the subscription, and if subscribing failed.
+/// A holder of a sequence's subscription. Empty while a loop uses the subscription, or if subscribing failed.
 private final class IdleSubscription: Sendable {
   private let subscription: LockedValue<ChangeSubscription?>
   private let another: @Sendable () -> ChangeSubscription?

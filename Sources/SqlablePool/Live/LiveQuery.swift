@@ -57,7 +57,7 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
 @available(*, deprecated, renamed: "LiveQuery")
 public typealias Updates<Value: Sendable> = LiveQuery<Value>
 
-/// The row rule of a live result, and the columns that its closure has read, for one version of the schema.
+/// The row rule and the read columns of a live result, valid for one version of the schema.
 struct LiveQueryRule: Sendable {
   let schemaVersion: Int64
   var rule = RowRule()

@@ -160,8 +160,7 @@ extension StatementTree {
 }
 
 extension Statement {
-  /// Returns the source of the statement's live result. `rows` gets a run of the statement and reads its rows. The
-  /// handle is locked during the call of `rows`.
+  /// Returns the source of the statement's live result. `rows` reads the rows of one run, while the handle is locked.
   fileprivate func source<Value>(
     _ onlyChanges: Bool, _ callSite: CallSite,
     _ rows: @escaping @Sendable (StatementRun, inout LiveQueryNotes) throws -> Value

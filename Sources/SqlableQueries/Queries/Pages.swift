@@ -181,7 +181,7 @@ private struct PageMark {
   private var isNull: Bool { if case .value(.null) = value.node { true } else { false } }
   private var isNullFirst: Bool { term.direction == .asc || term.direction == .descNullsFirst }
 
-  /// The condition that a row comes after the marked row by this term alone; nil if no row can.
+  /// The condition that this term alone orders a row after the marked row; nil if there can be no such row.
   var isLater: SqlExpression? {
     if isNull { return isNullFirst ? SqlExpression(.isNotNull(expression)) : nil }
     return compared(term.direction.isUpwards ? .greater : .less)

@@ -196,7 +196,7 @@ public struct DatabaseArchive: Sendable, Hashable {
       guard number > last else { return }
       throw SqlError.misuse("the archive at \(path) has no commit after commit \(last)")
     case .time:
-      // Only a generation that is followed by another generation can end before a gap.
+      // Without a next generation, the archive ends here, and no gap follows.
       guard let next = try files.generations().first(where: { $0 > generation }),
         try files.description(ofGeneration: next).continues != true
       else { return }

@@ -49,8 +49,8 @@ extension CorruptionReport {
 }
 
 extension String {
-  /// Returns the text after the last occurrence of a word. Tries the words in order. Returns nil if no word is followed
-  /// by text.
+  /// Finds the last occurrence of each word, in the order of `words`. Returns the first text that follows one of these;
+  /// nil if no text follows.
   fileprivate func rest(after words: [String]) -> String? {
     for word in words {
       if let range = ranges(of: word).last, range.upperBound < endIndex { return String(self[range.upperBound...]) }

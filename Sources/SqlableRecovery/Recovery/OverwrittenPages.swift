@@ -59,7 +59,8 @@ extension SalvageRun {
       "\(sameCount) pages are identical to another page: one of the two might have been overwritten")
   }
 
-  /// True if the page is the root of an ordinary table. Shadow tables are excluded, because they can have equal pages.
+  /// True if the page is the root of an ordinary table. Shadow tables are excluded, because two of them can
+  /// have pages with the same bytes.
   private func isTableRoot(_ root: UInt32) -> Bool { tables.contains { $0.entry.root == root && $0.virtual == nil } }
 
   /// True if both tables are complete, have the same number of rows, and have several leaf pages. One table is then

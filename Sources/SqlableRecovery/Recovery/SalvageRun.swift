@@ -252,7 +252,7 @@ extension SchemaEntry {
 }
 
 extension Connection {
-  /// Returns the schema entries of a database, marked as not from the damaged file.
+  /// Returns the schema entries of a database other than the damaged file.
   func schemaEntries(of database: String) throws -> [SchemaEntry] {
     try rows("SELECT type, name, tbl_name, rootpage, sql FROM \(database).sqlite_schema").compactMap { row in
       SchemaEntry(type: row[0], name: row[1], table: row[2], root: UInt32(row[3]) ?? 0, sql: row[4], isFromFile: false)

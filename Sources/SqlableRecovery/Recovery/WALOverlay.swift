@@ -78,9 +78,9 @@ struct WALOverlay {
       }
       offset += frameSize
     }
-    // The first unused frame can be the rest of a killed process's transaction. A commit after that frame shows damage,
-    // or belongs to a transaction whose sync has failed. Frames from before the last reset of the WAL have other salts,
-    // and are not counted.
+    // Count the commits after the frame at `offset`. That frame itself can be the rest of a killed process's
+    // transaction. A commit after it was lost because of damage or a failed sync. Frames from before the last reset of
+    // the WAL have other salts.
     return stride(from: offset + frameSize, through: file.size - frameSize, by: frameSize).count { offset in
       let header = file.bytes(at: offset, count: WALFormat.frameHeaderSize)
       guard let number = header.word(0), let size = header.word(4), number > 0, size > 0 else { return false }

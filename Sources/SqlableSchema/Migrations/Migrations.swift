@@ -43,8 +43,8 @@ public struct Migrations: Sendable {
     case current
     /// The named migrations have not run, or have run only in part.
     case pending([String])
-    /// All migrations of this list have run, and also the named migrations, which the list does not contain: the
-    /// database belongs to a newer program. Code can read the database if the code still understands the tables.
+    /// All migrations of the list have run. A newer program has also run the named migrations, which the list does not
+    /// contain. This program can read the database if the program still understands the tables.
     case newer([String])
   }
 

@@ -119,7 +119,7 @@ extension SchemaDifference: CustomStringConvertible {
     return "\(location): \(problem)"
   }
 
-  /// True if the difference is a whole table, column or view. The description begins with that name.
+  /// True if the difference is a whole table, column or view. The description then begins with its name.
   private var isWhole: Bool { kind == .table || kind == .column || kind == .view }
 }
 

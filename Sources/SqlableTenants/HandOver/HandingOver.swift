@@ -36,8 +36,8 @@ extension SqliteTenants {
       return try await goOn(name, lock, within: duration, send)
     }
     do { try await begin(name, lock, within: duration, send) } catch {
-      // Keep the token if the name could not be synced: after a power failure, the file might have the name of a
-      // hand-over.
+      // Keep the token if the sync of the tenant's name failed: after a power failure, the file might still have its
+      // hand-over name.
       if !directory.isAway(name), directory.isSynced(name) { lock.remove() }
       throw error
     }
@@ -331,7 +331,8 @@ extension SqliteTenants {
     }
   }
 
-  /// Returns the error of a call on a hand-over that has ended. Syncs its record while the caller has the lock.
+  /// Returns the error of a call on a hand-over that has ended. First ensures that the record of
+  /// the new owner is synced, and removes the lock.
   private func gone(_ name: TenantName, _ lock: HandOverLock) async throws -> SqlError {
     try await steps.run { [directory] in
       try directory.withLock(.exclusive, of: [name]) { try directory.confirmAgain(name) }

@@ -78,8 +78,8 @@ extension SqliteTenants {
       try directory.withLock(.creating, of: [name]) {
         try checkIsFree(name, part)
         try directory.removeRemains(of: name)
-        // Writes the record before the rename. A crash before the rename leaves a record without a tenant, which has
-        // no effect.
+        // Write the record before the rename. After a crash between the two, the tenant's file is missing, so the
+        // record has no effect.
         try directory.note(.ended, part.token, of: name)
         try rename(reception, to: name)
         // If the tenant was handed over from here before, it is back now.

@@ -22,7 +22,8 @@ struct TenantFileState: Equatable {
     let logs = ["-wal", "-journal"].map { FileIdentity.linkInfo(path + $0) }
     // An empty WAL does not count, because opening a tenant creates one.
     let infos = [file] + logs.compactMap { $0.flatMap { $0.st_size > 0 ? $0 : nil } }
-    // The ctime of a WAL is not used: SQLite sets the owner of a WAL that root opens, and so changes its ctime.
+    // The ctime of a WAL is not used: if the user root opens a WAL, SQLite sets the WAL's owner, which changes the
+    // ctime.
     let times = infos.map(\.st_mtim) + [file.st_ctim]
     let sizes = infos.flatMap { [Int(truncatingIfNeeded: $0.st_ino), Int($0.st_size)] }
     numbers = sizes + times.flatMap { [$0.tv_sec, $0.tv_nsec] }

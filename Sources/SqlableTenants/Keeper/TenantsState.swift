@@ -16,7 +16,8 @@ package struct TenantsState {
   let maximumOpen: Int
   /// The keys are checked names: as a `String`, a name with a Kelvin sign would equal one with a K.
   package private(set) var slots: [TenantName: TenantSlot] = [:]
-  /// The slots that wait for a place, from `head` on. Slots in another phase are skipped.
+  /// The slots that wait for a place among the open tenants, from index `head` on. Slots that no longer wait are
+  /// skipped.
   private var queue: [TenantSlot] = []
   private var head = 0
   /// The number of slots in the phase `queued`. `queue` also contains slots in later phases.

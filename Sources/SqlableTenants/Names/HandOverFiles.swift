@@ -38,7 +38,7 @@ extension TenantDirectory {
   /// empty file.
   func confirm(_ name: TenantName) throws { try replace(awayFile(of: name), with: "") }
 
-  /// Repeats the record that the receiver is the owner, if this record could not be synced.
+  /// Calls `confirm` again if the file that `confirm` wrote could not be synced.
   func confirmAgain(_ name: TenantName) throws {
     if isUnsynced(awayFile(of: name)) { try confirm(name) }
   }

@@ -6,13 +6,13 @@ import SqlableCore
 // After a failed sync of a directory, the next sync can succeed although the disk lacks the names: the kernel reports
 // the failure once. Calls therefore rely on a name only if the first sync after its change has succeeded. After a
 // failed sync, the change is undone or made again, and the directory is synced again. If that also fails, calls on the
-// tenant throw the error until the keeper is opened again. The lock of the directory is held until the change or its
-// undoing is synced, so no other call relies on the name before.
+// tenant throw the error until the keeper is opened again. The directory is locked until the change or its undoing is
+// synced. Until then, no other call relies on the name.
 //
-// Other processes don't know of such a tenant, nor of a process that was killed between a failed sync and its undo. A
-// power failure can take commits from these processes only if the file system stores commits after it has failed to
-// store names. The guide says that the processes must then end. A note in the directory would stay after a kill or the
-// next start, so no process could tell whether the note is still true.
+// Other processes don't detect the failed sync, even if this process is killed before the undo. A power failure can
+// take commits from these processes only if the file system stores commits after it has failed to store names. The
+// guide says that the processes must then end. A note in the directory would stay after a kill or the next start, so no
+// process could tell whether the note is still true.
 
 extension TenantDirectory {
   /// The names whose state on the disk is unknown.

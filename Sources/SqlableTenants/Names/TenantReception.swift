@@ -126,7 +126,7 @@ final class TenantReception: Sendable {
   private func sync(_ descriptor: Int32, _ state: inout State) throws {
     guard fsync(descriptor) == 0 else {
       let error = SqlError.system("sync", path, errno)
-      // The next sync would succeed, although the pages of the failed sync are lost.
+      // Don't allow another sync: it would succeed, although the pages of the failed sync are lost.
       end(&state)
       throw error
     }

@@ -132,6 +132,30 @@ private enum Part: TableDeclaration {
   }
 
   /// SQLite assigns random ids once the largest id is in use.
+  @Test(arguments: [1, 20]) func idsAreCorrectAfterARowWithTheLargestId(_ position: Int) throws {
+    try withDatabase { db in
+      try db.execute(RowGroupTests.table)
+      var rows = (0..<300).map { Entry<Part>(nil, .text("\($0)"), 1, .null) }
+      rows[position] = Entry<Part>(.integer(.max), .text("\(position)"), 1, .null)
+      let ids = try Entry<Part>.insert(rows).run(db)
+      let codes = try db.query("SELECT id, code FROM part", as: Int.self, String.self)
+      let byId = Dictionary(uniqueKeysWithValues: codes.map { ($0.0, $0.1) })
+      #expect(ids.enumerated().allSatisfy { byId[$1] == "\($0)" })
+    }
+  }
+
+  @Test(arguments: [false, true]) func aWriterOfAnotherRowIsRefused(isOfAnotherBatch: Bool) throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE swapped (id INTEGER PRIMARY KEY, name TEXT)")
+      let writers = LockedValue<[RowWriter]>([])
+      if isOfAnotherBatch { try Swapped.insert((0..<300).map { Swapped($0, writers, swaps: false) }).run(db) }
+      let rows = (1_000..<1_300).map { Swapped($0, writers, swaps: $0 > 1_003) }
+      let error = expectSqlError { try Swapped.insert(rows).run(db) }
+      #expect(error?.message.hasPrefix("a RowWriter was used after write(to:) returned") == true)
+      #expect(try db.query("SELECT count(*) FROM swapped WHERE id >= 1000", as: Int.self) == [0])
+    }
+  }
+
   @Test func idsAreCorrectWhileTheLargestIdIsInUse() throws {
     try withDatabase { db in
       try db.execute(RowGroupTests.table)
@@ -141,5 +165,30 @@ private enum Part: TableDeclaration {
       let byId = Dictionary(uniqueKeysWithValues: codes.map { ($0.0, $0.1) })
       #expect(ids.enumerated().allSatisfy { byId[$1] == "\($0)" })
     }
+  }
+}
+
+/// A model that stores its writers, and can replace the writer of a row by the first stored one.
+private struct Swapped: Sqlable {
+  static let id = Column("id", .integer, PrimaryKey())
+  static let name = Column("name", .text)
+  static let tableLayout = [id, name]
+
+  let number: Int
+  let writers: LockedValue<[RowWriter]>
+  let swaps: Bool
+
+  init(_ number: Int, _ writers: LockedValue<[RowWriter]>, swaps: Bool) {
+    (self.number, self.writers, self.swaps) = (number, writers, swaps)
+  }
+
+  init(row: ReadRow) throws { self.init(try row.get(Swapped.id), LockedValue([]), swaps: false) }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Swapped.id, number)
+    row.set(Swapped.name, "row \(number)")
+    let writer = row
+    writers.withLock { $0.append(writer) }
+    if swaps, let first = writers.withLock({ $0.first }) { row = first }
   }
 }

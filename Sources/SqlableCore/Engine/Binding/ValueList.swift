@@ -38,7 +38,8 @@ extension DatabaseValue {
 /// The table-valued function `sqlable_values(pointer)`, one row per value or row value; registered on every connection.
 package enum ValueListModule {
   package static let name = "sqlable_values"
-  /// The columns of the values. A declared column without a type has affinity BLOB, which converts nothing.
+  /// The function's columns, one for each term of a row value. The columns declare no type: their affinity is BLOB,
+  /// which converts no value.
   static let columns = ["value"] + (2...16).map { "value\($0)" }
   private static let pointerType: StaticString = "sqlable_values"
 

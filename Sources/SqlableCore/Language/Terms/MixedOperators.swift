@@ -81,7 +81,7 @@ extension TypedTerm {
 // Comparisons of integers with floating-point numbers, such as an average. The left and the right operand can be
 // optional.
 
-/// The type of a sum of integers, `Int`, or of floating-point numbers, `Double`. Terms whose sums have these types can
+/// A sum type of plain numbers: `Int` for integers, `Double` for floating-point numbers. Terms with these sum types can
 /// be compared with each other.
 public protocol PlainSum {}
 

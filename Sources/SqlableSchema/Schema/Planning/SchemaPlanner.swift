@@ -245,8 +245,8 @@ struct SchemaPlanner {
     return try log.renaming(column: column, to: new, of: table, on: copy.connection).map { .init($0) }
   }
 
-  /// Invalidates the earlier positions of each table of which the log might lack changes. If other programs have
-  /// renamed logged tables, renames these tables in the log.
+  /// Invalidates a table's earlier positions if the change log might lack changes of the table. Renames a logged table
+  /// in the log if another program has renamed the table.
   private mutating func repairChangeLog(of tables: [String]) throws {
     guard let log = ChangeLogHook.updates else { return }
     let renamed = try log.renames(on: copy.connection)

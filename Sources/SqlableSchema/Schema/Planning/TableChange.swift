@@ -82,8 +82,8 @@ struct TableChange {
       rows: readsRows ? try rowCount : 0, diagnoses: diagnoses)
   }
 
-  /// The model's indexes that have another name in the database, such as the name from before a rename: the old name
-  /// and the model's name of each index.
+  /// The model's indexes that have an old name in the database, for example from before a rename of the table. `new` is
+  /// the model's name of the index.
   var formerIndexes: [(old: String, new: String)] {
     let columns = planner.formerColumns[table.name.foldedName] ?? [:]
     let tables = planner.formerNames(of: table)

@@ -22,7 +22,7 @@ struct ColumnProfile {
     /// The date formats in which the column would write each date exactly as its stored text.
     private var written: Set<ColumnType.DateFormat> = [.iso8601, .sqliteText]
 
-    /// The format in which the texts sort as dates, and in which the column would write a date.
+    /// The date format of a column with these texts: SQLite's text format if no text has a zone, otherwise ISO 8601.
     var format: ColumnType.DateFormat { haveNoZone ? .sqliteText : .iso8601 }
 
     /// True if a column in `format` would write each date exactly as its stored text.

@@ -40,7 +40,8 @@ public enum Tuples {
         /// Selects a tuple of any number of typed columns and terms for each row.
         @_disfavoredOverload
         @inlinable
-        public static func select<each Item: Selectable>(_ item: repeat each Item) -> Select<(repeat (each Item).Value)> {
+        public static func select<each Item: Selectable>(_ item: repeat each Item)\
+       -> Select<(repeat (each Item).Value)> {
           var items: [Selected] = []
           for item in repeat each item { items.append(item.selected) }
           return Select(tuples: giving(items))
@@ -116,15 +117,16 @@ public enum Tuples {
   /// by a pack, any number of them: nil.
   private static func joins(_ output: String, _ names: [String], _ counts: [Int?]) -> String {
     counts.map { count in
-      """
+      let joins = names.flatMap { name in [true, false].map { join(name, count, output, isModel: $0) } }
+      return """
 
-      // MARK: \(count.map { numbers[$0].capitalized + " elements" } ?? "Any number of elements") and one more
+        // MARK: \(count.map { numbers[$0].capitalized + " elements" } ?? "Any number of elements") and one more
 
-      extension Select {
-      \(names.flatMap { name in [true, false].map { join(name, count, output, isModel: $0) } }.joined(separator: "\n\n"))
-      }
+        extension Select {
+        \(joins.joined(separator: "\n\n"))
+        }
 
-      """
+        """
     }.joined()
   }
 
@@ -155,7 +157,8 @@ public enum Tuples {
     return """
         /// \(what)
         \(count == nil ? "@_disfavoredOverload\n  " : "")@inlinable
-        public consuming func \(name)<\(generics), Other: Sqlable>(\(parameters)) -> Select<(\(own), \(other))> where Row == (\(row)) {
+        public consuming func \(name)<\(generics), Other: Sqlable>(\(parameters))\
+       -> Select<(\(own), \(other))> where Row == (\(row)) {
           query.add(\(isModel ? "Other.source()" : "other.source"), .\(how)\(isCross ? "" : ", on: condition"))
           return .init(tuples: query)
         }
