@@ -64,6 +64,14 @@ final class ChildProcess {
     processIdentifier = process
   }
 
+  /// Swift Testing waits for the children of its exit tests with `waitid`, which returns the same ended child for ever
+  /// if nobody waits for that child.
+  deinit {
+    guard status == nil else { return }
+    let process = processIdentifier
+    Thread.detachNewThread { while waitpid(process, nil, 0) < 0, errno == EINTR {} }
+  }
+
   private static func pipe() -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
     guard Glibc.pipe(&ends) == 0 else { fatalError("no pipe: \(errno)") }

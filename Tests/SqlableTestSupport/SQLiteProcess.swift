@@ -23,12 +23,19 @@ final class SQLiteProcess {
   /// Starts the process on a file. Needs `isAvailable`.
   init(_ path: String) throws {
     process = try ChildProcess(
-      SQLiteProcess.program ?? "/usr/bin/sqlite3", ["-batch", "-bail", path],
+      SQLiteProcess.program ?? "/usr/bin/sqlite3",
+      // Waits for locks: the program ends at an error.
+      ["-batch", "-bail", "-cmd", ".timeout 600000", path],
       // The program uses its own library, not the one of the tests.
       environment: ProcessInfo.processInfo.environment.filter { $0.key != "LD_LIBRARY_PATH" }, errors: .withOutput)
   }
 
-  /// Runs SQL, waits for its end, and returns the output.
+  /// The program has ended at an error, which is its last output.
+  struct Ended: Error {
+    let output: String
+  }
+
+  /// Runs SQL, waits for its end, and returns the output. Throws `Ended` after an error.
   @discardableResult
   func run(_ sql: String) throws -> String {
     let end = "<done>"
@@ -36,7 +43,7 @@ final class SQLiteProcess {
     var text = ""
     while !text.hasSuffix(end + "\n") {
       let data = process.output.availableData
-      if data.isEmpty { break }
+      if data.isEmpty { throw Ended(output: text) }
       text += String(decoding: data, as: UTF8.self)
     }
     return text.replacingOccurrences(of: end + "\n", with: "").trimmingCharacters(in: .newlines)

@@ -126,8 +126,6 @@ struct OtherProcessTests {
       try db.createTable(Member.self)
       let other = try SQLiteProcess(path)
       defer { other.quit() }
-      // Without a WAL, a poll can delay a commit.
-      try other.run("PRAGMA busy_timeout = 600000;")
       let updates = Member.count().updates(in: db)
       for count in 1...5 {
         try other.run("INSERT INTO member VALUES (\(count), 'other');")

@@ -133,7 +133,6 @@ import Testing
   func commitsOfOtherProcessesAreArchived() throws {
     try withArchive { pool, archive, directory in
       let other = try SQLiteProcess(pool.filepath)
-      try other.run("PRAGMA busy_timeout = 600000;")
       for number in 0..<300 {
         try other.run("INSERT INTO bicycle (name, color) VALUES ('\(number)', hex(randomblob(2000)));")
         try Person(id: nil, name: "\(number)").insert().run(pool)
