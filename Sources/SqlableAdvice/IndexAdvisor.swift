@@ -59,7 +59,7 @@ final class IndexAdvisor: AdvisingEvents {
     }
   }
 
-  /// Calls `body` with the event. If the event gets advice, the call runs on the advisor's thread.
+  /// Calls `body` with the event. If the event gets advice, `body` is called on the advisor's thread.
   private func advise(
     _ event: TraceEvent, of run: MeasuredRun, on db: SqliteDatabase, _ body: @escaping @Sendable (TraceEvent) -> Void
   ) {
@@ -74,7 +74,7 @@ final class IndexAdvisor: AdvisingEvents {
     }
   }
 
-  /// Calls `body` with the event. If the event gets advice, the call runs in a separate task.
+  /// Calls `body` with the event. If the event gets advice, `body` is called in a separate task.
   private func advise(
     _ event: TraceEvent, of sql: String, on schemaCopy: @escaping @Sendable () async -> SqliteDatabase?,
     _ body: @escaping @Sendable (TraceEvent) -> Void

@@ -115,7 +115,7 @@ extension Connection {
     }
     try pragma("PRAGMA \(Connection.exported).journal_mode = OFF")
     try pragma("PRAGMA \(Connection.exported).synchronous = OFF")
-    // Rows that are copied again might reference missing rows, or violate a CHECK.
+    // `copyRowids` inserts rows that might reference missing rows, or violate a CHECK.
     try pragma("PRAGMA foreign_keys = OFF")
     try pragma("PRAGMA ignore_check_constraints = ON")
     try pragma("BEGIN")

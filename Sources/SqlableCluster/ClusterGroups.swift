@@ -234,8 +234,8 @@ extension ClusterWriter {
     _ write: ClusterWrite, _ error: any Error, on session: ClusterSession, with otherWrites: Group
   ) async throws {
     let isKnown = confirmation == nil || write.confirmed == session.address
-    // An error that the write's record is already stored is not final: an earlier attempt might have stored the write.
-    // The next attempt reads the record.
+    // If the write's record is already stored, the error is not final, because an earlier attempt might have stored the
+    // write. The next attempt reads the record.
     if write.isAlone, isKnown, !TransactionRecord.isStored(error) { write.ended(error.afterRollback) }
     let wasAlone = write.isAlone
     write.runAlone()

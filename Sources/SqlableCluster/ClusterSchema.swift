@@ -48,7 +48,8 @@ extension Schema {
   }
 }
 
-/// An in-memory copy of a cluster's schema, without rows. Changing the copy shows which statements to send.
+/// An in-memory copy of a cluster's schema, without rows. The library changes the copy, and derives the statements for
+/// the cluster from the difference.
 struct ClusterSchemaCopy: Sendable {
   let db: SqliteDatabase
   private let objects: [Object]

@@ -92,8 +92,8 @@ final class ClusterWrite: Sendable {
     return isRepeatable
   }
 
-  /// Handles an error that shows that the record is stored. Discards the answers in `unknown` if they belong to another
-  /// attempt than the stored attempt.
+  /// Finds out which attempt is stored, after an error that shows that the record is stored. Discards the answers in
+  /// `unknown` if they belong to another attempt.
   func findStored(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws {
     guard let record, let unknown = state.withLock({ $0.unknown }) else { return }
     let stored = try await record.storedAttempt(session, before: deadline)

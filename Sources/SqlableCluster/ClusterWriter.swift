@@ -92,8 +92,8 @@ final class ClusterWriter: Sendable {
 
   /// The longest pause between two attempts to get the write lock. Each attempt takes the leader's time.
   private static let maximumPause = Duration.milliseconds(256)
-  /// The time for which a client starts new transactions while other clients wait. The lock is free between two
-  /// transactions, but another client gets the lock only if its request arrives at that moment.
+  /// The time for which a client starts new transactions while other clients wait. Without this limit, other clients
+  /// would rarely get the lock, which is free only for a moment between two transactions.
   private static let turnTime = Duration.milliseconds(40)
 
   private func isTurnOver() -> Bool {

@@ -5,8 +5,8 @@ import Foundation
 /// A record that ensures that a transaction is stored only once, even if the call is repeated. The record contains the
 /// transaction's id, and is stored in the same commit.
 ///
-/// The record also identifies the stored attempt. Two calls with the same id can each have an attempt with an unknown
-/// outcome, and each call has only its own attempt's result.
+/// The record also contains the number of the stored attempt. A call that has the answers of an attempt with an unknown
+/// outcome compares the numbers: another call with the same id might have stored its own attempt.
 struct TransactionRecord: Sendable {
   let id: UUID
   /// The time for which ids are stored.

@@ -16,8 +16,10 @@ struct MetricDimension: Sendable, Hashable {
 /// A cache of a back end's metrics by label and dimensions.
 ///
 /// The number of metrics is limited, because a back end keeps every metric until the process ends. Beyond the limit,
-/// unbounded dimensions have the value `_OTHER`. One thread at a time uses this object. The lock is not held while the
-/// back end is called.
+/// unbounded dimensions have the value `_OTHER`.
+///
+/// Only one thread at a time uses this object. Two threads could create the same metric twice, because the lock is not
+/// held while the back end is called.
 final class MetricSeries: Sendable {
   private struct Key: Hashable {
     let label: String

@@ -26,7 +26,7 @@ extension ModelDeclaration {
       element.as(AttributeSyntax.self).flatMap { $0.attributeName.trimmedDescription == role.name ? $0 : nil }
     }
     if roleAttributes.count > 1 {
-      // If the type has the attribute twice, the macro expands each attribute. The first attribute writes the code.
+      // Swift calls the macro once for each of the attributes. Only the call for the first attribute writes the code.
       if let place = context.location(of: node), let first = context.location(of: roleAttributes[0]),
         place.line.trimmedDescription == first.line.trimmedDescription,
         place.column.trimmedDescription == first.column.trimmedDescription

@@ -56,9 +56,9 @@ extension AssociationLevel {
     return Set(key.map(query.table.position(of:))) == Set(query.table.key)
   }
 
-  /// Throws if a foreign key or its referenced key contains columns that the document is not allowed to compare: the
-  /// number of rows would reveal whether the values match. If complete rows are returned, their columns are readable
-  /// and are not checked.
+  /// Throws if the policy does not allow conditions on a foreign key or a referenced key of the path: the number of
+  /// rows would reveal whether the keys match. The keys in returned rows are not checked, because the client can read
+  /// them.
   private func checkPath(by check: PolicyCheck, under table: TableInfo) throws {
     var shown: [(columns: [Column], table: TableInfo)] = []
     let isCounted = if case .referring = path.step { form != .rows } else { false }

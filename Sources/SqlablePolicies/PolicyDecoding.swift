@@ -135,7 +135,7 @@ final class PolicyIndex: Sendable {
   let rules: [ObjectIdentifier: TablePolicy]
   /// The rules of each column, keyed by the identity of the column's declaration.
   let columns: [ObjectIdentifier: (rules: TablePolicy, position: Int)]
-  /// The cached access rights of the policy's statements, and the values from which the rights were made; nil before
+  /// The cached access rights of the policy's statements, and the source from which the rights were derived; nil before
   /// the first use.
   let knownRights = LockedValue<(source: RightsSource, rights: AccessRights)?>(nil)
   /// The names in the tables' conditions that a name in a document could shadow.

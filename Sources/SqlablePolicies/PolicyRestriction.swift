@@ -160,8 +160,8 @@ extension SelectQuery.Clauses {
       for index in sources.indices { sources[index].condition = sources[index].condition?.withoutConstants }
       filter = filter?.withoutConstants
     }
-    // `all` combines the conditions of the tables that are not optional. `visible` is true if no row that was joined so
-    // far is hidden.
+    // `all` combines the policy's conditions on the tables that are not left-joined. `visible` is true if the policy
+    // hides none of the rows that were joined so far.
     var (all, visible): (SqlExpression?, SqlExpression?)
     for index in sources.indices {
       let isOptional = index > 0 && sources[index].join == .left

@@ -54,7 +54,7 @@ enum SealedForm {
     }
   }
 
-  /// Returns the content of sealed bytes. Throws `.wrongKey` if the ring has no key with the bytes' number, and
+  /// Returns the content of sealed bytes. Throws `.wrongKey` if the ring lacks the key whose id the bytes contain, and
   /// `.notAuthentic` if that key does not open the bytes.
   static func open(_ bytes: Data, in sealedPlace: SealedPlace, with keys: KeyRing) throws -> Data {
     let header = Data(bytes.prefix(headerCount))

@@ -35,7 +35,8 @@ struct ParameterColumns: Sendable {
   }
 }
 
-/// A reader that finds the columns of parameters in a statement with one scope of names.
+/// A reader that finds the column with which each parameter is compared, or in which it is stored. Reads only
+/// statements without subqueries and WITH.
 private struct ParameterReader {
   private let words: [DetachedSQLToken]
   /// The name (the alias or the table's own name) and the table of each source. The name and the table are case-folded.

@@ -94,7 +94,8 @@ package final class TraceHub: Sendable {
     }
   }
 
-  /// Returns an event's receivers, and records the report. A receiver can exclude fast events and recent shapes.
+  /// Returns the receivers of an event, and records the time of the event for each receiver with an `interval`. A
+  /// receiver's options can exclude fast events, and shapes that were reported within the `interval`.
   package func receivers(of event: TraceEvent) -> [Receiver] {
     guard isActive else { return [] }
     let now = ContinuousClock.now
@@ -128,7 +129,7 @@ package protocol RemoteTraceDetails: TraceDetails {
 }
 
 package protocol AdvisingEvents: Sendable {
-  /// Calls `body` with the event and its advice, on another thread if the computation takes long.
+  /// Calls `body` with the event. If the event gets advice, the call runs later, on another thread or in another task.
   func advise(
     _ event: TraceEvent, with details: any TraceDetails, _ body: @escaping @Sendable (TraceEvent) -> Void)
 }

@@ -231,6 +231,7 @@ public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
 private struct LogPages<Change: Sendable>: Sendable {
   let consumer: Consumer<Change>
   let first: LogPage<Change>
-  /// Called with the position of the batch's last change after the last of several pages was read.
+  /// A closure that gets the position of the batch's last change when the last page was read. Not called for a batch of
+  /// one page.
   let wereRead: @Sendable (ChangePosition) -> Void
 }

@@ -15,8 +15,8 @@ public struct ChangeConsumer: Sendable, Hashable {
   /// The number of logged changes after the position, of all tables.
   public let lag: Int
   /// The age of the first unacknowledged change of the consumer's table. For a new consumer, the time since it started.
-  /// Zero if all changes are acknowledged. If 10,000 changes of other tables follow the position, the age of the next
-  /// change, of any table: a consumer that runs has stored a later position.
+  /// Zero if all changes are acknowledged. The search ends after 10,000 changes of other tables. The next change of any
+  /// table then counts, because a running consumer would have stored a later position.
   public let delay: Duration
   /// The number of changes in quarantine.
   public let quarantined: Int

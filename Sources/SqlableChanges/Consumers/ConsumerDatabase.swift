@@ -3,8 +3,8 @@ import SqlablePool
 
 /// A database that stores the positions of consumers of its change log: a pool, or the client of a cluster.
 package protocol ConsumerDatabase: LogDatabase {
-  /// Calls `body` in a writing transaction, in which it changes only the consumer of the part. A cluster calls `body`
-  /// again after an unknown outcome.
+  /// Calls `body` in a writing transaction. In the log's tables, `body` may change only the row of the consumer that
+  /// `part` names. A cluster calls `body` again after an unknown outcome.
   func writeLog<Value: Sendable>(
     _ part: LogPart, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value

@@ -38,8 +38,8 @@ package final class ConsumerLease: Sendable {
     func forget() { if let lastWork { database.removeLastWork(lastWork) } }
     guard database.isOpen else { return }
     guard isHeld.load(ordering: .relaxed) else { return forget() }
-    // Releases the lease, so that the next loop need not wait. Without the release, the next loop claims the lease. If
-    // the pool closes before this transaction, the last work of the pool releases the lease.
+    // Release the lease, so that the next loop need not claim it and wait. If the pool closes before this transaction,
+    // the work in `lastWork` releases the lease.
     Task.detached { [database, name, owner, callSite] in
       let released: Void? = try? await database.writeLog(LogPart(consumer: name), at: callSite) { db in
         try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) }

@@ -33,7 +33,8 @@ package struct ConsumerOwnership: Hashable, Sendable {
       return .acquired
     }
     let end = now + length
-    // Also replaces a later claim, because the clock of the loop that stored it might have been ahead.
+    // Keep an existing claim, unless it ends later than a new claim would. It was then stored by a clock that was
+    // ahead.
     if let claimed, claimed <= end { return .wait(claimed - now, claim: nil) }
     claimed = end
     return .wait(length, claim: end)

@@ -55,7 +55,7 @@ struct ConsumerRecord {
       try record.check(follows: tableName, in: db)
       return record
     }
-    // Without this check, changes between the start and the creation of a log would be lost.
+    // The table must have a log. Otherwise the consumer would miss the changes before the log is created.
     if let tableName { _ = try LogEntry.current(of: tableName, in: db) }
     let position = start == .log ? try state.start(of: tableName, in: db) : state.end
     try db.execute(

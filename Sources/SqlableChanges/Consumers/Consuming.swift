@@ -186,7 +186,8 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
         for item in page.items { try attempt(db, item.result, failed) { .change(item.position) } }
       }
     }
-    // The closure can have logged changes of other tables, and trimmed the log up to these changes.
+    // Move as `.transaction`, because the closure might have logged changes of other tables and trimmed the log up to
+    // them.
     try ConsumerRecord.move(name, from: record.position, to: state.end, .transaction, owner: nil, in: db)
   }
 

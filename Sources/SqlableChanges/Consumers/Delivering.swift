@@ -148,7 +148,8 @@ private struct Delivery<Element: Sendable>: Sendable {
         record = noted
         continue
       }
-      // Now, and not only with the position, because the state of the consumer has the errors of all records.
+      // Remove the record before the position is stored, because ``ChangeConsumer/error`` shows the error of any record
+      // that is left.
       if let record { try await consumer.removeTried(record.number) }
       return
     }

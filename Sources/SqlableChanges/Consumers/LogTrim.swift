@@ -9,7 +9,7 @@ package struct LogTrim {
   /// The number of the first change to keep, by the rules before `rules`.
   private var first: Int
   private var rules: ArraySlice<ChangeRetention>
-  /// The blocks of the rule ``ChangeRetention/bytes(_:)``, while this rule is the next.
+  /// The estimate for the rule ``ChangeRetention/bytes(_:)`` while its queries run; otherwise nil.
   private var sizes: LogSizes?
 
   /// - Parameters:
@@ -36,8 +36,9 @@ package struct LogTrim {
       case .age(let age):
         guard age >= .zero else { throw SqlError.misuse("the age of the changes to keep can't be negative") }
         let milliseconds = min(age / .milliseconds(1), 1e15)
-        // Changes after the first match stay even if their times are earlier, because the clock might have been set
-        // back. The bound limits the changes that each of many short transactions reads.
+        // Find the first change that is young enough. Later changes stay even if their times are earlier, because the
+        // clock might have been set back. The bound on `seq` limits the changes that one transaction of a long trim
+        // reads.
         return """
           SELECT "seq" FROM main."sqlable_changes" WHERE "seq" < \(first)
           AND "at" >= \(sql: SQL(verbatim: ChangeTables.time)) - \(Int(milliseconds)) ORDER BY "seq" LIMIT 1
@@ -64,7 +65,7 @@ package struct LogTrim {
     }
     var number: Int?
     if case .integer(let integer)? = rows.first?.values.first { number = Int(integer) }
-    // No row: no consumer needs a change, or all changes before `first` are too old.
+    // Without a number, there is no consumer, or all changes before `first` are too old.
     decided(number ?? (rules.first == .unacknowledged ? last : first))
   }
 
@@ -133,7 +134,8 @@ private struct LogSizes {
   private var rest: Double
   /// The last change of the next block.
   private var end: Int
-  /// The first change to keep, so that the kept changes need at most the bytes; nil until a block decides.
+  /// The number of the first change to keep within the limit of bytes; 0 to keep all changes; nil until enough blocks
+  /// were read.
   private(set) var firstKept: Int?
 
   init(keeping bytes: Int, from first: Int, upTo last: Int, _ columns: [String]) {

@@ -196,8 +196,8 @@ extension QuarantinedChange {
 }
 
 extension QuarantineRecord {
-  /// Returns the numbers of a consumer's quarantined changes up to the consumer's position. A consumer might not yet
-  /// have stored that it has skipped a later change.
+  /// Returns the numbers of a consumer's quarantined changes up to the consumer's position. The record of a later
+  /// change must stay, because the consumer needs it to skip this change.
   fileprivate static func passed(of consumer: String, in db: SqliteDatabase) throws -> [Int] {
     try db.query(
       """

@@ -133,7 +133,7 @@ extension ChangeLog {
     try await pool.transaction(file: file, line: line) { db in try dropTriggers(db) }
   }
 
-  /// - Parameter note: Called with each statement, for a cluster that runs the statements, too.
+  /// - Parameter note: Called with each statement. A cluster collects the statements and runs them itself.
   func createTriggers(_ db: SqliteDatabase, note: (SQL) -> Void = { _ in }) throws {
     try checkColumns()
     for definition in ChangeTables.definitions { try run(definition, in: db, note) }
@@ -160,7 +160,7 @@ extension ChangeLog {
     note(statement)
   }
 
-  /// - Parameter note: Called with each statement, for a cluster that runs the statements, too.
+  /// - Parameter note: Called with each statement. A cluster collects the statements and runs them itself.
   func dropTriggers(_ db: SqliteDatabase, note: (SQL) -> Void = { _ in }) throws {
     for table in tables {
       try table.checkDeclarations()

@@ -21,7 +21,7 @@ enum ChangeTables {
   /// Rows that a REPLACE might delete. SQLite calls no trigger for such a row; see ``ChangeTriggers``.
   static let candidates = "sqlable_change_candidates"
   static let history = "sqlable_change_history"
-  /// The last change of each table that the log lacks; see ``LogState/missing(of:in:)``.
+  /// For each table, the last change that the log lacks; see ``LogState/missing(of:in:)``.
   static let missing = "sqlable_change_missing"
   /// The positions and owners of the consumers.
   static let consumers = "sqlable_change_consumers"
@@ -64,7 +64,7 @@ enum ChangeTables {
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_history" ("id" TEXT NOT NULL, "trimmed" INTEGER NOT NULL)
     """,
-    // Not columns of `sqlable_change_tables`, because stored plans are refused after changes of that table.
+    // A separate table, because stored plans are refused after changes of `sqlable_change_tables`.
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_missing" (
       "table" INTEGER PRIMARY KEY, "seq" INTEGER NOT NULL, "at" INTEGER NOT NULL)
@@ -95,8 +95,8 @@ enum ChangeTables {
   static func oldValue(_ position: Int) -> String { "o\(position)" }
 }
 
-/// The change that a row of the log contains. Kind 0 is no change: the log lacks changes of the table that were made
-/// before this row.
+/// The kind of the change in a row of the log. A row of kind 0 has no change: the row records that the log lacks
+/// earlier changes of the table.
 enum LoggedKind: Int {
   case inserted = 1
   case deleted = 2

@@ -173,7 +173,7 @@ struct ChangeTriggers {
   /// True if the stored BEFORE INSERT trigger, which might be older, finds all rows with which a new row can conflict.
   func findsAllConflicts(_ trigger: String) -> Bool {
     let trigger = trigger.foldedSQL
-    // RENAME COLUMN leaves the old name as the alias in a sub-SELECT: compare only the text before and after.
+    // Compare only the text around a sub-SELECT, because RENAME COLUMN does not change the aliases inside.
     return conflicts { _, _ in "\0" }.allSatisfy { conflict in
       var rest = trigger[...]
       return exists(conflict, besides: nil).split(separator: "\0").allSatisfy { part in
@@ -264,8 +264,9 @@ struct ChangeTriggers {
       + "(\"table\" = -\(entry) OR \(isReplaced(candidates, besides: row)))"
   }
 
-  /// The statements for candidates after an update. The updated row itself can be a candidate of an upsert, which ends
-  /// with the update, or of an outer REPLACE, whose BEFORE trigger has updated the row before REPLACE deletes it.
+  /// The statements for candidates after an update. The updated row itself can be a candidate. Then either the update
+  /// is the last step of an upsert, or a BEFORE trigger of an outer REPLACE has updated the row, which REPLACE deletes
+  /// afterwards.
   private var afterUpdate: [String] {
     guard table.hasBeforeTriggers else { return [forgetOld, logReplaced(), forgetReplaced()] }
     let rowid = table.rowid.map { "new.\($0)" } ?? "NULL"
@@ -285,9 +286,8 @@ struct ChangeTriggers {
 
   // MARK: Tables that reference themselves
 
-  /// Logs the change that a foreign key's action made to the updated row itself once more, after the update. SQLite
-  /// runs the action before this trigger, so the log already has the action's change, but before the update that caused
-  /// it.
+  /// Logs a foreign key's action on the updated row itself a second time, after the update. SQLite runs the action
+  /// before this trigger, so in the log the action's change precedes the update that caused it.
   private var ownUpdate: [String] {
     guard table.updatesItself else { return [] }
     let differs = images.map { "t.\($0.quotedName) COLLATE BINARY IS NOT new.\($0.quotedName)" }
@@ -297,8 +297,9 @@ struct ChangeTriggers {
     ]
   }
 
-  /// Logs the deleted row, and the candidates that are gone. UPDATE OR REPLACE can delete a row whose children include
-  /// the updated row. Then SQLite calls no AFTER UPDATE trigger, which would log the replaced row.
+  /// Logs the deleted row, and the candidates that are gone. When UPDATE OR REPLACE replaces a row, a cascade can also
+  /// delete the row that is being updated. SQLite then calls no AFTER UPDATE trigger, so this trigger logs the replaced
+  /// row.
   private var ownDelete: [String] {
     let isMarked = "\"table\" = -\(entry) AND \(isCopy(of: "old", candidates))"
     return [

@@ -31,7 +31,8 @@ extension ChangeLog {
   /// Throws `.misuse` for a chosen column of another model.
   func checkColumns() throws {
     guard case .columns(let chosen) = values.storage else { return }
-    // A rowid that a model declares as a column is not in the declared tables. As a key, the log keeps it anyway.
+    // The declared tables leave out a rowid that a model declares as a column. The log keeps this rowid anyway, as the
+    // key.
     let unknown = chosen.filter { column in
       !column.definition.options.isRowId && !tables.contains { $0.position(of: column.definition) != nil }
     }

@@ -97,8 +97,9 @@ struct LogEntry: Sendable, Hashable {
     return with(columns: columns.map(renamed), omitted: omitted.map(renamed), key: key.map(renamed))
   }
 
-  /// True if a new column of the table can be a renamed column that the log does not keep: the triggers do not show
-  /// this rename. ADD COLUMN adds a column after all others.
+  /// True if a column that the log does not keep might have been renamed. The triggers do not use this column, so they
+  /// do not show the rename. An unknown column before a known column was renamed, because ADD COLUMN adds a column at
+  /// the end.
   func mightBeRenamed(in names: [String]) -> Bool {
     guard !omitted.isEmpty else { return false }
     let isKnown = names.map { name in (columns + omitted).contains(where: name.isSameName) }
@@ -111,11 +112,11 @@ struct LogEntry: Sendable, Hashable {
     names.contains { name in !(columns + omitted).contains(where: name.isSameName) }
   }
 
-  /// Returns the entry of a table with other columns, of which the changes of the entry might lack values. Nil if the
-  /// entry has all these columns.
+  /// Returns the entry with the unknown columns of `names` added to ``omitted``, because the entry's changes might lack
+  /// their values. Nil if the entry knows all columns of `names`.
   ///
-  /// - Parameter doubtful: Names that can now belong to other columns. The entry's values of these columns are then no
-  ///   longer read by name.
+  /// - Parameter doubtful: Names that might now belong to other columns. The entry's values with these names are no
+  ///   longer read.
   func omitting(_ names: [String], doubtful: [String]) -> LogEntry? {
     let known = columns.map { name in doubtful.contains(where: name.isSameName) ? "\(name) (dropped)" : name }
     let unknown = names.filter { name in !(known + omitted).contains(where: name.isSameName) }

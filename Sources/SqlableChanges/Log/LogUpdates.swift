@@ -179,7 +179,7 @@ extension Connection {
       guard entry.isLogged || includingDropped, tables?.contains(where: table.isSameName) != false else { return false }
       return try lacksChanges(of: table, entry)
     }
-    // A row of kind 0 is the new end of the log, so that the previous end is an earlier position.
+    // The row of kind 0 becomes the end of the log, so that even the previous end is a position before the loss.
     return lossy.flatMap { entry in
       [
         "INSERT INTO main.\(ChangeTables.log.quotedName) (\"table\", \"kind\", \"at\") "
@@ -201,8 +201,8 @@ extension Connection {
     return !ChangeTriggers(table: shape, entry: entry.id, kept: entry.kept).findsAllConflicts(beforeInsert.sql)
   }
 
-  /// Returns the triggers of a table in the order of their creation, without those of the loops of a cluster, which
-  /// change no row of the table.
+  /// Returns the triggers of a table in the order of their creation. Leaves out the triggers of a cluster's
+  /// `ChangeTable`, which change no row of the table.
   func triggers(of table: String) throws -> [(name: String, sql: String, isOfLog: Bool)] {
     try rows("SELECT name, sql, tbl_name FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY rowid")
       .filter { $0[2].isSameName(as: table) && !$0[0].isClusterTrigger }

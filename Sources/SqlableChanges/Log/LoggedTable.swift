@@ -162,7 +162,7 @@ struct LoggedTable {
     return columns.filter { column in names.contains(where: column.name.isSameName) }
   }
 
-  /// The columns on which the value of a term depends. After a generated column follow the columns that it reads.
+  /// The columns on which the value of a term depends, including the columns that generated columns read.
   private func inputs(of term: Term) -> [Column] {
     var inputs = term.column.map { name in columns.filter { $0.name.isExactly(name) } } ?? columns(in: term.expression)
     var next = 0
@@ -182,8 +182,8 @@ struct LoggedTable {
       }
   }
 
-  /// Throws `.misuse` if a BEFORE trigger can't know the rows with which a new row conflicts. SQLite sets an automatic
-  /// key, and the default for a NULL that the column does not accept, after the BEFORE triggers.
+  /// Throws `.misuse` if a BEFORE trigger can't know the rows with which a new row conflicts. Only after the BEFORE
+  /// triggers does SQLite assign an automatic key, and replace a NULL by the column's default.
   func checkConflicts() throws {
     func refuse(_ reason: String) throws {
       throw SqlError.misuse("a change log can't record table \(name): \(reason)").at(table: name)

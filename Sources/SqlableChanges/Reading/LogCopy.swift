@@ -30,7 +30,8 @@ package struct LogCopy: Sendable {
   /// Replaces the rows of the log by those that a step reads.
   package func fill(_ part: LogPart, from remote: some AsyncSqlExecutor) async throws {
     guard try has(ChangeTables.history) else { return }
-    // The names of logged columns can change without the schema: ALTER TABLE renames a column before the log does.
+    // Copy these tables even if the schema is unchanged: after ALTER TABLE has renamed a column, the log renames the
+    // column later, without a change of the schema.
     for table in [ChangeTables.tables, ChangeTables.history, ChangeTables.missing] {
       try await copy(table, from: remote)
     }

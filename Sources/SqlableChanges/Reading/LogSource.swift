@@ -85,7 +85,7 @@ package final class LogSource<Element: Sendable>: Sendable {
   private let decoding: @Sendable (SQL, Query, _ history: String) -> SqlRows<LogRow<Element>>
   private let known = LockedValue<(version: Int64, query: Query)?>(nil)
 
-  /// - Parameter decoding: Returns the query that decodes the rows of an SQL text, each to a change.
+  /// - Parameter decoding: Returns the query of an SQL text. The query decodes each row to a change.
   init(
     of table: String?, query: @escaping @Sendable (SqliteDatabase) throws -> Query,
     decoding: @escaping @Sendable (SQL, Query, _ history: String) -> SqlRows<LogRow<Element>>
@@ -225,7 +225,7 @@ extension LogSource {
         var description = ResultDescription()
         for _ in 0..<2 { try Int.describe(in: &description) }
         try ModelImages<Model>.describe(in: &description)
-        // Without the models' names, the layout does not depend on the names of the result's columns.
+        // A layout without models reads the columns by position, whatever their names in the result.
         let layout = ResultLayout(description.columns)
         return RowReader(.positioned(layout)) { row in
           var row = ResultRow(row, types: layout.types)
@@ -288,8 +288,8 @@ private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
 
 extension LogSource.Query {
   /// Makes the query of a model's columns. Values of an older entry are read by name. A column that the table did not
-  /// have at the time has its declared default. The first value is the name of a column that the log did not keep of
-  /// the change.
+  /// have at the time has its declared default. The first value is the name of a column whose value the log did not
+  /// keep; NULL if there is none.
   fileprivate init(of table: TableInfo, in db: SqliteDatabase) throws {
     let entries = try LogEntry.all(in: db).filter { $0.table.isSameName(as: table.name) }
     try LogEntry.current(of: table.name, in: db).checkKeepsColumns(of: table)

@@ -18,7 +18,7 @@ package struct LogState {
     self.trimmed = trimmed
   }
 
-  /// The position before the first change that the log still has. Its change is gone, so it has no time.
+  /// The position before the first change in the log. The time is 0, because the change at this position was deleted.
   private var start: ChangePosition { ChangePosition(history: end.history, number: trimmed, time: 0) }
 
   /// The position after which the log has all changes of a table, or of all tables if `table` is nil.
@@ -78,8 +78,8 @@ package struct LogState {
   /// Throws `.changeLog` if a consumer of a table, or of all tables, can't store a position, because a restore has
   /// undone the consumer's changes up to the position, or because later changes of the table were deleted.
   ///
-  /// If the position's own change was deleted, the table's last deleted change decides. If it is the consumer's last
-  /// change, both have the same history up to this change, and the log has all later changes of the table.
+  /// If the change at the position was deleted, the method compares the table's last deleted change with `last`. If
+  /// they are the same change, no restore has undone it, and the log has all later changes of the table.
   ///
   /// - Parameters:
   ///   - origin: The origin of the position. If this transaction has read the position, no restore can have undone its
@@ -94,7 +94,7 @@ package struct LogState {
     }
     let missing = try missing(of: table, in: db)
     guard missing != last else { return }
-    // Without later deleted changes, the consumer's last change would be the last deleted one.
+    // The change at `last` was deleted too. In the same history, `missing` is therefore `last` or a later change.
     throw missing?.number ?? 0 > last?.number ?? 0 ? LogState.changesWereDeleted : LogState.otherHistory
   }
 

@@ -77,7 +77,8 @@ final class LoggedCommits: ChangeLogReader {
     try statement.bindCopy(.integer(start.number), at: 1)
     try statement.bindCopy(.integer(end.number), at: 2)
     while try statement.step() {
-      // The table's log was dropped, or only an earlier schema had the table: its changes are unknown.
+      // The commit is unknown if the table's log was dropped, if only an earlier schema had the table, or if the row is
+      // no change, but records a loss.
       guard let (table, observed) = tables[Int(statement.integer(at: 0))],
         let kind = LoggedKind(rawValue: Int(statement.integer(at: 1)))
       else { return nil }

@@ -42,8 +42,8 @@ extension SqliteDatabase {
 }
 
 extension LogSource {
-  /// Returns the next changes, up to the first change that can't be decoded. Throws the error of a first change that
-  /// can't be decoded.
+  /// Returns the next changes before the first change that can't be decoded. Throws the error of this change if no
+  /// other change precedes it.
   fileprivate func changes(
     since start: ChangePosition, _ position: (Element) -> ChangePosition, in db: SqliteDatabase
   ) throws -> (changes: [Element], position: ChangePosition) {

@@ -139,7 +139,7 @@ final class ClusterLeader: Sendable {
         case .timeIsUp: return outcome
         }
         if answers == nodes.count { return outcome }
-        // A machine that is down does not even refuse a connection. So the wait for the last nodes is short.
+        // Wait only briefly for the last nodes, because a machine that is down might never answer.
         if answers == nodes.count / 2 + 1 {
           let grace = max(ClusterLeader.grace, begin.duration(to: .now) * 3)
           group.addTask {

@@ -151,7 +151,8 @@ package enum Location: Sendable {
       throw SqlError.misuse("the path of a database can't be empty or contain a NUL byte")
     }
     var info = stat()
-    // Opened read-only, a directory fails only at the first read, with an I/O error, and a pipe waits for a writer.
+    // SQLite can open a directory read-only, and then fails only at the first read, with an I/O error. Opening a pipe
+    // read-only waits for a writer.
     if stat(path, &info) == 0 {
       guard info.st_mode & S_IFMT != S_IFREG else { return }
       let kind = info.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is not a regular file"
@@ -253,8 +254,8 @@ extension Connection {
     }
   }
 
-  /// Detaches the last attached file and throws `.misuse` if the connection has already opened the file under another
-  /// name. A transaction that writes under both names would wait for its own lock.
+  /// Throws `.misuse` if the last attached file is already open in this connection under another name, and detaches the
+  /// file. A transaction that writes under both names would wait for its own lock.
   func checkLastAttached() throws {
     var files: [(name: String, file: FileIdentity?)] = try rows("PRAGMA database_list").map {
       ($0[1], $0[2].isEmpty ? nil : FileIdentity($0[2]))

@@ -16,10 +16,12 @@ extension LocalDatabase {
   ///     not an integer; use the other overload to get the key. Errors that `body` throws go to `didFail`.
   ///
   /// Changes of this handle are delivered after the commit, in the order of change, on the thread that committed. If
-  /// another thread is still delivering an earlier commit, that thread delivers these changes too. Changes of children,
-  /// and all changes of a pool, come on `queue`. `body` can read, write, add observers and remove observers. Commits of
-  /// `body` are delivered after the current commit. Rolled-back changes are not reported. For a view or a full-text
-  /// table, `didFail` receives `.misuse`.
+  /// another thread is still delivering an earlier commit, that thread delivers these changes too. Changes of child
+  /// handles, and all changes of a pool, are delivered on ``ObservedDatabase/queue``. Rolled-back changes are not
+  /// reported.
+  ///
+  /// `body` can read, write, add observers and remove observers. Commits of `body` are delivered after the current
+  /// commit. For a view or a full-text table, `didFail` receives `.misuse`.
   @discardableResult
   public func observe<Model: Sqlable>(
     _ change: Change? = nil, on model: Model.Type, in tableName: String? = nil, id: (any SqlValue)? = nil,

@@ -12,9 +12,9 @@ extension SqliteDatabase {
     fileprivate var isAtomic = true
   }
 
-  /// Calls `body` as one write of the current run. If there are observers, the write runs in a separate transaction,
-  /// because observers receive changes after a commit. A write with several parts also runs in a transaction, so that a
-  /// failure of one part undoes all parts.
+  /// Calls `body` as one write. If there are observers, the write runs in a separate transaction, because observers
+  /// receive changes after a commit. A write with several parts also runs in a transaction, so that a failure of one
+  /// part undoes all parts.
   ///
   /// - Parameter mayKeep: True if the statement's text, such as `OR FAIL`, can make a failed statement keep its
   ///   changes.

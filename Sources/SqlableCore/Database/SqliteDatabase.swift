@@ -42,7 +42,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// True until the handle is closed. Callers can read `isUsable` and `hasConnection` without the lock.
   private let isUsable = Atomic(true)
   private let hasConnection = Atomic(false)
-  /// True for a child that the program has created, and false for a child that the library uses.
+  /// True for a child handle that the program has created; false for one that the library uses internally.
   let isListed = Atomic(false)
   let abandoned = AbandonedStatements()
   let rowWriter = ReusedRowWriter()

@@ -50,7 +50,7 @@ package final class Connection {
   /// roll back its transaction.
   var lost: SqlError?
   package var isLost: Bool { lost != nil }
-  /// The initial state of a connection that a pool lends to several callers in turn; nil for any other connection.
+  /// A record of the state that callers of a pool may not change; nil for a connection that no pool lends to callers.
   var shared: SharedState?
   private static let maximumCachedParameters = 4096
   private var kept: [StatementSlot] = []

@@ -5,7 +5,7 @@ extension Connection {
   /// Creates an error from a result code of this connection, with the state of the open transaction.
   ///
   /// A full disk, an I/O error or an interrupt can roll back the whole transaction. SQLite is then in autocommit mode,
-  /// and would commit the caller's next write alone. So the loss is recorded.
+  /// and would commit the caller's next write alone. `lostTransaction` therefore stores the error.
   func error(_ code: Int32, sql: String?, running statement: PreparedStatement? = nil) -> SqlError {
     var code = code
     var failure = Connection.failure(code, handle: handle)

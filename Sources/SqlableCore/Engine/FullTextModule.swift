@@ -31,8 +31,8 @@ enum FullTextModule {
   static func allowInTriggers(of connection: Connection) throws {
     guard !connection.allowsFullTextInTriggers else { return }
     try connection.withoutRules { try prepareForDistrust(connection) }
-    // FTS5's tables are marked when SQLite connects the tables, and the reset makes SQLite connect the tables again. A
-    // reset inside a transaction would lose changes that FTS5 keeps in memory.
+    // Resetting the schema makes SQLite connect all virtual tables again, which marks FTS5's tables innocuous. A reset
+    // inside a transaction would lose changes that FTS5 keeps in memory.
     guard connection.isAutocommit, connection.openCursors == 0, !connection.userCode.isRunning else { return }
     try connection.withoutRules {
       try connection.withoutTracing { _ = try $0.pragma("PRAGMA writable_schema = RESET") }

@@ -59,7 +59,8 @@ extension Connection {
     guard try connection.pragma("PRAGMA journal_mode = DELETE") == "delete" else {
       throw SqlError(.busy, message: "another connection has the file open", label: label)
     }
-    // Reads the file to roll back a journal. Setting the file's present mode again does not read the file.
+    // Read the file, so that SQLite rolls back a journal. The PRAGMAs above do not read the file if it already has the
+    // mode that they set.
     try connection.pragma("PRAGMA schema_version")
   }
 

@@ -75,7 +75,7 @@ extension Double {
 
   /// An integer, multiplied or divided exactly by powers of two: `(4503599627370497 * 1.0 / 1024)`.
   fileprivate var product: String {
-    // The significand as an integer. The significand of a subnormal number has fewer bits.
+    // Times 2^52, each significand is an integer. A subnormal number has fewer bits, so its integer has trailing zeros.
     var exponent = Int(self.exponent) - 52
     var integer = Int64(significand * 0x1p52)
     while integer != 0, integer.isMultiple(of: 2) {

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension RowState {
-  /// The state of decoding a model by `Codable`. `SqlableCodable` decodes the model.
+  /// The state of decoding a model by `Codable`, for the module SqlableCodable.
   @usableFromInline
   package struct Decoding: ~Copyable {
     /// The stamp of the reused containers while a model is decoded; otherwise ``none``. The stamp is atomic, like the

@@ -24,7 +24,7 @@ package struct RowState: ~Copyable {
   @usableFromInline package var columns = RowState.noColumns
   /// A copy of ``noColumns``. Reading the copy takes no call, unlike reading the static property.
   private let unknown = RowState.noColumns
-  /// SQLite's value at position 0 if the row's values are stored in one array; otherwise nil.
+  /// The address of SQLite's value at position 0, if the row's values are in one array; otherwise nil.
   @usableFromInline package var firstValue: UnsafeRawPointer?
   /// The address of the first value in an earlier run, if that run's `knownCount` values were in one array.
   private var knownFirst: UnsafeRawPointer?

@@ -33,8 +33,8 @@ package final class SqlBuffer {
   /// True if the statement can be found by its key, because every part of the statement can be written into a key.
   var hasKey: Bool { state.hasKey }
 
-  /// True if every column is written with its table. Another machine's SQLite might treat the missing column `"nosuch"`
-  /// as a text, but reports `"bicycle"."nosuch"` as a missing column.
+  /// True if every column is written with its table's name, as for a remote SQLite. The remote SQLite might read an
+  /// unknown column `"nosuch"` as a string, but rejects `"bicycle"."nosuch"`.
   var qualifiesColumns: Bool {
     get { state.qualifiesColumns }
     set { state.qualifiesColumns = newValue }

@@ -36,7 +36,8 @@ package final class StatementCache {
 
   private struct State {
     var entries: [KeyHash: Entry] = [:]
-    /// The statement that the last lookup with a short key found, for each slot. Each statement is also in `entries`.
+    /// For each slot, the statement that the last lookup with a short key of this slot found. Each statement is also in
+    /// `entries`.
     let recent = UnsafeMutableBufferPointer<Recent>.allocate(capacity: 1 << ShortKey.slotBits)
     var size = 0
     var uses = 0

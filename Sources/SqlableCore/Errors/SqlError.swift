@@ -331,8 +331,8 @@ extension SqlError {
     return error
   }
 
-  /// Returns the error with `.untouched` if a transaction is open. Keeps the fate of an error that has one, and of
-  /// `.handleLost`.
+  /// Returns the error with the fate `.untouched` if a transaction is open. An error that already has a fate, and the
+  /// error `.handleLost`, are returned unchanged.
   func inTransaction(_ isOpen: Bool) -> SqlError {
     guard isOpen, transaction == .none, kind != .handleLost else { return self }
     var error = self

@@ -112,7 +112,8 @@ extension Connection {
     let isAssigned = try withoutRules { try isKeyAssigned(omitted) }
     if isAssigned { return }
     guard table.keyIsRowid, !query.isUpsert, query.rest.value.returned == nil else { return }
-    // Read the id back: the model declares a rowid key, but the table's key is not the rowid, and has a default.
+    // The model declares a rowid key, but the table's key is not the rowid, and has a default. So only RETURNING shows
+    // the new row's id.
     guard Library.hasReturning else {
       throw SqlError.misuse(Library.needed(for: "returning the id of a row whose key has a default", since: 35))
         .at(table: table.name)

@@ -38,8 +38,8 @@ package protocol CheckingTransport: SqlTransport {
 }
 
 extension SqlTransport {
-  /// Runs the requests of a change, and passes the answers to `check`. An error of `check` undoes the change if
-  /// possible.
+  /// Runs the requests. If `change` is a change and the transport is a `CheckingTransport`, the transport undoes the
+  /// change when `check` throws. Otherwise `check` is not called.
   package func answers(
     to requests: [SqlRequest], of change: some Runnable, check: @escaping @Sendable ([SqlAnswer]) throws -> Void
   ) async throws -> [SqlAnswer] {

@@ -38,7 +38,8 @@ extension ReadRow {
     guard !table.isReadChecked.hasPassed, state.pointee.columns != RowState.noColumns else {
       return try Model(row: self)
     }
-    // Handwritten SQL can select fewer columns than the model has. A later row is then checked again.
+    // Check only the columns that the result contains, because handwritten SQL can leave out columns of the model. The
+    // check runs again for later rows until a result contains all columns.
     let present = Set(state.pointee.window.map { state.pointee.columns[$0] })
     state.pointee.beginTracking()
     let model: Model

@@ -183,7 +183,7 @@ public struct Default: ColumnOption, AppliedOption {
 
   package func constant(in type: ColumnType) throws -> DatabaseValue? {
     guard case .value(let forms) = source else { return nil }
-    // A constant that each scale stores in the same way, such as a text, has only the entry for scale 0.
+    // If all decimal scales store the constant in the same way, as for a text, `forms` has an entry only for scale 0.
     let other: ColumnType.Base = type.scale == nil ? type.base : .decimal(scale: 0)
     guard let form = forms[type.base] ?? forms[other] else {
       throw SqlError.misuse("a \(type.name) column can't have a default")

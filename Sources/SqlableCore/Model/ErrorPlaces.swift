@@ -52,7 +52,7 @@ extension SqlError {
     return error
   }
 
-  /// True if the error has FTS5's code for an insert with an existing rowid. Without stored text, this code is 20.
+  /// True if the error has FTS5's code for an insert with an existing rowid. A contentless table has another code.
   private func isTakenRowid(in info: TableInfo) -> Bool {
     switch info.fullText?.content {
     // SQLITE_CONSTRAINT: the rowid is the table's only constraint.

@@ -32,8 +32,8 @@ package struct CommittedChanges: Sendable {
   package var isUnknown = false
   /// True if `commitBegins` did not announce the commit.
   package var isUnannounced = false
-  /// For a commit of another connection: the folded names of the tables whose changes are complete. Every other table
-  /// might have changed, too. Nil for a commit of the pool.
+  /// The folded names of the tables whose changes were completely read from the change log, for a commit of another
+  /// connection. Any other table might also have changed. Nil for a commit of the pool.
   package var loggedTables: Set<[UInt8]>?
   /// The value of ``ObserverRegistry/changes`` when the tables to record were chosen. The commit might lack changes for
   /// a subscriber that was added later.
@@ -86,8 +86,8 @@ package struct TableChanges: Sendable {
     return changes
   }
 
-  /// Restores an earlier state: `before`, which has no images, and the first `imageCount` images. A nil `imageCount`
-  /// means that the earlier state had too many images.
+  /// Restores an earlier state. `before` is that state without its images, and `imageCount` is the number of its
+  /// images; nil if the images had already been discarded because of their number or size.
   mutating func goBack(to before: TableChanges, imageCount: Int?) {
     (isMembershipChanged, columns) = (before.isMembershipChanged, before.columns)
     guard let imageCount, let count = images?.count, count >= imageCount else { return forgetImages() }

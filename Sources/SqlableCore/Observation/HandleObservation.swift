@@ -27,7 +27,8 @@ package final class HandleObservation {
   /// The schema version when the transaction began; nil if unread. If the version differs at the commit, the sinks
   /// receive a commit with unknown changes.
   private var schemaAtBegin: Int64?
-  /// True if no other connection can have committed between the last check for such commits and the open transaction.
+  /// True if the last check for other connections' commits ran inside the open transaction. The transaction prevents
+  /// further such commits.
   private var isCheckCurrent = false
   /// SQLite's `data_version` at the last check for other connections' commits; nil before the first check.
   private var dataVersion: Int64?
@@ -120,9 +121,9 @@ package final class HandleObservation {
     if isBeginning { schemaAtBegin = current }
     mayBeOutdated = false
     if current != schemaVersion || !isFailureKnown {
-      // The schema changes of a savepoint might be rolled back, so inside a transaction the flag can only become true.
       let mayKeep = try connection.mayKeepFailedRows()
       isFailureKnown = isBeginning || mayKeep == mayKeepFailedRows
+      // Inside a transaction, the value can only become true, because a savepoint's schema changes might be undone.
       mayKeepFailedRows = mayKeep || !isBeginning && mayKeepFailedRows
     }
     guard current != schemaVersion else { return }

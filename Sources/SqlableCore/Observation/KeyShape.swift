@@ -39,7 +39,8 @@ package struct RowShape {
     /// The positions of the column's value; nil for a column that is not stored.
     var positions: Positions?
     let affinity: KeyShape.Affinity
-    /// True if an old NULL might mean the default: this SQLite reports NULL for rows older than the column.
+    /// True if the hook might report NULL as an old value instead of the column's default. SQLite 3.40 does this for a
+    /// row that was inserted before the column was added.
     let mayHideDefault: Bool
   }
 

@@ -157,7 +157,7 @@ package final class ObserverRegistry: Sendable {
     }
   }
 
-  /// Reports an error of an observer to the receivers of errors. `fail` calls this closure before `didFail`. Set the
+  /// A closure that reports an observer's error to the traces. `fail` calls this closure before `didFail`. Set the
   /// closure before other threads use the registry.
   let willFail = LockedValue<(@Sendable (any Error) -> Void)?>(nil)
 

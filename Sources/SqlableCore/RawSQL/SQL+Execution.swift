@@ -349,7 +349,7 @@ extension SQL {
   /// Writes the text and its values. Throws the error of an interpolation that failed.
   func write(to sql: SqlBuffer, _ parameters: ParameterBuffer) throws {
     if let failure { throw failure }
-    // The statement cache would treat a text that starts with a NUL byte as a cache key.
+    // The statement cache finds statements by their text or by a shorter key, and only a key may start with NUL.
     guard text.utf8.first != 0 else { throw SqlError.nulInText }
     sql.append(text: text)
     for argument in arguments { try parameters.append(argument) }

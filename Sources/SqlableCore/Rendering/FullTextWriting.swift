@@ -34,8 +34,8 @@ extension StatementWriter {
     sql.append(text: "CASE WHEN EXISTS (SELECT 1 FROM \(rows) WHERE \"id\" = \(value)) THEN '' ELSE \(value) END")
   }
 
-  /// Throws if the struct leaves a column unset. Full-text tables do not support upserts, and replacing the row would
-  /// lose the column's value.
+  /// Throws if the struct leaves out a column. Full-text tables do not support upserts, so a save replaces the whole
+  /// row, and the value of a column that is left out would be lost.
   func checkReplaces(_ positions: [Int]) throws {
     let unwritten = table.columns.indices.filter { !positions.contains($0) && !table.key.contains($0) }
     guard let column = unwritten.first.map({ table.columns[$0].name }) else { return }

@@ -14,7 +14,7 @@ package struct Renderer {
   let parameters: ParameterBuffer
   /// The number of symbols on the parser's stack before each expression.
   var baseStack = 0
-  /// True in ORDER BY and GROUP BY: an older parser turns `x IN ()` into 0, which would be a column's position.
+  /// True in ORDER BY and GROUP BY. There, older versions of SQLite read `x IN ()` as 0, the position of a column.
   var isOrdering = false
 
   /// SQLite's parser has a stack of 100 symbols. The statement around an expression uses at most 26 of these symbols.

@@ -243,7 +243,8 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Throws if an outer table with the same alias has the column, because the nearer table hides that table.
+  /// Throws if a table of an enclosing query also has this alias and this column, because the nearer table hides the
+  /// outer table.
   private func checkHidesNone(of reference: ColumnReference, _ alias: String, in inner: Scope) throws {
     var scope = inner.outer
     while let current = scope {

@@ -71,8 +71,8 @@ package final class PartialFile: @unchecked Sendable {
         try remove(path)
         continue
       }
-      // A file with such a suffix is not a leftover of an earlier owner, because an owner removes these files before
-      // the temporary file.
+      // A file with one of these suffixes is not left over from an earlier owner of the temporary file: an owner
+      // removes the files with suffixes first.
       if let other = suffixes.lazy.map({ path + $0 }).first(where: { FileIdentity.linkInfo($0) != nil }) {
         unlink(path)
         close(descriptor)

@@ -70,8 +70,9 @@ extension SelectQuery.Clauses {
   /// True if the query has clauses that SQLite allows in a part of a combined query only inside a subquery.
   var isNested: Bool { !compounds.isEmpty || !order.isEmpty || limit != nil || offset != nil }
 
-  /// True if another query can be combined with the parts of this query, one by one, instead of with this query as a
-  /// whole. The operator must be UNION or UNION ALL, and must combine all parts. The query must have no order or limit.
+  /// True if another query can become a further part of this combined query, instead of being combined with this query
+  /// as a whole. The operator must be UNION or UNION ALL, and must combine all parts. The query must have no order or
+  /// limit.
   func continues(_ operation: SelectQuery.Compound.Operator) -> Bool {
     guard operation == .union || operation == .unionAll, !compounds.isEmpty, order.isEmpty else { return false }
     return limit == nil && offset == nil && defect == nil && compounds.allSatisfy { $0.operation == operation }

@@ -20,8 +20,8 @@ package struct SelectQuery: Sendable, Hashable {
   private enum InlineFilter: Sendable {
     case none
     case condition(SqlExpression)
-    /// The table's key equals this value, which is already converted for the key's column. The condition is created
-    /// only when needed.
+    /// The value that the table's key must equal, already converted for the key's column. The `SqlExpression` of this
+    /// condition is created only when needed.
     case key(DatabaseValue)
   }
 

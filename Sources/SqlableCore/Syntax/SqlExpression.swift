@@ -348,7 +348,8 @@ extension SqlExpression {
     count <= maximumChain * maximumChain ? maximumChain : maximumChain * maximumChain
   }
 
-  /// The maximum number of levels into which a chain is split: small parts of terms, and large parts of small parts.
+  /// The maximum number of levels into which a chain is split. Small parts consist of terms; large parts consist of
+  /// small parts.
   static let chainLevels = 2
 }
 

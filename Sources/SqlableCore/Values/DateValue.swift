@@ -104,7 +104,7 @@ extension ReadCell {
   @usableFromInline
   var isoSeconds: Double? {
     guard let bytes = borrowedTextBytes else { return nil }
-    // Texts in the canonical formats mean the same date in a column of any format.
+    // A text in a canonical format is in UTC, whatever the format of the column.
     return ISO8601Date.secondsSince1970(ofCanonicalForm: bytes)
       ?? ISO8601Date.secondsSince1970(bytes, assumingUTC: type.dateFormat?.assumesUTC == true)
   }

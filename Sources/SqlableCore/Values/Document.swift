@@ -31,7 +31,7 @@ extension Document: ExpressibleByDictionaryLiteral {
 // MARK: - Canonical JSON
 
 // RFC 8785 allows no white space, sorts keys by UTF-16 code units, and defines one spelling for each number and string.
-// Equal statements therefore have equal bytes.
+// Equal documents therefore have equal bytes.
 
 extension Document {
   package var json: [UInt8] {

@@ -14,7 +14,7 @@ struct JSONKeys {
     var keys: Set<String> = []
   }
 
-  /// The maximum number of keys that are compared as written. Most types have fewer keys.
+  /// The maximum number of an object's `ranges`. An object with more keys uses `keys`. Most types have fewer keys.
   private static let maximumRanges = 16
 
   /// Returns true if an object in a valid JSON text has a duplicate key.

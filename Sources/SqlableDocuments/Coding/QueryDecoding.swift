@@ -255,7 +255,7 @@ extension DocumentDecoder {
     return try TableInfo.decodedColumns(of: types)
   }
 
-  /// Decodes the join condition and the function arguments of a table, which can use all tables of the query.
+  /// Decodes a table's join condition and function arguments. Both can use the columns of all tables of the query.
   private func complete(_ source: inout SelectQuery.Source, _ document: Document, _ scope: Scope) throws {
     guard case .object(let members) = document else { return }
     let fields = Fields(members: members)

@@ -110,7 +110,9 @@ extension SqliteDatabase {
     return value
   }
 
-  /// Returns the rowid of the row. If a new blob replaces the value, first stores a blob of zeros.
+  /// Returns the value of the row's rowid. If a new blob replaces the value, first stores a blob of zeros.
+  ///
+  /// - Parameter rowid: The name by which SQL reads the rowid.
   private func id(of place: BlobPlace, _ rowid: String) throws -> Int64 {
     let query = place.query(ofRowid: rowid)
     let reading = try beginReading(query, as: query.clauses.columns)

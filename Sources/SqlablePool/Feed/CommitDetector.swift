@@ -25,18 +25,20 @@ package struct CommitDetector: Hashable, Sendable {
   /// The pause after an ambiguous check. The detector ignores events during the pause, because otherwise each commit of
   /// the pool would trigger a check.
   package static let pauseAfterUncertainty = 2_000
-  /// The longest pause without polls: a minute. The checks go on, because a watch does not report a move of a directory
-  /// above the file's directory, or a mount at the path.
+  /// The longest pause between checks if the monitor does not poll: a minute. The checks never stop, because a watch
+  /// does not report a move of a directory above the file's directory, or a mount at the path.
   package static let longestPause = 60_000_000
 
-  /// The polling interval in microseconds. No pause is longer while the monitor polls.
+  /// The polling interval in microseconds. While the monitor polls, pauses before additional checks are shorter than
+  /// this interval.
   package let limit: Int
   private let shortest: Int
   private var version: Int64?
   private var ownCommits = 0
   /// The pause before the next check; nil if no check is due before the next poll.
   private var pause: Int?
-  /// The number of checks that the writer had begun before the last ambiguous check; nil without an ambiguity.
+  /// The number of the writer's checks at the time of the last ambiguous check; nil if no check is ambiguous, or if the
+  /// ambiguity is resolved.
   private var checksBeforeUncertainty: Int?
   package private(set) var isListening = true
   private var isWriterAsked = false

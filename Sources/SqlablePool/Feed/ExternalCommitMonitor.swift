@@ -105,7 +105,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     askIfUncertain()
   }
 
-  /// Asks the writer again about an ambiguous check: the writer's last answer can be from before the check.
+  /// Makes the writer check for commits if an ambiguous check of this monitor is still unresolved. An earlier answer of
+  /// the writer might be older than the ambiguous check.
   private func askIfUncertain() {
     if !isEnded, detector.asksWriter(writerChecks: feed.writerChecks) { ask() }
   }
@@ -200,8 +201,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   // MARK: Ambiguous checks
 
-  /// Ignores file events for a pause. Then the writer must check, unless a transaction that began meanwhile has
-  /// checked.
+  /// Ignores file events for a pause. Then asks the writer to check, unless the writer has checked in a transaction
+  /// that began during the pause.
   private func pauseListening() {
     suspended = watch
     suspended?.suspend()

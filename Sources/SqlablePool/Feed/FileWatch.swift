@@ -60,7 +60,8 @@ final class FileWatch: Sendable {
     reportsAllWrites = sqlable_reports_all_writes(path) != 0
   }
 
-  /// True if the kernel reports all writes by all processes, and the replacement of each companion.
+  /// True if the kernel reports every process's writes to the file, and also reports if a companion or the directory is
+  /// replaced.
   var isComplete: Bool { reportsAllWrites && token.isComplete && watches.isAlive(token) }
 
   /// True if another file has replaced the watched file at its path, or if the kernel has ended the watch. The

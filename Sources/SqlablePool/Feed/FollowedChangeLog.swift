@@ -14,8 +14,9 @@ package struct ChangeLogEnd: Sendable, Equatable {
 package protocol ChangeLogReader: AnyObject {
   /// Returns the end of the log; nil without a log. `schemaVersion` is the schema version that the transaction reads.
   func end(on connection: Connection, schemaVersion: Int64) throws -> ChangeLogEnd?
-  /// Returns the changes after an earlier end of the log, with the tables whose changes are complete. Nil if the log
-  /// does not have all changes, or has very many. Call `end` first, in the same transaction.
+  /// Returns the changes after an earlier end of the log, and the tables of which the log has all values that loops
+  /// request. Nil if changes are missing from the log, or if there are too many changes. Call `end` first, in the same
+  /// transaction.
   func changes(
     after start: ChangeLogEnd, upTo end: ChangeLogEnd, for interest: ObservedTables, on connection: Connection
   ) throws -> CommittedChanges?
@@ -118,8 +119,8 @@ final class FollowedChangeLog: Sendable {
     }
   }
 
-  /// Calls `deliver` with the commits of other connections since the position. Calls nothing and returns false if
-  /// `isStable` returns false after the log was read.
+  /// Calls `deliver` once with all changes that other connections have committed since the stored position. If
+  /// `isStable` returns false after the log was read, returns false without a call of `deliver`.
   func follow(
     on connection: Connection, for interest: () -> ObservedTables, isStable: () -> Bool = { true },
     deliver: (CommittedChanges) -> Void

@@ -15,7 +15,7 @@ struct LiveQueryIndex {
     case value(table: [UInt8], DemandedColumn, MatchKey)
   }
 
-  /// A column that filters require to equal a value, and all columns of its table.
+  /// A column that filters require to equal a value. The position is valid only for a row with exactly these `columns`.
   private struct DemandedColumn: Hashable {
     let position: Int
     let columns: [String]

@@ -311,7 +311,7 @@ package final class PoolFeed: CommitSink {
     changeLog.didCommit(isAnnounced: !commit.isUnannounced) { if isDelivered { append(commit) } }
   }
 
-  /// The position of the last commit that has been or is about to be acknowledged.
+  /// The position of the last queued commit. The call that made this commit has returned, or is about to return.
   var position: Int { lastPosition.load(ordering: .acquiring) }
 
   /// Appends a commit; nil ends the feed.

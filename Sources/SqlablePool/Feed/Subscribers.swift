@@ -88,7 +88,8 @@ struct Subscribers {
 
   /// Notifies the subscribers of commits of other connections, read from a change log.
   private func matchLogged(_ commit: CommittedChanges, _ position: Int, _ matches: inout Matches) {
-    // `recent` itself does not change, because the next transaction might not yet record the tables of all subscribers.
+    // Filter a copy of `recent`. The pool's next transaction might not yet record the tables of all subscribers, so the
+    // property keeps its entries.
     let recent = recent.filter { commit.isUnknown(toOneSince: $0.value) }
     let tables = commit.loggedTables ?? []
     for number in changes.numbers(outside: tables).union(recent.keys) { changes.miss(number, position, &matches) }

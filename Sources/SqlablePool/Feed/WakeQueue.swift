@@ -34,7 +34,8 @@ final class WakeQueue: Sendable {
     }
     if isFew { for sleeper in sleepers { sleeper.wake() } }
     guard begins else { return }
-    // Use the priority of the woken tasks. With a higher priority, this task would not queue behind the woken tasks.
+    // Use the highest priority of the woken tasks. With a higher priority, this task would run before the woken tasks,
+    // and wake the next batch too early.
     Task.detached(priority: sleepers.map(\.priority).max()) { [self] in
       while let next = take() {
         let begin = ContinuousClock.now

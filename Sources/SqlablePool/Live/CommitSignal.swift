@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A signal of commits that might have changed rows of a table, for one waiting task.
+/// A signal that wakes one waiting task after commits that might have changed rows of a table.
 ///
 /// The signal reads nothing. A commit of the pool sets the signal if the commit changed the table. Commits of other
 /// processes, restores and schema changes always set the signal.

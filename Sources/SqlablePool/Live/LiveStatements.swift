@@ -9,8 +9,10 @@ extension Statement where Output == [Model] {
   /// ```
   ///
   /// A commit can change the result if the commit inserts or deletes rows, or changes a column that the statement
-  /// reads. If the filter shows that no changed row was or is in the result, the pool ignores the commit. In these
-  /// cases the pool does not evaluate the filter, and reads again after every commit that can change the result:
+  /// reads. If the filter shows that no changed row was or is in the result, the pool ignores the commit.
+  ///
+  /// In the following cases the pool can't use the filter, and reads again after every commit that can change the
+  /// result:
   ///
   /// - The filter has a subquery, SQL text, CASE, a cast, or functions other than `lower`, `upper`, `length` and `abs`.
   /// - The table has a column of type ANY or a VIRTUAL generated column, or the file's texts are UTF-16.

@@ -191,8 +191,9 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
         state.knownRule = fetched.rule
         return state.latest
       }
-      // Read again if the closure has read columns that were not expected: commits that change only columns without a
-      // subscriber are not in the feed. While the columns are unknown, the feed has all commits.
+      // Read again if the closure has read other columns than before. The feed omits commits that change only columns
+      // without a subscriber, so it might lack a commit that changed a new column. Before the first read, the columns
+      // are unknown, and the feed has all commits.
       if fetched.isExpectedLate, let expected, expected != fetched.rule.read { return withState { $0.takeBack() } }
       let isSame = latest != nil && fetched.contents != nil && latest?.contents == fetched.contents
       wakes.wake(

@@ -93,7 +93,8 @@ extension SqlitePool {
     }
   }
 
-  /// Closes the pool's handles and calls `body` while no call runs; `body` closes the root's file.
+  /// Closes the pool's handles, and then calls `body`, which closes the file of the handle `root`. No call of the pool
+  /// runs meanwhile.
   package func closing<Value>(
     _ closeBarrier: FileCloseBarrier, until end: ContinuousClock.Instant, _ body: () throws -> Value
   ) throws -> Value {

@@ -72,7 +72,7 @@ package final class PoolCall: @unchecked Sendable {
   @exclusivity(unchecked) package internal(set) var alarm: DispatchSemaphore?
   @exclusivity(unchecked) package private(set) var outcome: Result<Void, any Error>?
 
-  // Borrowed, because copying the configuration takes 300 instructions per call.
+  // The configuration is borrowed, because copying it takes 300 instructions per call.
   package init(
     _ kind: Kind, _ configuration: borrowing PoolConfiguration, _ callSite: CallSite,
     at begin: ContinuousClock.Instant = .now, resume: (@Sendable (Result<Void, any Error>) -> Void)? = nil,
@@ -84,7 +84,7 @@ package final class PoolCall: @unchecked Sendable {
     caller = TraceCount.isPositive ? TraceCaller(at: callSite) : nil
     self.work = work
     self.resume = resume
-    // Compare without an array, because every call would have to allocate the array.
+    // The earlier of two optional deadlines. Finding it with an array would cost an allocation in every call.
     let outer = Deadline.current
     deadline = configuration.deadline.map { min(begin.advanced(by: $0), outer ?? begin.advanced(by: $0)) } ?? outer
     waitTimeout = configuration.waitTimeout

@@ -90,8 +90,8 @@ extension SqlitePool {
     for user in allFileUsers { user.end() }
     let isInTurn = hadTurn && takeTurn()
     defer { gate.giveBack() }
-    // When the last connection closes, SQLite checkpoints only if no other process has the file open. If this pool does
-    // not get its turn, another pool is writing, and its commits checkpoint the WAL.
+    // Checkpoint, because closing the last connection checkpoints only if no other process has the file open. If this
+    // pool does not get its turn, another pool is writing, and the commits of that pool checkpoint the WAL.
     if isInTurn, writes {
       try? root.execute("PRAGMA optimize")
       _ = try? root.checkpoint(.truncate, waitingAtMost: .seconds(configuration.handles.busyTimeout))

@@ -62,7 +62,8 @@ extension SqlitePool {
     public var read: Duration
     /// The maximum duration of a write that makes other writes wait. Default: 10 seconds.
     public var write: Duration
-    /// The maximum time during which an archive can miss commits, in addition to its interval. Default: 10 minutes.
+    /// The maximum time that an archive can lag behind the database, in addition to the archive's interval. Default: 10
+    /// minutes.
     public var archiveLag: Duration
     /// The maximum age of a change that a consumer of the change log has not acknowledged. Also the maximum time in
     /// which a new consumer acknowledges its first snapshot of the rows. Default: 10 minutes.

@@ -5,7 +5,7 @@ package struct PoolMonitor: Sendable {
   package struct Gauge: Sendable {
     package let name: String
     package let value: Double
-    /// The second dimension of the metric beside the pool, such as the name of a consumer.
+    /// The metric's other dimension, in addition to the pool: for example the name of a consumer.
     package let dimension: (name: String, value: String)
 
     package init(name: String, value: Double, dimension: (name: String, value: String)) {

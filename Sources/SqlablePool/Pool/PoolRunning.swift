@@ -218,7 +218,7 @@ extension SqlitePool {
     switch try? withState({ try $0.enter(call, configuration, by: nil) }) {
     case .granted(let handle): handOn(handle, to: call)
     case .waits: break
-    // If the queue is full, the next poll retries. A closing pool has no subscribers left.
+    // Nil: the queue is full, and the next poll retries; or the pool is closing, and has no subscribers left.
     case .nested, nil: answered()
     }
   }

@@ -93,7 +93,8 @@ extension SqlitePool {
     return current.withLock { $0 }
   }
 
-  /// Throws `.misuse` inside a closure that the pool runs, because no waiting writer could go first there.
+  /// Throws `.misuse` inside a closure that the pool runs, because other writers could wait for the end of that
+  /// closure.
   private func checkIsOutside() throws {
     try refuseInClosure("yield")
   }

@@ -28,8 +28,8 @@ package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
   /// level and the types of the association determine the closure.
   let gathering: @Sendable (AssociationLevel, TableInfo) throws -> GatheredPart<Output>
 
-  /// Creates the row buffer under a parent table. Unless the association names a database, the associated rows come
-  /// from the parent table's database, because a foreign key can't reference another database.
+  /// Creates the buffer for the associated rows of a parent table. If the association names no database, the rows are
+  /// read from the parent table's database, because a foreign key can't reference another database.
   func gathering(under table: TableInfo) throws -> GatheredPart<Output> {
     var level = level
     if let database = table.database { level.inherit(database: database) }

@@ -52,7 +52,7 @@ extension AssociationLevel {
   }
 
   /// Returns the query for the rows that are associated with the parent rows; nil if no row can match. `values`
-  /// contains the connecting values of all parent rows, row after row.
+  /// contains the key or foreign key of each parent row, one row after another.
   func rows(of values: [DatabaseValue], by path: ResolvedPath) -> LevelQuery? {
     let keys = values.keys(ofWidth: path.columns.count)
     var rows = joined(by: path)

@@ -133,8 +133,8 @@ private final class ArchiveFile {
     return end.count == ArchiveRecord.sumSize && end.littleEndian64(0) == sum.value ? sum : nil
   }
 
-  /// True for the last record of the file. Only the last record can be incomplete because a process was killed while
-  /// writing.
+  /// True if the invalid record at an offset is the last record of the file. A process that was killed while it wrote
+  /// leaves only its last record incomplete.
   func isTorn(at offset: Int, _ next: Int) -> Bool {
     let header = bytes(offset, ArchiveRecord.headerSize)
     if let record = ArchiveRecord(header: header) { return record.number == next && offset + record.size >= size }

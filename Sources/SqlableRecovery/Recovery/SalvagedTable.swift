@@ -52,8 +52,9 @@ final class SalvagedTable {
     if shape == nil { problem = "the definition can't be read" }
   }
 
-  /// True if most records of the root page are rows of a WITHOUT ROWID table with these columns. Otherwise the page was
-  /// probably overwritten, for example with a page of an index, and the definition is right.
+  /// True if the table's definition lacks WITHOUT ROWID: most records of the root page are rows of such a table with
+  /// these columns. Otherwise the definition is right, and the root page was probably overwritten, for example with a
+  /// page of an index.
   private static func lacksWithoutRowid(_ table: DatabaseSchema.Table?, _ keyed: [StoredRecord]) -> Bool {
     guard var table, !table.isWithoutRowid, !keyed.isEmpty else { return false }
     table.isWithoutRowid = true

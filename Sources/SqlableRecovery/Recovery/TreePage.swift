@@ -17,9 +17,9 @@ struct TreePage {
     /// The child page to the left of the cell's key, in an interior page; 0 in a leaf.
     var child: UInt32 = 0
     var rowid: Int64 = 0
-    /// The length of the row or key, and the range of its bytes on this page. In an interior page of a table, 0 and
-    /// empty.
+    /// The length of the row or key, in bytes; 0 in an interior page of a table.
     var length = 0
+    /// The range of those bytes of the row or key that are on this page.
     var local: Range<Int> = 0..<0
     /// The first overflow page; 0 if there is no overflow page.
     var overflow: UInt32 = 0

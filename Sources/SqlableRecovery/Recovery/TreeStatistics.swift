@@ -8,7 +8,8 @@ struct TreeStatistics {
       case unreadable
       /// The page was after the end of the file.
       case cut
-      /// No pointer leads to the page. The page might be any page of the file, or might be overwritten.
+      /// The number of the page is unknown, because no readable pointer leads to the page. The page might be any page
+      /// of the file, or might be overwritten.
       case unknown
     }
 
@@ -150,7 +151,7 @@ struct TreeStatistics {
     let isOpen = gap.rowids.upperBound == .max
     let level = likelyLeafDepth.map { max($0 - gap.depth, 0) }
     if level == 0, gap.page != .unknown {
-      // Without rowids, the gap of the last leaf can't be recognized, so the average is used.
+      // In a tree without rowids, a missing last leaf looks like any other leaf, so use the average.
       if gap.rowids == TreeCrawler.allRowids { return perLeaf }
       // The last leaf of a table that grows at its end is half full on average.
       if isOpen { return leaves > 0 ? perLeaf / 2 : perLeaf }

@@ -41,8 +41,8 @@ struct WALOverlay {
         guard let first = frame.word(16), let second = frame.word(20) else { return nil }
         let sum = WALChecksum(isBigEndian: isBigEndian, first: first, second: second)
         lostCommits = read(from: 1, sum, salts: (frame.word(8), frame.word(12)))
-        // The second frame has verified the first frame. Use the page of the first frame unless a later frame contains
-        // the same page.
+        // The second frame's checksum confirms the stored checksum of the first frame, but not the first frame's
+        // content. Use the first frame's page unless a later frame contains the same page.
         if !offsets.isEmpty, let number = frame.word(0), offsets[number] == nil {
           offsets[number] = WALFormat.headerSize + WALFormat.frameHeaderSize
         }

@@ -119,7 +119,8 @@ extension SchemaDifference: CustomStringConvertible {
     return "\(location): \(problem)"
   }
 
-  /// True if the difference is a whole table, column or view. The description then begins with its name.
+  /// True if a whole table, column or view differs. The description begins with the name of this table, column or view,
+  /// so the name is not repeated.
   private var isWhole: Bool { kind == .table || kind == .column || kind == .view }
 }
 

@@ -97,7 +97,8 @@ struct BackupDirectory: Sendable {
 
   // MARK: Files
 
-  /// Creates the directory if it is missing, and locks it. End the lock before you close the descriptor.
+  /// Creates the directory if it is missing, locks it, and returns the descriptor of the lock file. Unlock the
+  /// descriptor before you close it, because a forked process can still have the descriptor.
   func lock() throws -> Int32 {
     try createDirectories(path)
     let file = open(path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)

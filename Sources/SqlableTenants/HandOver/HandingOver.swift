@@ -133,8 +133,8 @@ extension SqliteTenants {
     let sender: Result<TenantSender, any Error>
   }
 
-  /// Sends the file while the tenant is in use. Then waits for its calls, and renames the file so that no call can
-  /// write to it.
+  /// Sends the file while the tenant is in use. Then waits for the tenant's calls to end, and renames the file so that
+  /// no later call can write to it.
   private func copy(
     _ lease: TenantLease, _ sender: inout TenantSender, within duration: Duration
   ) async throws -> FencedTenant {
@@ -183,8 +183,9 @@ extension SqliteTenants {
     }
   }
 
-  /// Returns a file user that ends the hand-over if the tenant is deleted, restored or closed, because the hand-over
-  /// keeps the file open. The user's `end` is also called, without effect, when the hand-over itself closes the pool.
+  /// Returns a `FileUser` for the hand-over, which keeps the tenant's file open. If the tenant is deleted, restored or
+  /// closed, the `FileUser` closes the pages, and the hand-over fails. When the hand-over itself closes the pool, `end`
+  /// has no effect.
   private func endsIfDeleted(_ pages: OutgoingPages, _ slot: TenantSlot) -> FileUser {
     FileUser(
       pause: {}, release: { pages.close() }, resume: {},
@@ -221,7 +222,8 @@ extension SqliteTenants {
     return FencedTenant(slot: slot, tail: tail, outgoing: pages, sender: await sent)
   }
 
-  /// Sends the parts that arrive, and has the receiver sync them. Returns the sender afterwards.
+  /// Sends the parts of a stream until the stream ends. Then tells the receiver to sync its file, if there were any
+  /// parts. Returns the sender, or the error.
   private func send(
     _ parts: AsyncStream<TenantPart.Content>, _ sender: TenantSender
   ) async -> Result<TenantSender, any Error> {
@@ -298,7 +300,8 @@ extension SqliteTenants {
     }
   }
 
-  /// Gives the tenant its name again, unless the receiver is the owner or does not answer.
+  /// Moves the tenant's file back to its original path. Throws without moving the file if the receiver is the owner or
+  /// does not answer.
   private func cancel(_ sender: TenantSender, _ lock: HandOverLock) async throws {
     let name = sender.name
     guard try await !sender.cancel() else {
@@ -341,7 +344,7 @@ extension SqliteTenants {
     return handedOver(name)
   }
 
-  /// Ends an unfinished hand-over: the receiver is the owner already, or gets the whole file again.
+  /// Completes an interrupted hand-over. Sends the whole file again, unless the receiver is already the owner.
   private func goOn(
     _ name: TenantName, _ lock: HandOverLock, within duration: Duration, _ send: @escaping TenantSender.Send
   ) async throws {

@@ -218,7 +218,7 @@ extension RawFile {
     return Data(bytes)
   }
 
-  /// Returns the tail with these pages. Pages after the end of the file are left out.
+  /// Returns the `TenantTail` of the pages with these numbers, without pages after the end of the file.
   func tail(_ numbers: [Int], pageSize: Int) throws -> TenantTail {
     let numbers = numbers.filter { $0 * pageSize <= size }
     let ranges = TenantPart.ranges(numbers.count, pageSize: pageSize)

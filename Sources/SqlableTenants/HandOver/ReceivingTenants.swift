@@ -11,11 +11,11 @@ extension SqliteTenants {
   /// the last part was received. Before that, the first use of its name would create another tenant, and the hand-over
   /// would throw `.tenant(.exists)`. A hand-over that begins again replaces the parts that were received before.
   ///
-  /// If no part arrives for ten minutes longer than the sender waits for its calls, the received parts are deleted. The
-  /// sender must then hand over again.
+  /// The received parts are deleted if no further part arrives in time. The limit is ten minutes, plus the longest time
+  /// for which the sender waits for the tenant's calls. The sender must then start the hand-over again.
   ///
   /// Throws `.tenant(.exists)`. Throws `.tenant(.missing)` if this process does not have the earlier parts, for example
-  /// after a restart or after these ten minutes. Throws `.tenant(.handedOver)` if the tenant is being handed over from
+  /// after a restart or after this limit. Throws `.tenant(.handedOver)` if the tenant is being handed over from
   /// here, and `.misuse` for parts in another order. Also throws `.closed`, and the errors of a damaged file and of a
   /// full disk.
   public func receive(_ part: TenantPart) async throws -> TenantReceipt {

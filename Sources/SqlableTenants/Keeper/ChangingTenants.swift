@@ -206,9 +206,9 @@ extension SqliteTenants {
   /// Waits until no other call uses a tenant's file, and closes the tenant.
   ///
   /// - Parameters:
-  ///   - own: The slot of a lease that the claimer itself holds. Throws `.tenant(.deleted)` once the tenant has another
-  ///     slot.
-  ///   - leavesLog: True if the WAL is not copied into the file when the tenant is closed.
+  /// - own: The slot of the caller's own lease; nil without a lease. The claim throws `.tenant(.deleted)` if the tenant
+  ///   has a different slot.
+  ///   - leavesLog: True to close the tenant without copying the WAL into the file.
   func claim(
     _ name: TenantName, _ policy: ClaimPolicy, of own: TenantSlot? = nil, until end: ContinuousClock.Instant,
     leavesLog: Bool = false

@@ -19,8 +19,9 @@ extension SqliteTenants {
   }
 
   private func open(_ slot: TenantSlot) {
-    // A loop over all tenants must not create a tenant that was deleted after its name was read.
     let mayCreate = configuration.createsMissing && !directory.isAway(slot.name)
+    // Only a call creates a missing tenant. A loop over all tenants must not create a tenant that was deleted after its
+    // name was read.
     let creates = withState { _ in mayCreate && slot.hasCalls }
     guard creates || directory.exists(slot.name) else {
       let (waiters, work) = withState { $0.didFindMissing(slot, createsForCalls: mayCreate) }

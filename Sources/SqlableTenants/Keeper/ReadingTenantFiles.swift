@@ -25,8 +25,9 @@ private struct ChangedMeanwhile: Error {}
 extension SqliteTenants {
   /// Calls `body` with a tenant's file, on a separate thread. The tenant is neither opened, created nor migrated.
   ///
-  /// `body` must call ``ReadTenantFile/check()`` before it uses what it has read. A call that wants the file to itself
-  /// stops `body`, which is then called again. Throws `.tenant(.missing)` without such a tenant.
+  /// `body` must call ``ReadTenantFile/check()`` before it uses what it has read. `body` is called again if this check
+  /// fails, or if a call that needs exclusive use of the file stops `body`. Throws `.tenant(.missing)` without such a
+  /// tenant.
   func readingFile<Value: Sendable>(
     _ name: TenantName, _ body: @escaping @Sendable (ReadTenantFile) throws -> Value
   ) async throws -> Value {

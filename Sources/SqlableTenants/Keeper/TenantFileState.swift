@@ -31,7 +31,8 @@ struct TenantFileState: Equatable {
     hasWAL = logs.contains { $0 != nil }
   }
 
-  /// True if every later commit changes the state. A commit just after another could leave the times as they are.
+  /// True if the last change is old enough that every later commit changes the state. Two commits in quick succession
+  /// can have the same times.
   var isSettled: Bool { seconds < time(nil) - TenantFileState.precision }
 
   /// True if no connection has the file open in WAL mode, and if every write from now on will change the state.

@@ -25,7 +25,8 @@ package struct TenantsState {
   package private(set) var idle = IdleTenants()
   /// The number of places that are taken by tenants that are open, being opened or being closed.
   package private(set) var placesTaken = 0
-  /// The number of tenants that are being closed to make room. Other closes can take long: they wait for calls.
+  /// The number of idle tenants that are being closed to make room. Other closes are not counted, because they wait for
+  /// calls and can take long.
   package private(set) var closings = 0
   /// All calls that wait, by the identity of the waiter.
   package private(set) var waiting: [ObjectIdentifier: (waiter: TenantWaiter, slot: TenantSlot)] = [:]

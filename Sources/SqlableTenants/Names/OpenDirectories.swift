@@ -47,7 +47,8 @@ func createDirectory(_ path: String) throws {
   }
 }
 
-/// Creates a directory and those above it if they are missing, and syncs its name.
+/// Creates a directory and its missing parent directories. Syncs the name of the directory, but not the names of the
+/// created parents.
 func createDirectories(_ path: String) throws {
   let isMissing = FileIdentity.info(path) == nil
   do {

@@ -38,7 +38,8 @@ extension TenantDirectory {
     guard try !isBeingReplaced(name) else {
       throw SqlError(.io, message: "can't delete the files of an earlier restore, such as \(old)", label: name.text)
     }
-    // A power failure must not bring back the logs of an earlier replacement, or the journal of the closed file.
+    // Make earlier deletions durable before the replacement. Otherwise the WAL of an earlier replacement, or the
+    // journal of the closed file, could exist again after a power failure, beside the new file.
     try OpenDirectories([directory(of: name)]).sync()
     // Without the second name, the replacement can't be undone.
     link(path, old)
@@ -76,8 +77,8 @@ extension TenantDirectory {
   /// True if a replacement has not ended: a call has the lock, or was killed.
   func isBeingReplaced(_ name: TenantName) throws -> Bool { try replacedFiles(of: name).contains(where: isThere) }
 
-  /// Ends a replacement that was interrupted. The tenant is then the new file, or the old file with its logs. Call with
-  /// the lock.
+  /// Ends an interrupted replacement. The tenant's name then belongs to the new file, or to the old file with its WAL
+  /// or journal. Call with the lock.
   func endReplacement(of name: TenantName) throws {
     let (path, old, restored) = (file(of: name), replacedFile(of: name), restoredFile(of: name))
     try syncAgain(name)

@@ -126,7 +126,7 @@ final class TenantDirectory: Sendable {
           close(lock)
         }
       }
-      // In the same order in each call, so that two calls don't wait for each other.
+      // Each call takes the locks in the same order, so that two calls can't deadlock.
       for index in Set(names.map(\.directory)).sorted() {
         if let descriptor = try take(kind, index) { locks.append(descriptor) }
       }
@@ -190,8 +190,8 @@ final class TenantDirectory: Sendable {
   /// Syncs the name of one of the directories. Call with its lock.
   private func sync(_ index: Int, in parent: OpenDirectories) throws {
     do { try parent.sync() } catch {
-      // The next call makes the directory again. No other call uses it, because of the lock. A directory with files was
-      // synced by the call that placed the first of them.
+      // Remove the empty directory, so that the next call creates and syncs it again. No other call uses the directory,
+      // because this call holds its lock. If the directory has files, the call that added the first file has synced it.
       let isUnknown = rmdir(directory(index)) != 0 && errno != ENOTEMPTY
       syncedDirectories.withLock { $0[index] = isUnknown ? false : nil }
       throw error

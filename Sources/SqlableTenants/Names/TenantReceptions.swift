@@ -17,7 +17,7 @@ final class TenantReceptions: Sendable {
 
   private struct State {
     var receptions: [TenantName: Entry] = [:]
-    /// The time of the next check for receptions without recent parts; nil if no check is scheduled.
+    /// The time of the next check for idle receptions; nil if no check is scheduled.
     var nextCheck: ContinuousClock.Instant?
 
     /// Returns the time of the next check if a check must be scheduled.

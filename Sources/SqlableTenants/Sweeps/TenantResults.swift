@@ -10,9 +10,11 @@ extension SqliteTenants {
   /// ```
   ///
   /// A tenant's error is its result, and does not end the loop. At most `concurrency` calls run or have results that
-  /// wait for the loop. The tenants that only such loops use are the first to be closed. If all places are taken, a
-  /// loop takes about `concurrency` of them from tenants that no call uses. Ending the loop cancels the calls. The loop
-  /// throws `CancellationError`, `.io` if the directory can't be read, and `.misuse` for a concurrency below 1.
+  /// wait for the loop. Ending the loop cancels the calls. The loop throws `CancellationError`, `.io` if the directory
+  /// can't be read, and `.misuse` for a concurrency below 1.
+  ///
+  /// If ``TenantsConfiguration/maximumOpen`` tenants are open, the loop closes tenants that no call uses. Tenants that
+  /// only such loops have used are closed first, so a loop closes only about `concurrency` other tenants.
   public func each<Value: Sendable>(
     concurrency: Int = 4, _ body: @escaping @Sendable (SqliteTenant) async throws -> Value
   ) -> TenantResults<Value> {

@@ -64,8 +64,8 @@ package struct SqliteValue {
         return bytes.count
       }
     }
-    // SQLite ends each text with a NUL byte. A text with a NUL byte inside has more bytes than the string that ends
-    // there.
+    // Read up to the NUL byte with which SQLite ends each text. If the text itself contains a NUL byte, the string is
+    // shorter than the text, and `decoded` reads the text.
     if let start = bytes.baseAddress,
       let text = String(validatingCString: UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)),
       text.utf8.count == bytes.count

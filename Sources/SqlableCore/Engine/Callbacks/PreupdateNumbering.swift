@@ -23,8 +23,8 @@ enum PreupdateNumbering {
     "DELETE FROM probe",
   ]).old
 
-  /// Detects whether the hook's value number 1 is the value of column 1, or of the column after a skipped virtual
-  /// column.
+  /// Records whether the hook's value number 1 is `next`. In the table of `passes(ofTable:)`, `next` is the value of
+  /// column 2, so the hook has then skipped the virtual column 0.
   private final class Probe: ChangeSink {
     var passes = Passes()
 

@@ -202,8 +202,8 @@ final class PreparedCore {
     return statement
   }
 
-  /// Compiles a copy for a run while a loop uses the statement, or after the connection has dropped the statement. A
-  /// connection drops statements when an observer is added or memory is released.
+  /// Compiles the SQL again, because a loop uses the kept statement, or because the connection has dropped the
+  /// statement. A connection drops its statements when an observer is added or memory is released.
   @inline(never)
   private func compileAgain(_ connection: Connection) throws -> PreparedStatement {
     let copy = try compile(connection)

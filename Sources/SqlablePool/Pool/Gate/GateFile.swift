@@ -144,7 +144,8 @@ final class GateFile: Sendable {
   }
 
   private static func open(_ path: String, besideFileAt databasePath: String) -> (Int32, Identity)? {
-    // Without a database there are no turns to take. The database's mode determines which users can take turns.
+    // Without a database file, no pool needs a gate file. A new gate file gets the database's mode, so that the same
+    // users can open both files.
     var database = stat()
     guard stat(databasePath, &database) == 0 else { return nil }
     // Don't follow links and don't block on a pipe, because another user might own the directory.
@@ -190,7 +191,7 @@ final class GateFile: Sendable {
 /// A forked process inherits the descriptors together with the locks. The locks would outlive a killed parent, so the
 /// child closes the descriptors.
 private enum OpenFiles {
-  /// The descriptors, by a number that is never reused. The kernel reuses descriptors.
+  /// The open descriptors, keyed by a number that is never reused, because the kernel reuses descriptors.
   private static let files: LockedValue<(next: Int, descriptors: [Int: Int32])> = {
     pthread_atfork(
       { OpenFiles.files.lock() }, { OpenFiles.files.unlock() },

@@ -158,7 +158,8 @@ extension SchemaPlan {
 }
 
 extension SchemaPlan.Step {
-  /// True if the step can leave rows that reference missing rows or a missing key.
+  /// True if the step can break foreign keys: it can leave rows whose parent row is missing, or drop the key that a
+  /// foreign key references.
   fileprivate var concernsForeignKeys: Bool {
     rebuilds || statements.contains { !$0.values.isEmpty }
       || changes.contains { [.dropColumn, .dropIndex, .changeIndex].contains($0.kind) }

@@ -164,7 +164,8 @@ extension GeneratedModel {
       undeclared.append(key.sql)
       return
     }
-    // SQLite makes a separate index for INTEGER with DESC in the column's definition, but not in a table constraint.
+    // In a column's definition, INTEGER PRIMARY KEY DESC is not the rowid and has a separate index. In a table
+    // constraint, PRIMARY KEY (… DESC) is the rowid.
     let isDescending = key.columns[0].isDescending
     let clauses = clauses(key.name, key.onConflict)
     if names.count == 1, !isDescending || !source.keyIsRowid {
