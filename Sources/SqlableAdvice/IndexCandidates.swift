@@ -90,12 +90,12 @@ struct IndexCandidates {
   }
 
   private mutating func addOrder(_ order: [OrderTerm], _ sources: [SelectQuery.Source]) {
-    for term in order {
-      // `.asc` and `.desc` put NULL where SQLite does by default. An index can't provide another place of NULL.
-      guard term.direction == .asc || term.direction == .desc,
+    for (index, term) in order.enumerated() {
+      // SQLite reads an index in two parts for `.ascNullsLast` and `.descNullsFirst`, but only for the first term.
+      guard index == 0 || term.direction == .asc || term.direction == .desc,
         let (table, indexedColumn) = column(term.expression, sources)
       else { return }
-      tables[table].uses.order.append(IndexColumn(name: indexedColumn.name, isDescending: term.direction == .desc))
+      tables[table].uses.order.append(IndexColumn(name: indexedColumn.name, isDescending: !term.direction.isUpwards))
     }
   }
 

@@ -67,6 +67,22 @@ import Testing
     }
   }
 
+  /// SQLite reads an index in two parts if its first ordered column has NULL at the other end.
+  @Test func theFirstOrderedColumnCanHaveNullAtTheOtherEnd() throws {
+    try withCompany { db in
+      let workers = Worker.read().filter(Worker.name == "Ben").limit(1)
+      expectAdvice(
+        try workers.orderBy(Worker.bossId.asc.nullsLast).orderBy(Worker.salary).advice(db),
+        [#"CREATE INDEX "worker_name_boss_id_salary" ON "worker" ("name", "boss_id", "salary")"#])
+      expectAdvice(
+        try workers.orderBy(Worker.bossId.desc.nullsFirst).advice(db),
+        [#"CREATE INDEX "worker_name_boss_id_desc" ON "worker" ("name", "boss_id" DESC)"#])
+      expectAdvice(
+        try workers.orderBy(Worker.salary).orderBy(Worker.bossId.asc.nullsLast).advice(db),
+        [#"CREATE INDEX "worker_name_salary" ON "worker" ("name", "salary")"#])
+    }
+  }
+
   @Test func joinsAndSubqueriesGetAdvice() throws {
     try withCompany { db in
       expectAdvice(
