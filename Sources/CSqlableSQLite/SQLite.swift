@@ -1,4 +1,5 @@
-// The C API of SQLite, from the library that the traits choose. A program must not link both: their symbols clash.
+// The C API of SQLite. The package traits choose SQLCipher or the system's SQLite. A program must not link both
+// libraries, because their symbols clash.
 #if SQLCipher
 @_exported import CSqlableSQLCipher
 #else

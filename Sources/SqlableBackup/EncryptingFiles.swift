@@ -78,7 +78,8 @@ extension SqlitePool {
 private struct FileEncryption {
   let key: EncryptionKey
   let change: KeyChange
-  /// The stop of the work. Has no effect after the replacement of the file's bytes has begun.
+  /// The means to cancel the encryption. A cancellation has no effect after the replacement of the file's bytes has
+  /// begun.
   let stop: BackupStop
 
   init(_ key: EncryptionKey, _ change: KeyChange, _ stop: BackupStop) {

@@ -17,7 +17,7 @@ extension ClusterTransaction {
     }
   }
 
-  /// Returns a copy of the schema that the transaction sees, with the log's rows.
+  /// Returns a copy of the schema that the transaction sees. The copy also contains the rows of the change log.
   func filledCopy() async throws -> LogCopy {
     let copy = try await LogCopy(of: self)
     try await copy.fill(LogPart(), from: self)

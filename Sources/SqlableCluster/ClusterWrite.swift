@@ -4,7 +4,7 @@ import Sqlable
 /// A write of one caller: requests that are stored together.
 final class ClusterWrite: Sendable {
   let deadline: ContinuousClock.Instant
-  /// The outcome of the write. The answers are nil if an earlier call with the same record is stored.
+  /// The outcome of the write. The answers are nil if an earlier call with the same transaction id is stored.
   let outcome = CallOutcome<[SqlAnswer]?>()
   /// The times of the call's steps, for traces; nil if no trace is active.
   let times: CallTimes?
@@ -46,7 +46,7 @@ final class ClusterWrite: Sendable {
     keepsTransaction && !isAlone ? requests[0] : nil
   }
 
-  /// Runs the requests in the open transaction, after the statement that stores the record.
+  /// Runs the requests in the open transaction, after the requests that store the transaction record.
   func answers(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
     times?.didSend()
     defer { times?.didAnswer() }
@@ -58,7 +58,8 @@ final class ClusterWrite: Sendable {
       let answers = try await session.answers(to: recordRequests + requests, before: deadline)
       return Array(answers.dropFirst(recordRequests.count))
     } catch var error as SqlError where error.batchIndex != nil {
-      // The batch begins with the requests that store the transaction record. The caller's index must not count these.
+      // The batch begins with the requests that store the transaction record. The caller's index must not count these
+      // requests.
       error.batchIndex = error.batchIndex.flatMap {
         requests.count > 1 && $0 >= recordRequests.count ? $0 - recordRequests.count : nil
       }

@@ -314,7 +314,8 @@ private struct RepeatableTransport: CheckingTransport {
 }
 
 extension SqlRequest {
-  /// True if `isReadOnly` and the SQL text show a read. A write sent as a read would end the node's process.
+  /// True if the request can be sent as a read: `isReadOnly` is true, and the SQL text is a query. A write sent as a
+  /// read would end the node's process.
   var isQuery: Bool { isReadOnly && ClusterStatement.cache.value(of: sql).isQuery }
 }
 

@@ -61,9 +61,10 @@ struct ModelSource {
     guard !isOutline else { return addParts("\(start) = \(isModel ? "column" : "field")(", parts, ")") }
     if let type = property.columnArguments.columnType { parts.append("as: \(type.trimmedDescription)") }
     parts += property.options
-    // State the type of a column whose options name another column, because that column can name this column in turn.
-    // Also state a type that is certainly storable, so that a wrong argument is not reported at each use of the column.
-    // Don't state a type of the program, because `column` reports a type that can't be stored.
+    // Write a type annotation if the options name another column, because that column can name this column in turn.
+    // Also write the annotation for a storable standard type: the compiler then reports a wrong argument only here, not
+    // at each use of the column. For a type of the program, leave the annotation out, so that `column` reports a type
+    // that can't be stored.
     let namesColumn = property.options.contains { $0.contains("column:") || $0.contains("\(model.name.text).") }
     let statesType = namesColumn || parts.count > 2 && property.valueType.isStorable
     let kind = isModel ? "TypedColumn" : "Field"

@@ -62,7 +62,7 @@ extension ExprSyntax {
 }
 
 extension PropertyAttribute {
-  /// The arguments of `@Column`, which are those of `column(_:_:as:_:)`. Each argument is optional.
+  /// The arguments of `@Column`, named like those of `column(_:_:as:_:)`. Each argument is optional.
   struct ColumnArguments {
     var name: LabeledExprSyntax?
     var type: ExprSyntax?

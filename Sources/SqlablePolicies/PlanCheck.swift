@@ -24,7 +24,7 @@ extension SqliteDatabase {
     }
     guard try !visits.isEmpty && has(moreRowsThan: count, in: visits, tree) else { return }
     guard try !has(moreRowsThan: count, in: tree.visits(in: plan(of: written)), tree) else {
-      throw SqlError.invalidStatement("the policy does not allow a scan of this many rows")
+      throw SqlError.invalidStatement("the statement would scan more rows than the policy allows")
     }
   }
 }
@@ -91,7 +91,8 @@ extension QueryPlan {
 }
 
 extension SelectQuery {
-  /// True if the query stops after the number of rows in its limit, provided that nothing sorts the rows.
+  /// True if the query's clauses let SQLite stop after reading as many rows as the limit. The caller must check that
+  /// the plan does not sort.
   fileprivate var stopsEarly: Bool {
     guard form == .rows, limit != nil else { return false }
     let clauses = clauses

@@ -111,8 +111,8 @@ struct PolicyCheck {
 
   func check(condition: SqlExpression) throws { try check(condition, .condition(.equality)) }
 
-  /// Checks a term. The operands of a condition need the permission for the condition's operator, regardless of the use
-  /// of the condition.
+  /// Checks a term. If the term is a condition, its operands need the permission for the condition's operator, even if
+  /// the condition is not used in a filter.
   func check(_ term: SqlExpression, _ use: Use) throws {
     switch term.node {
     case .value: return
@@ -219,7 +219,7 @@ struct PolicyCheck {
     // A tuple needs no permission of its own. Its columns need the permission for the comparison operator.
     case .row: break
     case .datePart, .dateFormat, .day, .shifted, .shiftedBy, .startOf, .unixSeconds: try require(.dates)
-    // A document can't contain SQL text, and SQL text could read anything.
+    // SQL text could read any table.
     case .fragment: throw DocumentAccess.refusal
     case .fullText(let term):
       try require(.fullText)

@@ -88,7 +88,7 @@ extension SqlExpression {
     }
   }
 
-  /// True for a parameter, whose format depends on the compared column, and for a column of decimals.
+  /// True for a parameter, which is encoded in the format of the compared column, and for a column of decimals.
   private var hasForm: Bool {
     if case .parameter = node { return true }
     return columnDefinition?.type.scale != nil

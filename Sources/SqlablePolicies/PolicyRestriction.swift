@@ -50,7 +50,7 @@ extension DecodedStatement {
     }
   }
 
-  /// Checks the columns for which the document's rows give values in an insert or update.
+  /// Checks that the policy allows the columns that the document's insert or update writes.
   private func checkWritten(_ columns: [ColumnReference]?, of rules: TablePolicy, _ check: PolicyCheck) throws {
     let isBatch = if case .insert(let query) = tree { query.form == .rows } else { false }
     let key = columns != nil ? "columns" : isBatch ? "rows" : "row"
@@ -146,7 +146,8 @@ extension SelectQuery.Clauses {
     try addConditions(of: policy)
   }
 
-  /// Adds the tables' conditions to the filter, or to the ON of a left join, which keeps rows without a match.
+  /// Adds the policy's condition on each table to the filter, or, for a left-joined table, to the ON of its join. So
+  /// the join still keeps rows without a match.
   private mutating func addConditions(of policy: StatementPolicy) throws {
     // A right or full join would keep rows that its ON condition hides, as rows without a match.
     if sources.contains(where: \.join.keepsJoined) {
@@ -190,7 +191,8 @@ extension SelectQuery.Clauses {
     filter?.mayThrow == true || movesThrowingConditions || sources.contains { $0.condition?.mayThrow == true }
   }
 
-  /// True if HAVING contains a condition that can throw and that SQLite might move to WHERE: one without an aggregate.
+  /// True if HAVING contains a condition that can throw and has no aggregate. SQLite might move such a condition to
+  /// WHERE.
   private var movesThrowingConditions: Bool {
     !groups.isEmpty && having?.conditions.contains { $0.mayThrow && !$0.hasAggregate } == true
   }

@@ -57,7 +57,7 @@ public struct StatementManifest: Sendable {
   private mutating func approve(_ document: Document, as name: String) throws {
     let key = ByteComparedName(wrappedValue: name)
     guard approved[key] == nil else {
-      throw SqlError.misuse("the manifest has another statement named \(name)")
+      throw SqlError.misuse("the manifest already has a statement named \(name)")
     }
     let decoder = try DocumentDecoder(rules.modelTables(), rules)
     let statement = try decoder.locatingErrors { try AnyStatement(DecodedStatement(document, by: decoder), decoder) }
@@ -83,8 +83,8 @@ public struct StatementManifest: Sendable {
   /// The request is `{"run": "byColor", "with": {"color": "red"}, "sqlable": 1}`; `{"sha256": "…"}` can replace the
   /// name. Values are written as in statements. `programValues` sets parameters that a request can't set. The request
   /// must set all remaining parameters. Throws `.invalidStatement` for a name that is not approved, and for a missing
-  /// or unknown parameter. Throws `.encoding` for a value that does not match the column that the value is compared
-  /// with or stored in. ``SqlError/documentPath`` shows the position.
+  /// or unknown parameter. Throws `.encoding` for a value that does not match its column: the column that stores the
+  /// value or is compared with the value. ``SqlError/documentPath`` shows the position.
   public func statement(
     json: some ContiguousBytes, with programValues: [String: DatabaseValue] = [:]
   ) throws -> AnyStatement {

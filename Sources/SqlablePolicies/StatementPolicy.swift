@@ -33,7 +33,7 @@ public struct StatementPolicy: Sendable {
   public var limits: Limits
 
   /// Creates a policy that allows a document to read these tables. Further arguments allow more kinds, features and
-  /// functions. If a table appears twice, every document throws `.misuse`.
+  /// functions. If a table appears twice, checking any document throws `.misuse`.
   public init(
     _ tables: TablePolicy..., kinds: Set<StatementKind> = StatementKind.reads, features: Set<Feature> = [],
     functions: Set<String> = [], registered: Set<String> = [], limits: Limits = Limits()
@@ -102,7 +102,7 @@ public enum FilterOperation: Sendable, Hashable, CaseIterable {
 /// TablePolicy(Bicycle.self).reading(Bicycle.id, Bicycle.color).filtering(Bicycle.color, by: .equality, .pattern)
 /// ```
 ///
-/// A column that no method of the policy names does not exist for a document.
+/// A document can use only columns that a method of the policy names. Any other column is treated as missing.
 public struct TablePolicy: Sendable {
   let table: TableInfo
   var readable: Set<Int> = []

@@ -25,7 +25,8 @@ struct ParameterColumns: Sendable {
   init(of text: String) {
     let words = DetachedSQLToken.words(of: text)
     let selects = words.count { $0.isKeyword("SELECT") }
-    // A name can mean different things in each part of a statement, so a statement with a further SELECT is not read.
+    // A name can mean different things in each part of a statement, so a statement that contains a SELECT after its
+    // first word is not analyzed.
     let isOnePart = selects == (words.first?.isKeyword("SELECT") == true ? 1 : 0)
     guard isOnePart, !words.contains(where: { $0.isKeyword("WITH") }) else {
       self.init(columns: [])

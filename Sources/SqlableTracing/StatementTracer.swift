@@ -21,7 +21,7 @@ package struct MeasuredRun: Sendable {
   /// The wait for other connections' locks.
   var waiting = Duration.zero
   var compiling = Duration.zero
-  /// The time from the first step to the end of the run, without the wait and the commit.
+  /// The time from the first step to the end of the run, without the wait for locks and the commit.
   var stepping = Duration.zero
   var committing = Duration.zero
   var rowsRead = 0

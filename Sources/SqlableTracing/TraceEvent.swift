@@ -49,8 +49,8 @@ public struct TraceEvent: Sendable, Hashable {
   public let waiting: Duration
   /// The time that SQLite spent compiling the statement; zero for a cached statement and on a cluster.
   public let compiling: Duration
-  /// The time from the first step to the end, without the wait and the commit. The time that the program spends on rows
-  /// between steps is included. On a cluster, the round trip of a message.
+  /// The time from the first step to the end, without ``waiting`` and ``committing``. The time that the program spends
+  /// on rows between steps is included. On a cluster, the time of a message's round trip.
   public let stepping: Duration
   /// The time of the commit, including the write to the WAL or the disk. On a cluster, the time includes waiting for
   /// the writes that share the commit.
@@ -60,12 +60,11 @@ public struct TraceEvent: Sendable, Hashable {
   /// The number of rows inserted, updated and deleted. Changes by triggers and foreign keys are included, except on a
   /// cluster.
   public let rowsChanged: Int
-  /// The number of rows that SQLite visited without an index. On a cluster, this number, `sorts` and
-  /// `automaticIndexRows` are zero.
+  /// The number of rows that SQLite visited without an index; zero on a cluster.
   public let rowsScanned: Int
-  /// The number of sorts for which SQLite used no index.
+  /// The number of sorts for which SQLite used no index; zero on a cluster.
   public let sorts: Int
-  /// The number of rows that SQLite inserted into automatic indexes.
+  /// The number of rows that SQLite inserted into automatic indexes; zero on a cluster.
   public let automaticIndexRows: Int
   /// True if the statement was compiled before this run; false on a cluster.
   public let isCached: Bool

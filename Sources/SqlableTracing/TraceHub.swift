@@ -129,7 +129,7 @@ package protocol RemoteTraceDetails: TraceDetails {
 }
 
 package protocol AdvisingEvents: Sendable {
-  /// Calls `body` with the event. If the event gets advice, the call runs later, on another thread or in another task.
+  /// Calls `body` with the event. If the event gets advice, `body` runs later, on another thread or in another task.
   func advise(
     _ event: TraceEvent, with details: any TraceDetails, _ body: @escaping @Sendable (TraceEvent) -> Void)
 }

@@ -156,7 +156,7 @@ import Testing
       #expect(try read.limited(by: policy).run(db).map { $0.1.map(\.id) } == [[1, 4], []])
       policy.limits.scannedRows = 4
       let error = sqlError { try read.limited(by: policy).run(db) }
-      #expect(error?.message == "the policy does not allow a scan of this many rows")
+      #expect(error?.message == "the statement would scan more rows than the policy allows")
       try db.run(SQL("CREATE INDEX payments ON payment(account_id)"))
       #expect(try read.limited(by: policy).run(db).map { $0.1.map(\.id) } == [[1, 4], []])
       // The authorizer refuses tables that the policy does not name.
@@ -192,7 +192,7 @@ import Testing
       #expect(try read.binding([:]).limited(by: policy).run(db).map { $0.1.count } == [2, 0])
       #expect(try read.asDictionary(by: \.0.id).limited(by: policy).run(db)[1]?.1.count == 2)
       policy.limits.scannedRows = 4
-      let scanned = "the policy does not allow a scan of this many rows"
+      let scanned = "the statement would scan more rows than the policy allows"
       #expect(sqlError { try read.limited(by: policy).limited(by: policy).run(db) }?.message == scanned)
       #expect(sqlError { try read.binding([:]).limited(by: policy).run(db) }?.message == scanned)
       #expect(sqlError { try read.asDictionary(by: \.0.id).limited(by: policy).run(db) }?.message == scanned)

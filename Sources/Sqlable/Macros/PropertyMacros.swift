@@ -12,7 +12,8 @@
 public macro Column(_ name: StaticString, as columnType: ColumnType? = nil, _ options: any ColumnOption...) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// States the name of a property's column and the type of its values, if that type differs from the property's type.
+/// States the name of a property's column and, if the column's values do not have the property's type, the type of the
+/// values.
 ///
 /// ```swift
 /// @Column("total", Double.self) @Generated("price * amount") var total: Double?     // nil until it is stored

@@ -123,8 +123,8 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   let rows: LogSnapshot<Change>?
   let consumer: Consumer<Change>
   let start: ChangePosition
-  /// `stored` is the position in the database: `start`, or a position that `store` has stored. `last` is the last
-  /// change of the followed tables that the loop has received; nil for a snapshot before the first change.
+  /// `stored` is the position in the database: `start`, or a position that `store` has stored. `last` is the position
+  /// of the last change that the loop has received; nil for a snapshot before the first change.
   private let state: LockedValue<State>
   private typealias State = (stored: ChangePosition, end: ChangePosition, last: ChangePosition?, isAcknowledged: Bool)
 
@@ -169,8 +169,9 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
     state.withLock { $0.isAcknowledged = true }
   }
 
-  /// Stores the position of one of the batch's changes: the changes up to it are not delivered again. Does nothing if
-  /// `trim` has deleted later changes, which the batch might have read already; `acknowledge` then decides.
+  /// Stores the position of one of the batch's changes: the changes up to this position are not delivered again. Does
+  /// nothing if `trim` has deleted later changes. In this case, `acknowledge` throws unless the batch has read these
+  /// changes.
   func store(_ position: ChangePosition) async throws {
     let stored = state.withLock { $0.stored }
     do { try await consumer.acknowledge(from: stored, to: position, last: position) } catch let error as SqlError {

@@ -15,8 +15,8 @@ public struct ChangeConsumer: Sendable, Hashable {
   /// The number of logged changes after the position, of all tables.
   public let lag: Int
   /// The age of the first unacknowledged change of the consumer's table. For a new consumer, the time since it started.
-  /// Zero if all changes are acknowledged. The search ends after 10,000 changes of other tables. The next change of any
-  /// table then counts, because a running consumer would have stored a later position.
+  /// Zero if all changes are acknowledged. If more than 10,000 changes of other tables follow the position, the next
+  /// change of any table counts, because a running consumer would have stored a later position.
   public let delay: Duration
   /// The number of changes in quarantine.
   public let quarantined: Int
@@ -68,7 +68,8 @@ extension SqlitePool {
 }
 
 extension ChangeConsumer {
-  /// The number of changes in which the first change of a consumer's table is searched. The search reads each change.
+  /// The maximum number of changes in which a query searches for the next change of a consumer's table. The query reads
+  /// each of these changes.
   private static let longestSearch = 10 * ConsumerRecord.longestGap
 
   fileprivate static func all(in db: SqliteDatabase) throws -> [ChangeConsumer] {
@@ -83,8 +84,8 @@ extension ChangeConsumer {
     return all(try await query(first: first).run(remote), first: first, end: end)
   }
 
-  /// A consumer's name, history, number and time of the position, whether it is new, owner, start of a new consumer,
-  /// time of the next change, number of changes in quarantine, and error.
+  /// The values of a consumer: its name; the history, number and time of its position; `isNew`; its owner; the start
+  /// time of a new consumer; the time of its next change; the number of its quarantined changes; its error.
   private typealias Row = (String, String, Int, Int, Bool, String?, Int?, Int?, Int, String?)
 
   /// - Parameter first: The number of the first change in the log.

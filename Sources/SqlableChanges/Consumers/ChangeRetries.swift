@@ -51,7 +51,7 @@ public struct ChangeRetries: Sendable, Hashable {
   }
 }
 
-/// The error of a closure for a change, on its way out of the consumer's transaction.
+/// A wrapper that carries an error of a consumer's closure out of the consumer's transaction.
 struct FailedAttempt: Error {
   /// The change or row for which the closure ran.
   enum Subject: Sendable, Hashable {
@@ -70,15 +70,15 @@ struct FailedAttempt: Error {
 
   init(subject: Subject?, error: any Error) { (self.subject, self.error) = (subject, error) }
 
-  /// Makes the failed attempt of a closure that ran in a call of a pool. Throws if the pool has stopped the call: the
-  /// call then throws `CancellationError`, `.timeout` or `.closed`, whatever the closure made of the interruption.
+  /// Creates the failure of a closure that ran in a pool's call. Throws if the pool has stopped the call. The call then
+  /// throws `CancellationError`, `.timeout` or `.closed`, even if the closure threw a different error.
   init(subject: Subject?, error: any Error, in db: SqliteDatabase) throws {
     try db.checkInterruption()
     self.init(subject: subject, error: error)
   }
 
-  /// True for errors that end the consumer without a retry. A `CancellationError` of a closure's own task, such as that
-  /// of a request with a timeout, is an error like others.
+  /// True for errors that end the consumer without a retry. If only a task inside the closure was cancelled, such as a
+  /// request with a timeout, the `CancellationError` is retried like other errors.
   var isFinal: Bool { Task.isCancelled || (error as? SqlError)?.kind == .closed }
 
   /// Returns the kind and the message of an ``SqlError``, and only the type of another error, whose text might contain

@@ -74,8 +74,8 @@ final class Consumer<Element: Sendable>: Sendable {
       try followed.source.checkTables(in: db)
       return (.new(record.position), nil)
     }
-    // Continue at `reached.read`, because the changes since the stored position belong to other tables. If a trim or a
-    // restore has removed the change at `reached.read`, continue at the stored position.
+    // Continue at `reached.read`, because all changes from the stored position to `reached.read` belong to other
+    // tables. If a trim or a restore has removed the change at `reached.read`, continue at the stored position.
     if let reached, reached.acknowledged == record.position, try state.has(reached.read, in: db) {
       return (.read(from: record.position), try followed.source.query(after: reached.read, in: db))
     }
@@ -146,8 +146,9 @@ private struct ReachedPosition: Sendable {
     guard stored != acknowledged else { return }
     // Only an owner moves the position.
     guard hadOtherOwners, stored.history == acknowledged.history else { throw LogState.otherHistory }
-    // If the acknowledged change was trimmed, compare the numbers, because a position only moves forward. A consumer
-    // that was removed and added again starts after the trimmed changes.
+    // If the acknowledged change was trimmed, the log can't show whether it was undone. Then compare the numbers:
+    // without a restore, a stored position only moves forward, and a consumer that was removed and added again starts
+    // after the trimmed changes.
     let isKnown =
       try acknowledged.number > state.trimmed
       ? state.has(acknowledged, in: db) : stored.number >= acknowledged.number

@@ -38,8 +38,8 @@ package final class ConsumerLease: Sendable {
     func forget() { if let lastWork { database.removeLastWork(lastWork) } }
     guard database.isOpen else { return }
     guard isHeld.load(ordering: .relaxed) else { return forget() }
-    // Release the lease, so that the next loop need not claim it and wait. If the pool closes before this transaction,
-    // the work in `lastWork` releases the lease.
+    // Release the lease, so that the next loop gets the lease without a wait. If the pool closes before this
+    // transaction, the work in `lastWork` releases the lease.
     Task.detached { [database, name, owner, callSite] in
       let released: Void? = try? await database.writeLog(LogPart(consumer: name), at: callSite) { db in
         try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) }
@@ -110,7 +110,7 @@ package final class ConsumerLease: Sendable {
     }
   }
 
-  /// Takes the lease if it is free, or claims it.
+  /// Takes a free lease, or claims the lease of another loop.
   ///
   /// - Parameter unanswered: The claim that this loop stored before its last wait. This claim counts as expired even if
   ///   the clock was set back during the wait.
@@ -126,8 +126,8 @@ package final class ConsumerLease: Sendable {
     }
   }
 
-  /// Waits for the time, or until a condition of the ownership is true. Returns true after the whole time, false if the
-  /// condition became true, and nil if the database was closed.
+  /// Waits for a duration, or until `isOver` returns true for the stored ownership. Returns true after the whole
+  /// duration, false if `isOver` returned true, and nil if the database was closed.
   private func pause(
     _ time: Duration, _ signal: CommitSignal, until isOver: (ConsumerOwnership?) -> Bool,
     isolation actor: isolated (any Actor)?
@@ -153,7 +153,8 @@ package final class ConsumerLease: Sendable {
     // Detached, because the loop can outlive the deadline of the call in which it acquires the lease.
     let task = Task.detached(priority: Task.currentPriority) { [database, name, owner, callSite] in
       let signal = database.logSignal(table: ChangeTables.consumers, columns: ["claimed"])
-      // Read before the first wait, because another loop might have claimed the lease before the signal existed.
+      // Check for a claim before the first wait, because another loop might have claimed the lease before the signal
+      // existed.
       repeat {
         // An error leaves the claim in place. Another loop then takes over, and this loop's next call throws.
         let isClaimed = try? await database.readLog(LogPart(consumer: name), at: callSite) { db in

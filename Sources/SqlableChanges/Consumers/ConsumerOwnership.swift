@@ -16,14 +16,14 @@ package struct ConsumerOwnership: Hashable, Sendable {
   package enum Attempt: Equatable {
     case acquired
     /// Another loop owns the consumer. Try again after this many milliseconds, or when the consumer has no owner.
-    /// `claim` is the time that this attempt has stored; nil if this attempt has stored none.
+    /// `claim` is the value of `claimed` that this attempt has stored; nil if this attempt has stored no claim.
     case wait(Int, claim: Int?)
   }
 
   /// Makes a loop the owner, or claims the lease of the owner.
   ///
   /// - Parameters:
-  ///   - length: The milliseconds that the owner has to answer.
+  ///   - length: The time in milliseconds within which the owner must answer a claim.
   ///   - unanswered: The claim that this loop stored before its last wait. This claim counts as expired even if the
   ///     clock was set back during the wait.
   package mutating func acquire(by loop: String, at now: Int, length: Int, unanswered: Int? = nil) -> Attempt {
@@ -33,8 +33,7 @@ package struct ConsumerOwnership: Hashable, Sendable {
       return .acquired
     }
     let end = now + length
-    // Keep an existing claim, unless it ends later than a new claim would. It was then stored by a clock that was
-    // ahead.
+    // Keep an existing claim. If it ends later than a new claim would, replace it: the clock that stored it was ahead.
     if let claimed, claimed <= end { return .wait(claimed - now, claim: nil) }
     claimed = end
     return .wait(length, claim: end)

@@ -3,7 +3,7 @@ import SqlableCore
 
 /// The row of a named consumer in the database.
 struct ConsumerRecord {
-  /// The number of changes of other tables after which the position is stored although nothing was delivered.
+  /// The number of undelivered changes of other tables after which the consumer nevertheless stores its position.
   static let longestGap = 1_000
 
   let name: String
@@ -73,8 +73,8 @@ struct ConsumerRecord {
   /// The current time in milliseconds since 1970. SQLite reads the same clock for ``ChangeTables/time``.
   static var now: Int { Int(Date().timeIntervalSince1970 * 1000) }
 
-  /// Moves the position, and removes the records of the failed attempts before it. Only a consumer's owner does this;
-  /// `trim` never moves a position.
+  /// Moves the consumer's position, and removes the records of failed attempts up to the new position. Only the
+  /// consumer's owner moves the position; `trim` never does.
   ///
   /// Throws `.changeLog(.ownerChanged)` if another loop owns the consumer. Throws `.changeLog(.otherHistory)` if a
   /// restore has changed the position, or has undone the changes up to `end`. Throws `.changeLog(.trimmed)` if later
@@ -108,7 +108,7 @@ struct ConsumerRecord {
   static func ownerChanged(_ name: String) -> SqlError {
     SqlError(
       .changeLog(.ownerChanged),
-      message: "another loop has taken over consumer \(name); unacknowledged changes are delivered there",
+      message: "another loop has taken over consumer \(name); that loop receives the unacknowledged changes",
       table: ChangeTables.consumers)
   }
 }

@@ -11,14 +11,15 @@ package struct ConsumerSteps<Element: Sendable>: Sendable {
   }
 
   package enum Work: Sendable {
-    /// The database does not know the consumer. A transaction of its own stores the consumer, so that the consumer and
-    /// its error can be seen if the first change fails.
+    /// The database does not know the consumer. A separate transaction stores the consumer first, so that the consumer
+    /// and its error are visible if the first change fails.
     case register
     /// A loop over batches owns the consumer. The loop might have been killed.
     case owned
     /// The consumer is new, and needs the rows of the followed tables.
     case rows(from: ChangePosition)
-    /// The consumer needs the changes of the query, if the page ``isDue(_:after:)``.
+    /// The consumer has this position. The caller reads a page of the query, and has nothing to do if
+    /// ``isDue(_:after:)`` is false for the page.
     case changes(from: ChangePosition)
   }
 

@@ -21,7 +21,7 @@ extension SqlitePool {
   /// Without `retries`, an error of the closure ends the call. With ``ChangeRetries``, the transaction is rolled back
   /// and tried again after a pause. Later transactions skip a change in quarantine, and store the closure's effects for
   /// the other changes. The same applies to the rows of a new consumer's snapshot. A transaction that misses a deadline
-  /// ends the call with `.timeout`, and counts as no attempt.
+  /// ends the call with `.timeout`, and does not count as an attempt.
   ///
   /// The other parameters are those of ``changes(on:in:as:startingWith:lease:file:line:)``. Throws the errors of the
   /// closure, of ``changes(on:in:since:file:line:)``, and `CancellationError`. Throws `.changeLog(.ownerChanged)` if a
@@ -186,8 +186,8 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
         for item in page.items { try attempt(db, item.result, failed) { .change(item.position) } }
       }
     }
-    // Move as `.transaction`, because the closure might have logged changes of other tables and trimmed the log up to
-    // them.
+    // The origin is `.transaction`: the closure might have logged changes of other tables, and trimmed the log up to
+    // those changes.
     try ConsumerRecord.move(name, from: record.position, to: state.end, .transaction, owner: nil, in: db)
   }
 

@@ -7,7 +7,8 @@ package struct FollowedChanges<Element: Sendable>: Sendable {
   package let table: String?
   package let source: LogSource<Element>
   let position: @Sendable (Element) -> ChangePosition
-  /// Returns the queries of all rows of the followed tables, each row as an insert at a position.
+  /// Returns queries that read all rows of the followed tables. The result of a query contains each row as an insert at
+  /// the given position.
   package let rows: @Sendable (SqliteDatabase, ChangePosition) throws -> [SqlRows<SnapshotRow<Element>>]
 
   /// Calls a closure with each row of the followed tables, as an insert at a position.

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A reader of the logged changes of all tables, page by page, that neither waits nor writes.
+/// A reader that returns the logged changes of all tables, page by page. The reader neither waits nor writes.
 package final class LogReader: Sendable {
   private let source = LogSource<LoggedChange>()
 
@@ -24,8 +24,9 @@ package final class LogReader: Sendable {
     return try source.page(after: start, .transaction, in: db)
   }
 
-  /// Returns the position of a consumer, or the start of the log if only changes of tables that the consumer does not
-  /// follow were deleted after its position. Nil if the database does not know the consumer.
+  /// Returns the position of a consumer; nil if the database does not know the consumer. If changes after this position
+  /// were deleted from the log, returns the start of the log instead, or throws if the consumer follows the table of a
+  /// deleted change.
   package func position(ofConsumer name: String, in db: SqliteDatabase) throws -> ChangePosition? {
     try db.transaction(.deferred) { db in
       let state = try LogState(db)

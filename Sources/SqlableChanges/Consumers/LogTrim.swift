@@ -1,7 +1,7 @@
 import SqlableCore
 
 /// A trim of the log: the queries of its rules, and the statements that delete the changes that no rule keeps. A handle
-/// and a cluster run them.
+/// or a cluster runs these queries and statements.
 package struct LogTrim {
   private let least: Int
   private let last: Int
@@ -9,7 +9,7 @@ package struct LogTrim {
   /// The number of the first change to keep, by the rules before `rules`.
   private var first: Int
   private var rules: ArraySlice<ChangeRetention>
-  /// The estimate for the rule ``ChangeRetention/bytes(_:)`` while its queries run; otherwise nil.
+  /// The estimated sizes of the changes; nil unless the queries of the rule ``ChangeRetention/bytes(_:)`` run.
   private var sizes: LogSizes?
 
   /// - Parameters:
@@ -65,7 +65,8 @@ package struct LogTrim {
     }
     var number: Int?
     if case .integer(let integer)? = rows.first?.values.first { number = Int(integer) }
-    // Without a number, there is no consumer, or all changes before `first` are too old.
+    // If the query returned no number, there is no consumer, or all changes before `first` are older than the rule's
+    // age.
     decided(number ?? (rules.first == .unacknowledged ? last : first))
   }
 

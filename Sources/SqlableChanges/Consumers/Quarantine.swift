@@ -103,7 +103,7 @@ extension SqlitePool {
     try await retry(.of(model, in: tableName), of: consumer, CallSite(file: file, line: line), body)
   }
 
-  /// Retries the quarantined changes of a consumer of all logged tables with an async closure; see
+  /// Calls an async closure with the quarantined changes of a consumer that follows all logged tables; see
   /// ``retryQuarantinedChanges(of:on:in:file:line:_:)-(_,_,_,_,_,(LoggedModelChange<Model>)->Void)``.
   @discardableResult
   public func retryQuarantinedChanges(

@@ -16,7 +16,7 @@ import SqlablePool
 /// without gaps and without reuse, because `trim` never deletes the last row.
 enum ChangeTables {
   static let log = Connection.changeTable
-  /// The column lists of the logged tables. A table whose columns change gets another entry.
+  /// The column lists of the logged tables. When the columns of a table change, the table gets a new entry.
   static let tables = "sqlable_change_tables"
   /// Rows that a REPLACE might delete. SQLite calls no trigger for such a row; see ``ChangeTriggers``.
   static let candidates = "sqlable_change_candidates"
@@ -50,8 +50,8 @@ enum ChangeTables {
     CREATE TABLE IF NOT EXISTS "sqlable_changes" (
       "seq" INTEGER PRIMARY KEY, "table" INTEGER, "kind" INTEGER, "at" INTEGER)
     """,
-    // `isLogged` is 0 after the log of the table was dropped. `hidesRowid` is 1 if the last of the columns is the rowid
-    // of a table with another key. `omitted` contains the columns that a log of chosen columns does not keep.
+    // `isLogged` is 0 after the log of the table was dropped. `hidesRowid` is 1 if the last name in `columns` is the
+    // rowid of a table whose primary key is not the rowid. `omitted` contains the columns whose values are not logged.
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_tables" (
       "id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL, "kept" TEXT NOT NULL, "columns" TEXT NOT NULL,
@@ -64,7 +64,7 @@ enum ChangeTables {
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_history" ("id" TEXT NOT NULL, "trimmed" INTEGER NOT NULL)
     """,
-    // A separate table, because stored plans are refused after changes of `sqlable_change_tables`.
+    // Not a column of `sqlable_change_tables`: every change of that table's rows makes stored plans invalid.
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_missing" (
       "table" INTEGER PRIMARY KEY, "seq" INTEGER NOT NULL, "at" INTEGER NOT NULL)

@@ -5,9 +5,9 @@ import SqlableCore
 /// AFTER triggers log the changes. SQLite calls no trigger for a row that REPLACE deletes, unless `recursive_triggers`
 /// is on. A BEFORE trigger therefore copies the rows with which a new row conflicts into a table of candidates. If
 /// there are candidates, another AFTER trigger logs a delete for each candidate that is gone. After OR IGNORE or an
-/// upsert, a candidate stays in the table of candidates until its row changes or another row conflicts. An AFTER
-/// trigger can't distinguish such a candidate from one of an outer statement, whose BEFORE trigger has changed other
-/// rows of the table.
+/// upsert, a candidate stays in the table of candidates until its row changes or another row conflicts. No trigger can
+/// remove such a candidate earlier, because the candidate might belong to an outer statement, whose BEFORE trigger runs
+/// the present statement.
 ///
 /// Most changes have no candidates. Their cost is the call of each trigger, about 1,000 instructions, and the INSERT
 /// into the log.
@@ -77,7 +77,7 @@ struct ChangeTriggers {
 
   // MARK: Rows
 
-  /// An SQL condition that is true if two rows of one statement are the same row.
+  /// Returns an SQL condition that is true if two aliases of one statement stand for the same row.
   private func isSame(_ left: String, _ right: String) -> String {
     guard let rowid = table.rowid else {
       return table.rowKey.map { term in
@@ -170,7 +170,8 @@ struct ChangeTriggers {
     conflicts.map { exists($0, besides: row) }.joined(separator: " OR ")
   }
 
-  /// True if the stored BEFORE INSERT trigger, which might be older, finds all rows with which a new row can conflict.
+  /// True if a stored BEFORE INSERT trigger finds all rows with which a new row can conflict. The trigger might have
+  /// been created before a unique index of the table.
   func findsAllConflicts(_ trigger: String) -> Bool {
     let trigger = trigger.foldedSQL
     // Compare only the text around a sub-SELECT, because RENAME COLUMN does not change the aliases inside.
@@ -232,7 +233,8 @@ struct ChangeTriggers {
     ]
   }
 
-  /// Removes the table's candidates. A negative entry id marks a candidate whose delete is already logged.
+  /// Removes this table's rows from the table of candidates. The entry id is negative if the candidate's delete is
+  /// already logged.
   private var forget: String { "DELETE FROM \(candidates) WHERE \(isOwnCandidate)" }
 
   private var candidateExists: String { "EXISTS (SELECT 1 FROM \(candidates) WHERE \(isOwnCandidate))" }
@@ -258,15 +260,14 @@ struct ChangeTriggers {
 
   private func logReplaced(besides row: String? = nil) -> String { logGone(isReplaced("c", besides: row)) }
 
-  /// Removes the candidates whose deletes are logged. Other candidates can be those of an outer statement.
+  /// Removes the candidates whose deletes are logged. Other candidates can belong to an outer statement.
   private func forgetReplaced(besides row: String? = nil) -> String {
     "DELETE FROM \(candidates) WHERE (\(isOwnCandidate)) AND "
       + "(\"table\" = -\(entry) OR \(isReplaced(candidates, besides: row)))"
   }
 
-  /// The statements for candidates after an update. The updated row itself can be a candidate. Then either the update
-  /// is the last step of an upsert, or a BEFORE trigger of an outer REPLACE has updated the row, which REPLACE deletes
-  /// afterwards.
+  /// The statements for candidates after an update. The updated row can itself be a candidate, in two cases: the update
+  /// is the last step of an upsert, or a BEFORE trigger of a REPLACE has updated a row that REPLACE then deletes.
   private var afterUpdate: [String] {
     guard table.hasBeforeTriggers else { return [forgetOld, logReplaced(), forgetReplaced()] }
     let rowid = table.rowid.map { "new.\($0)" } ?? "NULL"
@@ -286,8 +287,8 @@ struct ChangeTriggers {
 
   // MARK: Tables that reference themselves
 
-  /// Logs a foreign key's action on the updated row itself a second time, after the update. SQLite runs the action
-  /// before this trigger, so in the log the action's change precedes the update that caused it.
+  /// Logs again, after the update, what a foreign key's action changed in the updated row itself. SQLite runs the
+  /// action before this trigger, so the log already has the action's change, but before the update that caused it.
   private var ownUpdate: [String] {
     guard table.updatesItself else { return [] }
     let differs = images.map { "t.\($0.quotedName) COLLATE BINARY IS NOT new.\($0.quotedName)" }

@@ -11,8 +11,8 @@ struct LogEntry: Sendable, Hashable {
   let columns: [String]
   /// The names of the table's columns that a log of chosen columns does not keep.
   let omitted: [String]
-  /// True if the last of the columns is a rowid that the table has besides its key. Readers of the log do not get this
-  /// rowid.
+  /// True if the last name in `columns` is the rowid of a table whose primary key is not the rowid. Readers of the log
+  /// do not get this rowid.
   let hidesRowid: Bool
   /// The names of the columns that identify a row.
   let key: [String]
@@ -70,7 +70,7 @@ struct LogEntry: Sendable, Hashable {
     )
   }
 
-  /// True if a log that keeps only the key or chosen columns does not have the values of a column.
+  /// True if the log does not keep the values of a column, because the log keeps only the key or chosen columns.
   func omits(_ column: String) -> Bool {
     kept == .keys ? !visibleColumns.contains(where: column.isSameName) : omitted.contains(where: column.isSameName)
   }
@@ -80,7 +80,7 @@ struct LogEntry: Sendable, Hashable {
     guard let column = model.columns.first(where: { omits($0.name) })?.name else { return }
     throw SqlError.misuse(
       "the change log of table \(table) does not keep column \(column), which the model reads; read the log with "
-        + "changes(since:), or run ChangeLog(…).create(db) with values that include the column"
+        + "changes(since:), or run ChangeLog(…).create(db) with a `keeping` that includes the column"
     ).at(table: table, column: column)
   }
 
@@ -97,9 +97,9 @@ struct LogEntry: Sendable, Hashable {
     return with(columns: columns.map(renamed), omitted: omitted.map(renamed), key: key.map(renamed))
   }
 
-  /// True if a column that the log does not keep might have been renamed. The triggers do not use this column, so they
-  /// do not show the rename. An unknown column before a known column was renamed, because ADD COLUMN adds a column at
-  /// the end.
+  /// True if a column that the log does not keep might have been renamed. The triggers do not contain such a column's
+  /// name, so they do not show the rename. An unknown column that precedes a known column must be a renamed one,
+  /// because ADD COLUMN adds columns only at the end.
   func mightBeRenamed(in names: [String]) -> Bool {
     guard !omitted.isEmpty else { return false }
     let isKnown = names.map { name in (columns + omitted).contains(where: name.isSameName) }
@@ -112,8 +112,8 @@ struct LogEntry: Sendable, Hashable {
     names.contains { name in !(columns + omitted).contains(where: name.isSameName) }
   }
 
-  /// Returns the entry with the unknown columns of `names` added to ``omitted``, because the entry's changes might lack
-  /// their values. Nil if the entry knows all columns of `names`.
+  /// Returns the entry with those of `names` added to ``omitted`` that the entry does not list: the entry's changes
+  /// might lack the values of these columns. Returns nil if the entry lists all `names`.
   ///
   /// - Parameter doubtful: Names that might now belong to other columns. The entry's values with these names are no
   ///   longer read.

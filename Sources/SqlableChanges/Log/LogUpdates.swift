@@ -164,8 +164,8 @@ extension Connection {
     return result
   }
 
-  /// Returns the statements that mark the earlier positions as trimmed for each table of which the log might lack
-  /// changes, because the table lost triggers of the log, or got a unique index that its triggers do not consider.
+  /// Returns the statements that mark the earlier positions of some tables as trimmed, because the log might lack
+  /// changes. These tables have lost triggers of the log, or have a unique index that the triggers do not consider.
   ///
   /// - Parameters:
   ///   - tables: The present names of the tables; nil for all logged tables.
@@ -179,7 +179,8 @@ extension Connection {
       guard entry.isLogged || includingDropped, tables?.contains(where: table.isSameName) != false else { return false }
       return try lacksChanges(of: table, entry)
     }
-    // The row of kind 0 becomes the end of the log, so that even the previous end is a position before the loss.
+    // The row of kind 0 becomes the new end of the log. A consumer at the previous end then also finds out about the
+    // loss.
     return lossy.flatMap { entry in
       [
         "INSERT INTO main.\(ChangeTables.log.quotedName) (\"table\", \"kind\", \"at\") "

@@ -120,8 +120,8 @@ struct LoggedTable {
     }
   }
 
-  /// The name of the rowid if the table has another key; nil otherwise. The log keeps this rowid for the ids of
-  /// ``RowChange``.
+  /// The name of the rowid if the table has a key other than the rowid; otherwise nil. The log stores this rowid as the
+  /// id of a ``RowChange``.
   var hiddenRowid: String? { rowKey.isEmpty ? nil : rowid }
 
   /// The columns whose values the log keeps. A row without a declared key is identified by its rowid.
@@ -174,7 +174,7 @@ struct LoggedTable {
     return inputs
   }
 
-  /// The ordinary columns on which generated columns of the unique indexes depend.
+  /// The ordinary columns from which the generated columns in unique indexes are computed.
   var inputsOfGenerated: [String] {
     uniques.flatMap(\.terms).map(inputs(of:)).filter { $0.contains(where: \.isGenerated) }.joined()
       .filter { !$0.isGenerated }.map(\.name).reduce(into: []) { distinct, name in

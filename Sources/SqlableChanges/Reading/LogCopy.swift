@@ -1,10 +1,10 @@
 import SqlableCore
 import SqlableSchema
 
-/// An in-memory copy of the schema of a remote database, with the rows of its change log that one step reads.
+/// An in-memory copy of the schema of a remote database, with the state of its change log that one step reads.
 ///
-/// The log's code checks positions and the schema on the copy as on a handle. Only queries of changes, which the copy
-/// does not have, run on the remote database; see ``LogQuery``.
+/// The log's code checks positions and the schema on the copy as on a handle. The copy does not have the changes
+/// themselves, so queries of changes run on the remote database; see ``LogQuery``.
 package struct LogCopy: Sendable {
   package let db: SqliteDatabase
   /// The version of the remote schema.
@@ -47,8 +47,8 @@ package struct LogCopy: Sendable {
       from: remote)
   }
 
-  /// Calls a step that changes the row of a consumer. Returns its value, and the statement that stores the new row; nil
-  /// if the row is unchanged.
+  /// Calls `body`, which can change the row of a consumer. Returns the value of `body`, and the statement that stores
+  /// the changed row. The statement is nil if the row is unchanged.
   package func storing<Value>(
     _ consumer: String?, _ body: (SqliteDatabase) throws -> Value
   ) throws -> (value: Value, statement: SQL?) {
@@ -81,16 +81,16 @@ package struct LogCopy: Sendable {
 }
 
 extension ChangeLog {
-  /// Runs the statements of `create` on a copy of the remote database, and returns them. Empty if the log is up to
-  /// date.
+  /// Runs `create` on a copy of the remote database, and returns the statements that were run. Returns none if the log
+  /// is up to date.
   package func creation(on copy: LogCopy) throws -> [SQL] { try copy.changes { try createTriggers($0, note: $1) } }
 
-  /// Runs the statements of `drop` on a copy of the remote database, and returns them.
+  /// Runs `drop` on a copy of the remote database, and returns the statements that were run.
   package func removal(on copy: LogCopy) throws -> [SQL] { try copy.changes { try dropTriggers($0, note: $1) } }
 }
 
 extension LogCopy {
-  /// Returns the statements that invalidate the earlier positions of tables of which the log might lack changes. Call
+  /// Returns the statements that invalidate earlier positions for each table whose changes the log might lack. Call
   /// this method before changes of the schema.
   package func losses() throws -> [SQL] { try db.running { try $0.lossUpdates() }.map { SQL(verbatim: $0) } }
 

@@ -10,14 +10,14 @@ package protocol LogDatabase: Sendable {
   func readLog<Value: Sendable>(
     _ part: LogPart, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value
-  /// Calls `body` in a read transaction, and reads the page of the query that it returns in the same snapshot.
+  /// Calls `body` in a read transaction. In the same snapshot, reads the page of the query that `body` returns.
   func readLogPage<Value: Sendable, Element: Sendable>(
     _ part: LogPart, at callSite: CallSite,
     _ body: @escaping @Sendable (SqliteDatabase) throws -> (value: Value, query: LogQuery<Element>?)
   ) async throws -> (value: Value, page: LogPage<Element>?)
   /// Returns a signal of commits that might have changed rows of a table of the log, for one waiting task.
   func logSignal(table: String, columns: [String]) -> CommitSignal
-  /// True if the error is that of a database that was closed, which ends a loop without an error.
+  /// True if the error means that the database was closed. Loops then end without an error.
   func endsLoops(_ error: any Error) -> Bool
 }
 
@@ -34,7 +34,7 @@ extension LogDatabase {
   }
 }
 
-/// The rows of the log that a step reads. A handle has all rows, so only a ``LogCopy`` needs this.
+/// The rows of the log that a step reads. Only a ``LogCopy`` uses a `LogPart`, because a handle can read every row.
 package struct LogPart: Sendable {
   /// The positions of which the step checks whether the log has their changes.
   var positions: [ChangePosition] = []

@@ -2,7 +2,8 @@ import SqlableCore
 
 /// The state of a remote change log, by which a client detects changes of the log.
 package struct LogMark: Sendable, Hashable {
-  /// The version of the schema, the history, its last deleted change, and the last change.
+  /// The schema version, the id of the log's history, the number of the last trimmed change, and the number and time of
+  /// the last change.
   private let log: [DatabaseValue]
   /// The owners of the consumers and the claims of their leases.
   private let owners: DatabaseValue

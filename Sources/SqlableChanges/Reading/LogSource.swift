@@ -35,7 +35,7 @@ package struct LogRow<Element: Sendable>: Sendable {
   var item: LogItem<Element>? { result.map { LogItem(position: position, result: $0) } }
 }
 
-/// The query of a page of the log, whose start was checked in the same snapshot.
+/// The query of a page of the log. The start of the page was checked in the snapshot in which the query runs.
 ///
 /// A handle runs the query itself. A cluster sends the query to its leader.
 package struct LogQuery<Element: Sendable>: Sendable {
@@ -64,7 +64,8 @@ package struct LogQuery<Element: Sendable>: Sendable {
 package enum PositionOrigin {
   /// A loop or the program has kept the position.
   case caller
-  /// The position is stored as the consumer's position, or was read in a transaction that might have trimmed the log.
+  /// The position is the consumer's stored position, or was read earlier in this transaction, which might have trimmed
+  /// the log since.
   case consumer
   /// The position was read in the same transaction.
   case transaction
@@ -85,7 +86,7 @@ package final class LogSource<Element: Sendable>: Sendable {
   private let decoding: @Sendable (SQL, Query, _ history: String) -> SqlRows<LogRow<Element>>
   private let known = LockedValue<(version: Int64, query: Query)?>(nil)
 
-  /// - Parameter decoding: Returns the query of an SQL text. The query decodes each row to a change.
+  /// - Parameter decoding: Returns a query that runs the given SQL text and decodes each row to a change.
   init(
     of table: String?, query: @escaping @Sendable (SqliteDatabase) throws -> Query,
     decoding: @escaping @Sendable (SQL, Query, _ history: String) -> SqlRows<LogRow<Element>>
@@ -127,7 +128,7 @@ package final class LogSource<Element: Sendable>: Sendable {
     try query(after: position, origin, upTo: last, in: db).page(in: db)
   }
 
-  /// Returns the query of the number and the time of the last change of the followed tables in the log.
+  /// Returns a query for the number and the time of the last logged change of the followed tables.
   package func lastQuery(in db: SqliteDatabase) throws -> SqlRows<(Int, Int)> {
     let entries = try currentQuery(db).entries.map { "\($0.id)" }.joined(separator: ", ")
     let sql: SQL = """
@@ -137,7 +138,8 @@ package final class LogSource<Element: Sendable>: Sendable {
     return sql.rows(as: Int.self, Int.self)
   }
 
-  /// Returns the last change of the followed tables, even if the change was deleted; nil if the log never had one.
+  /// Returns the position of the last change of the followed tables, even if the change was deleted; nil if the log
+  /// never had such a change.
   ///
   /// - Parameter rows: The rows of ``lastQuery(in:)``.
   package func last(_ rows: [(Int, Int)], in db: SqliteDatabase) throws -> ChangePosition? {
@@ -244,8 +246,8 @@ extension LogSource {
   }
 }
 
-/// The result columns of one logged change: its kind, a column that the log did not keep, the columns of the changed
-/// row, and the columns of the row before an update.
+/// The result columns of one logged change: the kind, the name of a column that the log did not keep, the columns of
+/// the changed row, and the columns of the row before an update.
 private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
   /// The change; nil for a kind that this version of the library does not know.
   let row: LoggedRow<Model>?
@@ -287,9 +289,9 @@ private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
 }
 
 extension LogSource.Query {
-  /// Makes the query of a model's columns. Values of an older entry are read by name. A column that the table did not
-  /// have at the time has its declared default. The first value is the name of a column whose value the log did not
-  /// keep; NULL if there is none.
+  /// Creates the query of a model's columns. Columns of older log entries are found by name. For a column that the
+  /// table did not have at that time, the query returns the declared default. The query's first value is the name of a
+  /// column of the model that the log did not keep; NULL if the log kept all columns.
   fileprivate init(of table: TableInfo, in db: SqliteDatabase) throws {
     let entries = try LogEntry.all(in: db).filter { $0.table.isSameName(as: table.name) }
     try LogEntry.current(of: table.name, in: db).checkKeepsColumns(of: table)
@@ -348,8 +350,8 @@ extension LogEntry {
 
   /// Throws as `checkIsCurrent(on:)` does.
   ///
-  /// A table that was dropped, or whose log was dropped, records nothing more; its old changes can be read. A table
-  /// that was dropped and created again has lost its triggers.
+  /// Does not throw for a table that was dropped or whose log was dropped: its earlier changes can still be read.
+  /// Throws for a table that was dropped and created again, because it has lost the triggers.
   func checkIsCurrent(in db: SqliteDatabase) throws { try db.running { try checkIsCurrent(on: $0) } }
 
   /// Throws `.schema(.mismatch)` if the table's name, columns, unique indexes or triggers have changed since the log's

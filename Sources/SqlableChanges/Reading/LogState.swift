@@ -27,8 +27,9 @@ package struct LogState {
     return missing.map { $0.number > trimmed ? $0 : start } ?? start
   }
 
-  /// Returns the last change of a table, or of all tables, that was deleted from the log. After other losses, returns
-  /// the position of the log's row of kind 0. Nil if the log has all changes since its creation.
+  /// Returns the position of the last change that is missing in the log: a change of the table, or of any table if
+  /// `table` is nil. If changes were not logged at all, returns the position of the row of kind 0 that records this
+  /// loss. Nil if the log has all changes since its creation.
   func missing(of table: String?, in db: SqliteDatabase) throws -> ChangePosition? {
     let sql: SQL = """
       SELECT m."seq", m."at" FROM main."sqlable_change_missing" AS m WHERE \(table) IS NULL OR m."table" IN
@@ -75,8 +76,8 @@ package struct LogState {
     guard position.number >= missing?.number ?? 0 else { throw LogState.changesWereDeleted }
   }
 
-  /// Throws `.changeLog` if a consumer of a table, or of all tables, can't store a position, because a restore has
-  /// undone the consumer's changes up to the position, or because later changes of the table were deleted.
+  /// Throws `.changeLog` if a consumer of a table, or of all tables, can't store a position. This is the case if a
+  /// restore has undone changes up to the position, or if later changes of the table were deleted.
   ///
   /// If the change at the position was deleted, the method compares the table's last deleted change with `last`. If
   /// they are the same change, no restore has undone it, and the log has all later changes of the table.
@@ -94,7 +95,7 @@ package struct LogState {
     }
     let missing = try missing(of: table, in: db)
     guard missing != last else { return }
-    // The change at `last` was deleted too. In the same history, `missing` is therefore `last` or a later change.
+    // If the log still has the consumer's history, the change at `last` was deleted, and `missing` is `last` or later.
     throw missing?.number ?? 0 > last?.number ?? 0 ? LogState.changesWereDeleted : LogState.otherHistory
   }
 

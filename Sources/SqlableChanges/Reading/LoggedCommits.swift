@@ -77,8 +77,8 @@ final class LoggedCommits: ChangeLogReader {
     try statement.bindCopy(.integer(start.number), at: 1)
     try statement.bindCopy(.integer(end.number), at: 2)
     while try statement.step() {
-      // The commit is unknown if the table's log was dropped, if only an earlier schema had the table, or if the row is
-      // no change, but records a loss.
+      // The commit's changes are unknown if the table's log was dropped, if only an earlier schema had the table, or if
+      // the row records a loss instead of a change.
       guard let (table, observed) = tables[Int(statement.integer(at: 0))],
         let kind = LoggedKind(rawValue: Int(statement.integer(at: 1)))
       else { return nil }
@@ -92,7 +92,8 @@ final class LoggedCommits: ChangeLogReader {
     return commit
   }
 
-  /// True if the log has all changes after an earlier end; see ``LogState/check(_:of:isStored:in:)``.
+  /// True if the log has all changes after `start`, an earlier end of the log; see
+  /// ``LogState/check(_:of:isStored:in:)``.
   private func hasAll(after start: ChangeLogEnd, _ history: String, on connection: Connection) throws -> Bool {
     let statement = try connection.keptStatement(
       """

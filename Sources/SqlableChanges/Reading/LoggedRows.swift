@@ -16,7 +16,7 @@ struct LoggedRows {
 
   var hasAllColumns: Bool { columns != nil }
 
-  /// Nil if the entry lacks a value that is needed: of the key, of the rowid or, in a log of rows, of any column.
+  /// Nil if the log lacks a needed value: the key, the rowid or, if the log keeps whole rows, any column.
   init?(_ entry: LogEntry, _ shape: KeyShape) {
     func place(_ name: String) -> Int? { entry.columns.firstIndex(where: name.isSameName) }
     let names = shape.row.names
@@ -37,7 +37,7 @@ struct LoggedRows {
     (self.entry, self.shape, foldedName) = (entry, shape, entry.table.foldedName)
   }
 
-  /// Reads the change in the current row of a statement, whose values begin after the table and the kind.
+  /// Reads the change in the current row of a statement. The first two columns of the row are the table and the kind.
   func change(_ kind: LoggedKind, of statement: PreparedStatement, valueCount: Int) -> LoggedRowValues {
     func values(from first: Int) -> [DatabaseValue?] {
       // A text that is not UTF-8 has no value.
@@ -61,7 +61,7 @@ struct LoggedRowValues {
   /// The values after the change; nil for a delete.
   fileprivate let new: [DatabaseValue?]?
 
-  /// Returns the change for loops over changes; nil if the key has a text that is not UTF-8.
+  /// Returns the change as `changes(on:)` delivers it; nil if the key has a text that is not UTF-8.
   func row(named name: String, withValues: Bool) -> RowChange? {
     guard let after = new ?? old, let before = old ?? new else { return nil }
     func key(_ values: [DatabaseValue?]) -> [DatabaseValue] { table.key.compactMap { values[$0] } }

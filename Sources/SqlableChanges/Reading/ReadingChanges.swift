@@ -27,8 +27,9 @@ extension SqliteDatabase {
   /// for change in changes { if case .delete(let bike) = change.row { index.remove(bike) } }
   /// ```
   ///
-  /// `tableName` names another table with the model's layout. Otherwise as ``changes(since:file:line:)``. Also throws
-  /// `.misuse` if the table has no log, or if the log does not keep a column of the model.
+  /// `tableName` names another table with the model's layout. In all other respects the method works like
+  /// ``changes(since:file:line:)``. It also throws `.misuse` if the table has no log, or if the log does not keep a
+  /// column of the model.
   public func changes<Model: Sqlable & Sendable>(
     on model: Model.Type, in tableName: String? = nil, since position: ChangePosition, file: StaticString = #fileID,
     line: UInt = #line

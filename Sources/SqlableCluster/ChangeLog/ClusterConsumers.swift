@@ -14,11 +14,11 @@ extension SqliteCluster {
   /// ```
   ///
   /// Works as `changes(on:as:)` does on a pool, with the same errors. Across all clients of the cluster, one loop at a
-  /// time owns a consumer, by a lease in the database. A client that closes keeps the lease: the next loop waits for
-  /// `lease`, unless the loop has ended before. The client reads all rows of a snapshot into memory. If a read or
-  /// a write finds no leader before the client's deadline, the loop throws `.unavailable` or `.timeout`. The next loop
-  /// starts with the first change that is not acknowledged. `acknowledge()` throws `.misuse` inside a transaction of
-  /// the cluster.
+  /// time owns a consumer, by a lease in the database. A client that closes during its loop does not release the lease,
+  /// so the next loop waits for `lease`. The client reads all rows of a snapshot into memory. If a read or a write
+  /// finds no leader before the client's deadline, the loop throws `.unavailable` or `.timeout`. The next loop starts
+  /// with the first change that is not acknowledged. `acknowledge()` throws `.misuse` inside a transaction of the
+  /// cluster.
   public func changes<Model: Sqlable & Sendable>(
     on model: Model.Type, in tableName: String? = nil, as name: String, startingWith start: ConsumerStart = .rows,
     lease: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line

@@ -17,7 +17,8 @@ extension SqliteCluster: ConsumerDatabase {
     _ part: LogPart, at callSite: CallSite,
     _ body: @escaping @Sendable (SqliteDatabase) throws -> (value: Value, query: LogQuery<Element>?)
   ) async throws -> (value: Value, page: LogPage<Element>?) {
-    // The loop would read uncommitted changes, and wait for later ones while the transaction holds the write lock.
+    // Inside a transaction, the loop would read uncommitted changes. It would also wait for later changes while the
+    // transaction holds the write lock.
     guard current == nil else {
       throw SqlError.misuse("a loop over the change log can't run inside a transaction of the cluster")
     }
@@ -85,7 +86,8 @@ extension SqliteCluster: ConsumerDatabase {
   /// Does nothing: the health of a cluster's client does not include consumers.
   package func monitorChangeConsumers() {}
 
-  /// Returns nil: a client that closes can't write anymore. The next owner waits for the end of its claim.
+  /// Adds no work and returns nil: a closing client can't write anymore. The next owner of a consumer must wait until
+  /// its own claim ends.
   package func addLastLogWork(_ body: @escaping @Sendable (SqliteDatabase) throws -> Void) -> Int? { nil }
 
   package func removeLastWork(_ token: Int) {}

@@ -48,7 +48,8 @@ extension SqliteCluster {
   /// }
   /// ```
   ///
-  /// Otherwise as ``changes(since:file:line:)``. Throws the errors of a pool's `changes(on:since:)`, too.
+  /// Apart from the type of the changes, this method works like ``changes(since:file:line:)``. Also throws the errors
+  /// of a pool's `changes(on:since:)`.
   public func changes<Model: Sqlable & Sendable>(
     on model: Model.Type, in tableName: String? = nil, since position: ChangePosition, file: StaticString = #fileID,
     line: UInt = #line

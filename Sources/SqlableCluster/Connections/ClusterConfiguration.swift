@@ -26,7 +26,7 @@ public struct ClusterConfiguration: Sendable, Hashable {
   /// The time for which the cluster remembers the ids of `transaction(id:)`.
   public var transactionIdAge: Duration = .seconds(7 * 86_400)
   /// The interval at which observers, live results and loops over the change log poll for other clients' commits. A
-  /// client polls from the first of them until it closes.
+  /// client polls from its first observer, live result or loop until the client closes.
   public var pollInterval: Duration = .milliseconds(50)
   /// The label in errors and trace events; nil for no label.
   public var label: String?

@@ -21,7 +21,8 @@ final class ClusterLeader: Sendable {
 
   private let state: LockedValue<State>
   private static let patience = Duration.milliseconds(500)
-  /// The minimum wait for slow nodes after most nodes have answered. The wait is longer if the answers took long.
+  /// The minimum wait for the remaining nodes after most nodes have answered. The wait is longer if the answers were
+  /// slow.
   private static let grace = Duration.milliseconds(20)
 
   init(nodes: [NodeAddress]) { state = LockedValue(State(configured: nodes)) }

@@ -45,7 +45,8 @@ actor ClusterSession {
         if error.isNodeFailure { leader.failed(address, error) }
         throw error
       }
-      // The caller's request was not sent. The time limit for connecting can end before the time limit of the call.
+      // The caller's request was not sent. The call is late only if its own deadline has passed, not if only the two
+      // seconds for the connection have passed.
       (failure.wasSent, failure.isLate) = (false, failure.isLate && deadline <= .now)
       leader.failed(address, failure)
       throw failure

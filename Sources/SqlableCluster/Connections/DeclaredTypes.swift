@@ -31,7 +31,8 @@ enum DeclaredTypes {
   private static func names(in tokens: SQLTokenList) -> [Int] {
     let start = (0..<tokens.count).first { !tokens.isSign($0, UInt8(ascii: ";")) } ?? 0
     if tokens.isWord(start, "alter"), tokens.isWord(start + 1, "table") {
-      // The table's name can be ADD in quotes, or can follow the name of its schema.
+      // Find ADD by its position, because a quoted name of the table can also be ADD. The name can follow a schema's
+      // name.
       let add = start + (tokens.isSign(start + 3, UInt8(ascii: ".")) ? 5 : 3)
       guard tokens.isWord(add, "add") else { return [] }
       return [tokens.isWord(add + 1, "column") ? add + 2 : add + 1]

@@ -208,7 +208,7 @@ private final class NodeLink: Sendable {
     if isFirst { askNext() }
   }
 
-  /// Sends the question of the first waiting round. The answer is used for all rounds with the same question.
+  /// Sends the question of the first waiting round. All waiting rounds with the same question receive the answer.
   private func askNext() {
     let (rounds, connection, retryTime) = state.withLock { state in
       let first = state.waiting.first

@@ -160,8 +160,8 @@ extension ClusterSession {
 }
 
 extension ClusterSession {
-  /// Undoes the changes after a savepoint. If the node is lost during the undo, throws the error of that loss: the
-  /// transaction is then rolled back, and the first error no longer describes the outcome.
+  /// Undoes the changes after a savepoint. If the node is lost meanwhile, throws the error of that loss instead of
+  /// `error`, because the node then rolls back the whole transaction.
   private func undo(
     _ savepoint: String, after error: any Error, before deadline: ContinuousClock.Instant
   ) async throws {

@@ -59,7 +59,7 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
     (self.bindAddress, self.allowsUnencryptedNetwork) = (bindAddress, allowsUnencryptedNetwork)
   }
 
-  /// Returns the latency in milliseconds. Throws `.misuse` unless it is a whole number from 1 to 3,600,000.
+  /// Returns the latency in milliseconds. Throws `.misuse` unless the latency is a whole number from 1 to 3,600,000.
   func latencyMilliseconds() throws -> UInt32 {
     let milliseconds = networkLatency.wholeMicroseconds / 1_000
     guard (1...3_600_000).contains(milliseconds), networkLatency == .milliseconds(milliseconds) else {

@@ -27,7 +27,7 @@ final class DiskWatch: Sendable {
       .full, message: "the disk of the node has \(free) bytes left, but the node needs \(minimum): \(directory.path)")
   }
 
-  /// Calls `stop` once, when space is too small or the node's files are missing, replaced or not writable.
+  /// Calls `stop` once, when the disk has too little space, or the node's files are missing, replaced or not writable.
   func begin(_ directory: NodeDirectory, _ minimum: Int, stop: @escaping @Sendable (SqlError) -> Void) {
     end()
     let timer = DispatchSource.makeTimerSource(queue: queue)
@@ -59,7 +59,8 @@ final class DiskWatch: Sendable {
     let deleted = directory.openDeletedFiles()
     return state.withLock { state in
       defer { state.deleted = deleted }
-      // dqlite deletes some files itself, and might close such a file a little later.
+      // Report a deleted file only if it is still open at the second check: dqlite deletes some files itself, and can
+      // close such a file a little later.
       guard let file = deleted.first(where: state.deleted.contains) else { return nil }
       return SqlError(.io, message: "a file of the node was deleted: \(file)")
     }

@@ -145,7 +145,7 @@ extension SqliteClusterNode {
       guard try !record.hasJoined || directory.hasLog() else {
         throw SqlError(
           .corrupt,
-          message: "the files of node \(id) are gone from \(path); join a new node, and remove this one")
+          message: "the files of node \(id) are gone from \(path); join a new node, and remove node \(id)")
       }
       return (directory, record)
     }

@@ -30,7 +30,7 @@ class ReusedContainer {
 /// The class is generic over the container instead of over the keys, so that its methods find the container's metadata
 /// in the object. A function that is generic over the keys looks up the metadata, which takes 280 instructions.
 final class ReusedContainerOf<Container>: ReusedContainer {
-  /// Returns nil unless the container consists of one reference. Otherwise the library can't find out whether copies of
+  /// Returns nil unless the container consists of a single reference: only then can the library check whether copies of
   /// the container exist.
   fileprivate init?(_ container: Container, keys: UnsafeRawPointer, next: Unmanaged<ReusedContainer>?) {
     guard MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size, !_isPOD(Container.self) else { return nil }

@@ -72,8 +72,8 @@ final class RowEncoder: Encoder {
 }
 
 final class EncodedRow {
-  /// The row; nil unless the model's `write(to:)` is running. In separate memory, so that a container can read the row
-  /// without retaining this object for each value.
+  /// A pointer to the row's writer; the writer is nil unless the model's `write(to:)` is running. The writer is outside
+  /// this object, so that a container can use the writer without retaining this object for each value.
   let writer = UnsafeMutablePointer<UnsafeMutablePointer<RowWriter>?>.allocate(capacity: 1)
   /// The object is never freed.
   unowned(unsafe) let columns: KeyedColumns

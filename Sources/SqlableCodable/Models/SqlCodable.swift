@@ -144,7 +144,8 @@ extension RowWriter {
   }
 
   #if DEBUG
-  /// Marks the columns without a value as skipped. Encoding deliberately leaves out columns without a key.
+  /// Marks the columns without a value as skipped, so that the debug check accepts them: `encode(to:)` may leave out
+  /// properties.
   fileprivate func noteEncoded() {
     for position in table.columns.indices where !values[position].isSet { noteSkipped(position) }
   }

@@ -18,8 +18,8 @@ extension SqliteDatabase {
   /// Each handle restores its functions, collations, observers, traces, prepared statements and attached databases when
   /// the file is opened again. The `onOpen` actions run again. Temporary tables and pragmas that a connection has set
   /// are lost. If `body` has moved or deleted the file, the next use of the family's first handle creates a new, empty
-  /// file. Until a file exists, a child or a read-only handle throws `.cannotOpen`. If opening the file fails, the call
-  /// throws, and the next call retries.
+  /// file. Until a file exists, a child handle or a read-only handle throws `.cannotOpen`. If opening the file fails,
+  /// the call throws, and the next call retries.
   ///
   /// Throws `.busy` if the family is in use for longer than `duration`; the error names the handle and its thread. Also
   /// throws `.busy` if another process, or an unrelated handle of this process, has the file open. Outside WAL mode,
@@ -62,7 +62,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Calls `body` with the connections of families closed. Call inside the `closing` of each family.
+  /// Closes the connections of all handles of some families, and calls `body`. Call this method inside `closing` of
+  /// each family.
   package func withDisconnected<Value>(
     _ families: [HandleFamily], to action: String = "close the file", until end: ContinuousClock.Instant,
     _ body: () throws -> Value
@@ -90,7 +91,7 @@ extension SqliteDatabase {
       guard lock.lock(until: end) else { return "thread \(lock.holder) uses \(name)" }
       guard lock.depth == 1 else {
         lock.unlock()
-        throw SqlError.misuse("can't \(action) inside a statement or transaction of its handle")
+        throw SqlError.misuse("can't \(action) inside a statement or transaction of the same handle")
       }
       finishAbandoned()
       guard let connection, !connection.isLost else { return nil }

@@ -177,7 +177,7 @@ extension String {
 
   /// The end of the message for a path that `beginsAtHome`.
   static let homeIsNotExpanded =
-    "begins with ~, which is not expanded; pass an absolute path, or begin with ./~ if a file has this name"
+    "begins with ~, which is not expanded; pass an absolute path, or write ./~ for a file whose name begins with ~"
 }
 
 extension Configuration {

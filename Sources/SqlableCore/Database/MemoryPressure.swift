@@ -73,7 +73,8 @@ public final class MemoryPressureWatch: Sendable {
 private final class PressureWatcher: @unchecked Sendable {
   private let pressure: MemoryPressure
   private let body: @Sendable () -> Void
-  /// The descriptor of the kernel's file with a trigger; nil if the file is read once per window instead.
+  /// The descriptor of the kernel's pressure file, with the trigger. Nil if the kernel accepts no trigger: the thread
+  /// then reads the file once per window.
   private let trigger: Int32?
   /// One of two connected sockets. Shutting down the other, `closing`, wakes the thread that polls this one.
   private let ending: Int32

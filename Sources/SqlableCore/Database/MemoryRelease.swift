@@ -6,7 +6,7 @@ package protocol ReleasableMemory: AnyObject, Sendable {
   func releaseIdleMemory()
 }
 
-/// A registry of the process's pools. The registry is needed because only a pool is allowed to use its handles.
+/// The process's pools. Only a pool is allowed to use its handles, so each pool frees their memory itself.
 package enum MemoryUsers {
   private struct Weak: Sendable {
     weak var user: (any ReleasableMemory)?

@@ -1,4 +1,4 @@
-// Lookup of open handles by path and label. The damage mark that all handle families on the same file share.
+// Lookup of open handles by path and label, and the damage mark that all handle families on the same file share.
 
 extension SqliteDatabase {
   /// Returns the open handles of this process on the file at a path, in the order in which they were opened.
@@ -42,8 +42,8 @@ extension HandleFamily {
 
   // MARK: Damage
 
-  /// True for a connected family that the program or a pool has opened. Families that the library opens, for example
-  /// for a backup, share no damage.
+  /// True if this family shares reports of damage with the other families of the file. Only a connected family that the
+  /// program or a pool has opened does so, not a family that the library opens, for example for a backup.
   private var sharesDamage: Bool { isConnected && (isListed || pool != nil) }
 
   func didFindDamage(_ error: SqlError) {
@@ -70,7 +70,7 @@ extension HandleFamily {
     }
   }
 
-  /// Removes the mark from all families of this process with the same file.
+  /// Removes the mark of damage from all families of handles that this process has opened on the file.
   package func forgetDamage() {
     corruption.clear()
     for family in HandleFamily.families where family.corruption.isMarked && family.isAt(path) {

@@ -163,7 +163,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     ) { try location.open($0, at: nil, creates: creates) }
   }
 
-  /// Opens a read-only connection without waiting for this handle's lock, and so without the handle's functions.
+  /// Opens a separate read-only connection, without this handle's functions. Does not wait for this handle's lock.
   package func openApart() throws -> SqliteDatabase {
     var configuration = family.withKey(configuration)
     (configuration.isReadOnly, configuration.opensLazily) = (true, false)

@@ -41,7 +41,8 @@ extension SqliteDatabase {
   /// ``Configuration/statementCacheBytes``. A hit rate far below 1 without evictions means that the program rarely
   /// repeats a statement's text.
   ///
-  /// Covers this handle alone, not its children. `BEGIN`, `COMMIT` and the like are not counted. Throws `.closed`.
+  /// Covers this handle alone, not its children. `BEGIN`, `COMMIT` and the like are not counted. Throws `.closed` if
+  /// the handle is closed.
   public var statementCacheUse: StatementCacheUse {
     get throws {
       try locked {

@@ -24,8 +24,8 @@ package enum TraceCount {
 }
 
 extension SqliteDatabase {
-  /// Begins a public call, whose file and line appear in the events of its statements. Returns true if the call is
-  /// traced: then this thread holds the handle's lock until `endCall()`, which the caller must call.
+  /// Begins a public call. The events of the call's statements contain the file and line. Returns true if the call is
+  /// traced: the caller must then call `endCall()`, and this thread holds the handle's lock until then.
   @usableFromInline
   package func beginCall(_ file: StaticString, _ line: UInt) throws -> Bool {
     TraceCount.isPositive ? try beginTracedCall(CallSite(file: file, line: line)) : false
@@ -49,7 +49,8 @@ extension SqliteDatabase {
     unlockAndDeliver()
   }
 
-  /// Reports an error that belongs to no statement's event. Call with the lock, before the error is thrown.
+  /// Reports an error that belongs to no statement's event. Call with the handle's lock held, before the error is
+  /// thrown.
   @usableFromInline
   func reported(_ error: any Error) -> any Error {
     guard !error.needsNoEvent, let tracer = connection?.tracer, let sqlError = error as? SqlError else { return error }

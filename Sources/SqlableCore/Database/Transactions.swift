@@ -333,7 +333,7 @@ extension SqliteDatabase {
     if transactions.levels.isEmpty { connection.lostTransaction = nil }
   }
 
-  /// Protects the open transactions from user code that the statement calls. Returns the argument of `endRun`.
+  /// Protects the open transactions from user code that a statement calls. Returns the argument of `endRun`.
   @usableFromInline
   func beginRun() -> Int {
     let protectedLevels = transactions.counts.protectedLevels

@@ -10,8 +10,8 @@ extension SqliteDatabase {
   /// }
   /// ```
   public func userVersion() throws -> Int {
-    // Runs an internal statement, because a pool would reopen a reader after the application's PRAGMA, and a table can
-    // hide `pragma_user_version`.
+    // Runs an internal statement: if `query` ran the PRAGMA, a pool would reopen the reader afterwards. A SELECT from
+    // `pragma_user_version` could read a table of the database with this name.
     try running { Int(try $0.userVersion()) }
   }
 

@@ -133,7 +133,7 @@ extension Connection {
     return try body()
   }
 
-  /// Lowers one of SQLite's limits, to 1 at least, and returns the previous limit.
+  /// Lowers one of SQLite's limits to `value`, but never below 1. Returns the previous limit.
   private func lower(_ limit: Int32, to value: Int?) -> Int32 {
     let outer = sqlite3_limit(handle, limit, -1)
     if let value { sqlite3_limit(handle, limit, min(outer, Int32(clamping: max(value, 1)))) }

@@ -370,7 +370,7 @@ package final class Connection {
   /// The number of rows that the latest INSERT, UPDATE or DELETE changed directly, without triggers and cascades.
   package var changes: Int { Int(Library.changes(handle)) }
 
-  /// The number of rows changed since the connection was opened, with triggers and cascades.
+  /// The number of rows changed since the connection was opened, including the rows that triggers and cascades changed.
   package var totalChanges: Int { Int(Library.totalChanges(handle)) }
 
   /// Returns the number of rows changed since an earlier `totalChanges`.

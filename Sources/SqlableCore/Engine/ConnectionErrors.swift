@@ -85,8 +85,8 @@ extension Connection {
     var statement: OpaquePointer?
     defer { sqlite3_finalize(statement) }
     guard sqlite3_prepare_v2(handle, "EXPLAIN " + sql, -1, &statement, nil) == SQLITE_OK else {
-      // The statement can't be compiled, because SQLite can't read the schema of some database. Check whether this is
-      // the main database.
+      // The statement can't be compiled, because SQLite can't read the schema of one of the databases. The following
+      // query fails if the main database's schema is unreadable.
       sqlite3_finalize(statement)
       statement = nil
       return sqlite3_prepare_v2(handle, "SELECT count(*) FROM main.sqlite_schema", -1, &statement, nil) != SQLITE_OK
@@ -148,7 +148,7 @@ extension Connection {
   /// Returns SQLite's extended code and message for a failure with this code.
   static func failure(_ code: Int32, handle: OpaquePointer?) -> (extendedCode: Int32, message: String) {
     let (primary, latest) = (code & 0xFF, sqlite3_extended_errcode(handle))
-    // SQLite's message belongs to the connection's latest failure, so it is used only if that failure has this code.
+    // SQLite's message describes the connection's latest failure. Use the message only if that failure has `code`.
     let isLatest = handle != nil && latest & 0xFF == primary
     let text = (isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)).map { String(cString: $0) }
     return (isLatest && code == primary ? latest : code, withoutAdvice(text ?? "unknown error"))
@@ -200,7 +200,7 @@ extension Connection {
     if names.contains("main") { return "can't \(action): SQLite can't write to the database file" }
     guard !names.isEmpty else { return nil }
     let attached = names.count == 1 ? "database \(names[0]) is" : "databases \(names.joined(separator: ", ")) are"
-    return "can't \(action): the attached \(attached) read-only; write to the file with a handle of its own"
+    return "can't \(action): the attached \(attached) read-only; write to the file with a separate handle"
   }
 
   /// Returns the message for an unsafe part of the schema, with the settings that allow this part. Nil for any other
@@ -217,8 +217,8 @@ extension Connection {
 
 extension SqlError {
   /// True for I/O errors after which a commit can be complete. If a sync of the WAL fails, the commit is already in the
-  /// WAL, and the next connection after a crash finds it there. Without a WAL, the commit is complete once the journal
-  /// is deleted; syncing the directory and releasing the lock can fail after that.
+  /// WAL, and the next connection after a crash finds the commit. Without a WAL, the commit is complete once the
+  /// journal is deleted; syncing the directory and releasing the lock can fail after that.
   fileprivate var canFollowCommit: Bool {
     // SQLITE_IOERR_FSYNC, _DIR_FSYNC, _TRUNCATE, _UNLOCK, _RDLOCK, _DELETE
     [1_034, 1_290, 1_546, 2_058, 2_314, 2_570].contains(extendedCode)

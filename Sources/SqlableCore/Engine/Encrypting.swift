@@ -112,7 +112,8 @@ extension Connection {
     return connection
   }
 
-  /// Returns the error, or for an encrypted file the error of a wrong key or a damaged page.
+  /// If the file is encrypted and `error` was caused by a wrong key or a damaged page, returns the error of this cause.
+  /// Otherwise returns `error`.
   ///
   /// With a wrong key, SQLite reports that the file is not a database. Once a page was decrypted, the key is known to
   /// be right. If another page then can't be decrypted, that page is damaged, or another process has changed the key.

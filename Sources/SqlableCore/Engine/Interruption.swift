@@ -33,8 +33,8 @@ package final class Interruption: @unchecked Sendable {
   package let longStatement = LockedValue<String?>(nil)
   /// The number of virtual machine steps, in thousands, of the statements that the current call has run.
   @exclusivity(unchecked) fileprivate var steps = 0
-  /// The number of steps, in thousands, after which a statement is reported. SQLite takes one or two milliseconds for
-  /// these steps.
+  /// The number of steps, in thousands, after which `longStatement` gets the statement's SQL. SQLite runs these steps
+  /// in one or two milliseconds.
   fileprivate static let stepsBeforeReporting = 64
 
   /// Stores the SQL of the running statement in `longStatement`. Call on the thread that runs the statement.

@@ -8,7 +8,8 @@ enum LackingFeature {
   private struct Form {
     let name: String
     let since: Int
-    /// The words at which an older parser reports a syntax error, in upper case; empty if it can be any word.
+    /// The words at which an older parser reports a syntax error, in upper case; empty if the parser can stop at any
+    /// word.
     let stops: [String]
     /// A text that SQL with this feature contains, in upper case. The word in SQLite's message is not enough, because a
     /// syntax error of another kind can name the same word.
@@ -62,7 +63,8 @@ enum LackingFeature {
   static let noFullText = "full-text tables need an SQLite built with SQLITE_ENABLE_FTS5"
   private static let noJSON = "JSON functions need an SQLite built with JSON support, the default since 3.38"
 
-  /// Returns a message with the required SQLite version, build option or registration; nil for any other failure.
+  /// Returns a message that names the missing SQLite version, build option or registration; nil if the failure has
+  /// another cause.
   static func reason(of message: String, sql: String?) -> String? {
     if message.begins(with: "no such ") {
       if let name = message.suffix(after: "no such function: ") {

@@ -90,7 +90,7 @@ package enum Library {
   static var realDigits: Int32 { digits.answer ?? 15 }
   private static let digits = Probe<Int32> {
     ask("SELECT CAST(0.1 + 0.2 AS TEXT)") { row in
-      // The text is "0.3" with 15 digits, and longer with 17 digits.
+      // SQLite prints 0.1 + 0.2 with 15 digits as "0.3", and with 17 digits as a longer text.
       sqlite3_column_text(row, 0) == nil ? nil : sqlite3_column_bytes(row, 0) > 3 ? 17 : 15
     }
   }

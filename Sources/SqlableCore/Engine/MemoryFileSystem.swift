@@ -44,7 +44,8 @@ enum MemoryFileSystem {
     vfs.initialize(to: files.pointee)
     vfs.pointee.pNext = nil
     vfs.pointee.zName = UnsafePointer(strdup(name))
-    // SQLite allocates the file object before choosing between the two systems, so the larger size is required.
+    // SQLite allocates the file object before `xOpen` selects one of the two file systems, so the larger size is
+    // required.
     vfs.pointee.szOsFile = max(files.pointee.szOsFile, memory.pointee.szOsFile)
     vfs.pointee.xOpen = { _, name, file, flags, outFlags in
       guard let system = MemoryFileSystem.systems?.system(of: name) else { return SQLITE_CANTOPEN }

@@ -7,7 +7,7 @@ extension RowState {
     /// The stamp of the reused containers while a model is decoded; otherwise ``none``. The stamp is atomic, like the
     /// row's generation.
     @usableFromInline package let current = Atomic<UInt64>(Decoding.none)
-    /// A number that identifies the reused containers. At least 2^63, so that a stamp never equals a row's generation.
+    /// A number that identifies the reused containers: at least 2^63, so that it never equals a row's generation.
     @usableFromInline package var stamp: UInt64 = 1 << 63
     /// The address of the `KeyedColumns` of the model that is or was last decoded.
     @usableFromInline package var model: UnsafeRawPointer?

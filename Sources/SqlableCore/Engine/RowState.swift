@@ -152,7 +152,8 @@ extension RowState {
   mutating func begin() throws {
     nextGeneration()
     next = 0
-    // While the rows' values remain at the same address, this takes one call per row instead of one call per column.
+    // While the rows' values remain at the same address, reading a row takes one call of SQLite instead of one per
+    // column.
     if firstValue == nil || firstValue != UnsafeRawPointer(sqlite3_column_value(handle, 0)) { try findValues() }
   }
 

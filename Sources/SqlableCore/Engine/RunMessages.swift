@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// Removes bound and stored values from SQLite's message for a statement that failed while running.
+/// A filter that removes bound and stored values from SQLite's message for a statement that failed while running.
 ///
 /// A message is kept if SQLite builds the message from fixed words and schema names. A message is also kept if
 /// compiling the statement again produces the same message, because the compiler has no values. Any other message is
@@ -205,14 +205,14 @@ extension Connection {
       if let compileMessage = messageOfCompiling(statement, code: code) { return compileMessage }
     case SQLITE_CANTOPEN where !canCreateFiles && statement.firstKeywords(1) == ["ATTACH"]:
       return "unable to open database: the file can't be opened or does not exist; a child or pool handle can't create "
-        + "a file with ATTACH, so create it with a handle of its own first"
+        + "a file with ATTACH, so create the file with a separate handle first"
     default: break
     }
     return RunMessage.shortened(message, code: code)
   }
 
-  /// Compiles the statement's text again, and returns SQLite's message if this fails with `code`; nil otherwise. After
-  /// a schema change SQLite recompiles a statement at run time, so the failure can be a compile error.
+  /// Compiles the statement's text again. Returns SQLite's message if the compilation fails with `code`; otherwise nil.
+  /// After a schema change, SQLite recompiles a statement at run time, so a run can fail with a compile error.
   private func messageOfCompiling(_ statement: PreparedStatement, code: Int32) -> String? {
     var again: OpaquePointer?
     defer { sqlite3_finalize(again) }

@@ -25,8 +25,8 @@ package protocol RunTracer: AnyObject {
 
   func didFailToCompile(_ text: String, since begin: ContinuousClock.Instant, _ error: SqlError)
 
-  /// Records the first step of a statement's run. Also called for each trigger that a running statement fires, with the
-  /// running statement.
+  /// Records the first step of a statement's run. Also called, with the same statement, each time that the running
+  /// statement fires a trigger.
   func didBegin(_ statement: TracedStatement)
 
   func didReadRow(_ statement: TracedStatement)

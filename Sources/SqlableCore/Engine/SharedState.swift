@@ -38,7 +38,8 @@ extension Connection {
     return false
   }
 
-  /// True if the next caller can't use the connection: lost, with an open cursor, or with changed settings or objects.
+  /// True if the next caller can't use the connection: the connection is lost, has an open cursor, or has changed
+  /// settings or temporary objects.
   package var isUnusableForOthers: Bool {
     // A kept cursor keeps its snapshot, so the next caller would read old data.
     isLost || openCursors > 0 || hasOtherState

@@ -60,7 +60,7 @@ package final class SqlBuffer {
     case query = 3
   }
 
-  /// Marks the statement as one without a cache key. The cache is then searched by the SQL text.
+  /// Marks the statement as a statement without a cache key. The cache is then searched by the SQL text.
   func refuseKey() { state.hasKey = false }
 
   func truncate(to count: Int) {
@@ -92,7 +92,7 @@ package final class SqlBuffer {
     if let start = text.baseAddress { append(start, count: text.count) }
   }
 
-  /// Writes the name of a table or column. In a key, writes the address of the declaration, which never changes.
+  /// Writes the name of a table or column. For a key of the statement cache, writes the declaration's address instead.
   @inline(__always)
   func append(_ name: [UInt8], of declaration: AnyObject) {
     if state.isKey { return append(address: declaration) }

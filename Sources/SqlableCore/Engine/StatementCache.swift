@@ -36,8 +36,8 @@ package final class StatementCache {
 
   private struct State {
     var entries: [KeyHash: Entry] = [:]
-    /// For each slot, the statement that the last lookup with a short key of this slot found. Each statement is also in
-    /// `entries`.
+    /// The statements that lookups with short keys have found: for each slot, the statement of the last such lookup.
+    /// All of them are in `entries`, too.
     let recent = UnsafeMutableBufferPointer<Recent>.allocate(capacity: 1 << ShortKey.slotBits)
     var size = 0
     var uses = 0

@@ -29,8 +29,8 @@ package final class UserCode {
     return UserCode.codeMarker | Int32(count & 0xFFFF) << 8
   }
 
-  /// Returns the stored error whose number is in SQLite's error. Removes the stored error, and all later ones, which
-  /// come from calls that free memory after the failure.
+  /// Returns the stored error whose number is in SQLite's error. Removes this stored error and all later ones: the
+  /// later errors come from calls that free memory after the failure.
   func take(_ error: SqlError) -> (any Error)? {
     guard !thrown.isEmpty, let index = thrown.firstIndex(where: { error.stands(forNumber: $0.number) }) else {
       return nil

@@ -11,7 +11,7 @@ extension SqlError.Kind {
     switch code {
     // PROTOCOL: other connections held the locks of the WAL during all of SQLite's own retries, for about ten seconds.
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy
-    // READONLY_DBMOVED: the file was deleted or renamed. No write permission is missing.
+    // READONLY_DBMOVED means that the file was deleted or renamed, not that write permission is missing.
     case SQLITE_READONLY: self = extendedCode == SQLITE_READONLY | 4 << 8 ? .io : .readOnly
     case SQLITE_PERM: self = .readOnly
     case SQLITE_FULL: self = .full

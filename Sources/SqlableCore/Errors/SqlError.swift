@@ -1,4 +1,4 @@
-/// The one error type of this library: what failed, where, and the fate of the transaction.
+/// The only error type of this library, with the kind of failure, its location and the state of the transaction.
 ///
 /// ```swift
 /// do { try bike.insert().run(db) } catch let error as SqlError {

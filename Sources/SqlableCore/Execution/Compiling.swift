@@ -204,7 +204,7 @@ extension Connection {
     }
     var nullable: Set<[UInt8]> = []
     var isAssigned = true
-    // The table decides, not the model: the table's SQL might declare a default, or an INTEGER key that SQLite assigns.
+    // Asks the table, because its SQL can declare what the model lacks: a default, or an INTEGER key.
     let pragma = "table_xinfo".quotedName(inDatabase: database)
     let isRowid = try omitted.isSingle && !hasKeyIndex(of: table, in: database)
     for row in try rows("PRAGMA \(pragma)(\(table.quotedName))") {

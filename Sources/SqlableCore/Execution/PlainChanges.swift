@@ -1,7 +1,8 @@
 import CSqlableSQLite
 
-// Changes of one struct whose SQL depends only on the table, the columns that the struct sets and the conflict policy.
-// The cache finds their compiled statements by a short key. A run retains neither the table nor the connection.
+// Inserts, updates and deletes of one struct. Their SQL depends only on the table, the conflict policy and the columns
+// that the struct sets, so the cache finds the compiled statements by a short key. A run retains neither the table nor
+// the connection.
 
 /// A change of one struct, without further clauses.
 struct PlainChange {
@@ -36,8 +37,8 @@ struct PlainChange {
     return UInt64(SqlBuffer.KeyKind.row.rawValue) << 56 | policy << 2 | UInt64(form.rawValue)
   }
 
-  /// Returns the short key of the statement for these values. Nil if the table has too many columns. Nil, too, if the
-  /// values of an update or delete lack the primary key; rendering the SQL then throws.
+  /// Returns the short key of the statement for these values. Returns nil if the table has too many columns, or if the
+  /// values of an update or delete lack the primary key. Without the key, rendering the SQL throws.
   @inline(__always)
   func key(_ row: RowValues) -> ShortKey? {
     guard let shape = row.shape else { return nil }
@@ -273,7 +274,7 @@ extension RowValues {
     return SQLITE_OK
   }
 
-  /// The integer at a position; nil for another value, and without a position (-1).
+  /// The integer at a position; nil for any other value, and for the position -1.
   @inline(__always)
   fileprivate func integer(at position: Int) -> Int? {
     guard position >= 0, case .integer(let integer) = self[position] else { return nil }

@@ -6,7 +6,7 @@
 /// ``Connection/rowsPerInsert(into:)`` accepts, one statement for each row would store the same rows. If the statement
 /// fails, no row of the group is stored. The rows are then inserted one by one to find the row that fails.
 struct RowGroup {
-  /// The number of rows that a statement inserts into a table without change-log triggers.
+  /// The maximum number of rows that a statement inserts into a table without change-log triggers.
   fileprivate static let usualSize = 16
   /// The maximum number of rows that a statement inserts into a logged table. The triggers of the change log make
   /// SQLite create an intermediate table and a journal for each statement, so more rows per statement pay off.
@@ -71,14 +71,14 @@ struct RowGroup {
   private func row(_ number: Int) -> RowValues { RowValues(slots: slots(ofRow: number), shape: shape) }
 
   /// Adds the row that the writer has written. Returns false if the row can't join the group. Throws `.misuse` if
-  /// `write(to:)` has replaced the writer by one of another row.
+  /// `write(to:)` has replaced its writer by the writer of another row.
   @inline(__always)
   mutating func add() throws -> Bool {
     guard writer.storage === storage,
       writer.slots.baseAddress == storage.memory.baseAddress.map({ $0 + count * columns })
     else { throw writer.staleError }
     let row = writer.values
-    // A row that can't join the group can also have the highest id.
+    // Check the id even if the row can't join the group.
     if case .integer(let id) = row[key], id >= RowGroup.highestId { givesIdsInARow = false }
     guard let shape = row.shape, shape != 0, count == 0 || shape == self.shape else { return false }
     self.shape = shape
@@ -146,8 +146,8 @@ struct RowGroup {
 }
 
 extension SqlError {
-  /// True if the values of one row in a statement can have caused the error. An expression of an index or of a CHECK
-  /// constraint, or a function that it calls, can fail with any kind that is not listed here.
+  /// True if the values of one row might have caused the error. The expressions of indexes and CHECK constraints call
+  /// functions, which can throw errors of any kind that is not listed here.
   fileprivate var blamesRow: Bool {
     switch kind {
     case .interrupted, .timeout, .busy, .closed, .handleLost, .io, .full, .readOnly, .cannotOpen, .corrupt,
@@ -193,7 +193,7 @@ extension Connection {
     for (word, next) in zip(words, words.dropFirst()) where word.isKeyword("REFERENCES") {
       if next.text.isSameName(as: table.name) { return nil }
     }
-    // The model's key is the rowid only if the table declares it as its INTEGER key.
+    // The model's key column is the rowid only if it is the table's only key column and is declared INTEGER.
     var keys: [String] = []
     for row in try rows("PRAGMA main.table_xinfo(\(table.name.quotedName))") {
       if row[5] != "0" { keys.append("\(row[1]) \(row[2])") }

@@ -7,8 +7,8 @@
 /// ```
 public struct SqlRows<Row>: Runnable, WrappingWork {
   package let text: SQL
-  /// True if `init(from:)` decodes the rows. Some types can also be decoded in another way, so this flag is part of
-  /// `key`.
+  /// True if `init(from:)` decodes the rows. For some types, the rows can be decoded with or without `init(from:)`, so
+  /// this flag is part of `key`.
   var usesCodable = false
   /// Returns the reader of one run's rows. Throws if the type can't be decoded.
   let reader: @Sendable () throws -> RowReader<Row>
@@ -44,7 +44,7 @@ public struct SqlRows<Row>: Runnable, WrappingWork {
     get throws {
       if let failure = text.failure { throw failure }
       guard isReadOnly else {
-        throw SqlError.invalidStatement("only the SQL of a query, SELECT or VALUES, has a live result")
+        throw SqlError.invalidStatement("a live result of SQL text needs a query: SELECT or VALUES")
       }
       return text.text
     }
@@ -130,7 +130,7 @@ extension SQL {
     return SqlRequest(sql: text, values: bindings, isReadOnly: isRead)
   }
 
-  /// True if the keywords show a query that changes nothing. If uncertain, a pool uses the writer.
+  /// True if the verb, such as SELECT, shows that the SQL changes nothing. A pool runs all other SQL on the writer.
   package var isRead: Bool {
     var text = text
     return switch text.withUTF8(\.verb) {
@@ -140,7 +140,7 @@ extension SQL {
     }
   }
 
-  /// The first words of the statements in upper case.
+  /// The verbs of all statements in the text, in upper case.
   private var verbs: [String] {
     var text = text
     return text.withUTF8 { bytes in
@@ -156,7 +156,7 @@ extension SQL: Runnable {
   /// Always false, because the statements of the text are not analyzed.
   public var isReadOnly: Bool { false }
 
-  /// True if a statement is `VACUUM` or `DETACH`, or if every statement is a PRAGMA or `ATTACH`.
+  /// True if any statement of the text is `VACUUM` or `DETACH`, or if all statements are `PRAGMA` or `ATTACH`.
   public var runsOutsideTransaction: Bool {
     let verbs = verbs
     return verbs.contains { $0 == "VACUUM" || $0 == "DETACH" }

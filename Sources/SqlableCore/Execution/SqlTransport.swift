@@ -38,8 +38,8 @@ package protocol CheckingTransport: SqlTransport {
 }
 
 extension SqlTransport {
-  /// Runs the requests. If `change` is a change and the transport is a `CheckingTransport`, the transport undoes the
-  /// change when `check` throws. Otherwise `check` is not called.
+  /// Runs the requests. Calls `check` only if `change` is not read-only and the transport is a `CheckingTransport`. If
+  /// `check` throws, the transport undoes the change.
   package func answers(
     to requests: [SqlRequest], of change: some Runnable, check: @escaping @Sendable ([SqlAnswer]) throws -> Void
   ) async throws -> [SqlAnswer] {

@@ -1,6 +1,6 @@
 /// Work that consists of statement trees, for query plans, index advice, policy checks and live results.
 package protocol StatementTrees: Runnable {
-  /// Returns the statements in the order in which they run. Throws as a run would if a value does not fit.
+  /// Returns the statements in the order in which they run. If a value does not fit, throws the same error as a run.
   func statements() throws -> [TreeStatement]
 }
 

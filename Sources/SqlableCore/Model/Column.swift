@@ -42,7 +42,8 @@ package final class ColumnDefinition: Sendable {
   package let options: ColumnOptions
   let quotedName: [UInt8]
   @usableFromInline let nameHash: UInt32
-  /// True if a `TableInfo` retains the definition. A `TableInfo` is never freed, so the address is never reused.
+  /// True if a `TableInfo` retains the definition. A `TableInfo` is never freed, so the definition's address is never
+  /// reused.
   private let keeping = Atomic<Bool>(false)
   private let file: StaticString
   private let line: UInt
@@ -127,8 +128,8 @@ extension Column: Hashable {
 /// }
 /// Car.read().filter(Car.price > 10_000)
 /// ```
-// Not Equatable, because the compiler tries Equatable's `==` before the operators that make an expression. Rejecting a
-// chain of joins with a mistake would then take seconds. The same applies to `TypedExpression`.
+// Not Equatable: the compiler would try Equatable's `==` before the operators that make an expression, and would take
+// seconds to reject a chain of joins with a mistake. The same applies to `TypedExpression`.
 public struct TypedColumn<Model: Sqlable, Value: SqlValue>: Sendable {
   /// The untyped column, for `tableLayout`.
   public let column: Column

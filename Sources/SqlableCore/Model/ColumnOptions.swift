@@ -2,7 +2,7 @@
 /// ``Collation``, ``Generated``, ``ForeignKey``, ``Unindexed`` or ``DeclaredType``.
 public protocol ColumnOption: Sendable {}
 
-/// The internal requirement of column options. Every option of the library conforms.
+/// An option that changes a column's definition. Every option of the library conforms.
 package protocol AppliedOption: ColumnOption {
   func apply(to options: inout ColumnOptions)
 }
@@ -183,7 +183,8 @@ public struct Default: ColumnOption, AppliedOption {
 
   package func constant(in type: ColumnType) throws -> DatabaseValue? {
     guard case .value(let forms) = source else { return nil }
-    // If all decimal scales store the constant in the same way, as for a text, `forms` has an entry only for scale 0.
+    // If every decimal scale stores the constant alike, for example a text, `forms` has one entry for all scales, under
+    // scale 0.
     let other: ColumnType.Base = type.scale == nil ? type.base : .decimal(scale: 0)
     guard let form = forms[type.base] ?? forms[other] else {
       throw SqlError.misuse("a \(type.name) column can't have a default")

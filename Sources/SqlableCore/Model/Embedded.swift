@@ -28,7 +28,7 @@
 /// Person.read().filter(Person.home[Address.city] == "Oslo")   // … WHERE "home_city" = ?
 /// ```
 public protocol SqlEmbedded: Sendable {
-  /// The struct's columns, with names without a prefix. The property is read each time a model embeds the struct.
+  /// The struct's columns, with unprefixed names. The property is read each time a model embeds the struct.
   static var fields: [Column] { get }
 
   /// Makes a value from the struct's columns. A value that does not fit throws `.decoding` with table, column and row.
@@ -41,7 +41,7 @@ public protocol SqlEmbedded: Sendable {
 
 /// A column of an embedded struct, independent of the embedding model.
 public struct Field<Owner: SqlEmbedded, Value: SqlValue>: Sendable, Hashable {
-  /// The column, with a name without a prefix.
+  /// The column, with an unprefixed name.
   public let column: Column
 }
 

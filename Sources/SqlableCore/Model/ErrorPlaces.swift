@@ -42,7 +42,7 @@ extension SqlError {
       if let column = name.qualified(by: "excluded") ?? name.qualified(by: info.name) {
         (error.kind, error.column) = (.schema(.missingColumn(column)), column)
       } else if let dot = name.lastIndex(of: ".") {
-        // The statement does not join the column's table, or that table has no such column.
+        // The name is qualified with a table that the statement does not join, or that has no such column.
         let (other, column) = (String(name[..<dot]), String(name[name.index(after: dot)...]))
         (error.kind, error.table, error.column) = (.schema(.missingColumn(column)), other, column)
         error.message += "; the statement does not read \(other) here, or \(other) has no such column"

@@ -19,8 +19,8 @@ final class ReusedRowWriter {
     isInitialized = false
   }
 
-  /// Returns a writer for a struct of the table. The caller must give the writer back. If the writer is in use, returns
-  /// a separate writer, because the struct's code can run other statements.
+  /// Returns a writer for a struct of the table. The caller must give the writer back. If the reused writer is in use,
+  /// returns a new writer: a struct's `write(to:)` can run other statements.
   ///
   /// - Parameter keyOnly: True if the statement uses only the key.
   @inline(__always)

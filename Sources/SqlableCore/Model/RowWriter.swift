@@ -256,7 +256,7 @@ public struct RowWriter {
       .at(table: table.name)
   }
 
-  /// Records the use of a stale writer in the shared storage, so that the current row throws.
+  /// Records the use of a stale writer in the storage that all copies share, so that the statement throws `staleError`.
   @usableFromInline
   func failStale() { storage.isStale = true }
 

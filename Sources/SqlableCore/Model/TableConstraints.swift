@@ -218,8 +218,8 @@ public struct Index: Sendable, Hashable {
     return table.isSameName(as: modelName) ? givenName : "\(table)_\(givenName)"
   }
 
-  /// Returns the names that the index had before the table or its columns were renamed. Earlier versions of the library
-  /// also used a given name unchanged in every table.
+  /// Returns the names that the index can have had before the table or its columns were renamed. The result includes
+  /// the model's name for the index without a prefix, because earlier versions of the library added no prefix.
   ///
   /// - Parameters:
   ///   - table: The table with its current name.

@@ -47,7 +47,8 @@ package final class TableInfo: Sendable {
   let (isReadChecked, isWriteChecked) = (ColumnCheck(), ColumnCheck())
   #endif
 
-  /// The properties of a column that writing needs, without references, so that writing retains no object.
+  /// The properties of a column that are needed for writing. The struct contains no references, so that writing retains
+  /// no object.
   @usableFromInline
   package struct Cell {
     /// The column's identity; ``RowState/noColumn`` for a generated column, because such a column is never written.
@@ -356,7 +357,7 @@ package final class TableInfo: Sendable {
   }
 
   private static func slot(_ id: ObjectIdentifier) -> UnsafeMutablePointer<Atomic<UnsafeRawPointer?>> {
-    // Metadata is aligned to at least 8 bytes, so the lowest bits are always zero.
+    // The id is the address of type metadata, which is aligned to at least 8 bytes, so its lowest bits are always zero.
     recent + Int((UInt(bitPattern: id) >> 4) % UInt(recentCount))
   }
 
@@ -374,7 +375,7 @@ package final class TableInfo: Sendable {
     }
   }
 
-  /// Returns the table of a used model that contains this column; nil if no used model contains the column.
+  /// Returns the table that has this column; nil if no model that was used so far has the column.
   static func table(with definition: ColumnDefinition) -> TableInfo? {
     known.withLock { known in
       known.values.first { info in info.columns.contains { $0.definition === definition } }

@@ -139,7 +139,7 @@ public struct Tokenizer: Sendable {
 
     fileprivate func checked(in source: String, of tokenizer: String) throws -> UserTokenizer.Token {
       guard range.lowerBound >= source.startIndex, range.upperBound <= source.endIndex else {
-        throw RefusedCall(error: .misuse("tokenizer \(tokenizer) returned a word with a range outside its text"))
+        throw RefusedCall(error: .misuse("tokenizer \(tokenizer) returned a word whose range is outside the text"))
       }
       let start = source.utf8.distance(from: source.startIndex, to: range.lowerBound)
       let end = source.utf8.distance(from: source.startIndex, to: range.upperBound)

@@ -42,8 +42,8 @@ package struct UntypedTable: Sendable {
 
   private static let known = LockedValue(Known())
 
-  /// The information on the table. Equal tables share one object. `.excessive` if the program already has the maximum
-  /// number of untyped tables or of their columns.
+  /// The information on the table, which equal tables share. The information is `.excessive` if the program has too
+  /// many untyped tables, or too many columns in untyped tables.
   var info: TableInfo {
     if let info = UntypedTable.known.withLock({ $0.tables[self] }) { return info }
     let info = TableInfo(self)

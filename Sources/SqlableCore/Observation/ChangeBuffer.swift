@@ -85,8 +85,8 @@ final class ChangeBuffer: ChangeSink {
     return Summarized(tables: state.tables, latest: latest, earlier: state.earlier)
   }
 
-  /// Discards the changes since `summarized` was made. If the tables have been looked up again since then, the earlier
-  /// changes stay, but their rows become unknown.
+  /// Discards the changes since `summarized` was made, and keeps the earlier changes. If `tables` has been set since
+  /// then, the rows of the earlier changes become unknown.
   func goBack(to summarized: Summarized) {
     let (indices, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
     state.earlier = summarized.earlier

@@ -47,7 +47,7 @@ package struct CommittedChanges: Sendable {
     (self.isUnannounced, self.loggedTables) = (isUnannounced, loggedTables)
   }
 
-  /// True if there might be more changes for a subscriber that was added when ``ObserverRegistry/changes`` had the
+  /// True if the changes might be incomplete for a subscriber that was added when ``ObserverRegistry/changes`` had the
   /// value `joined`.
   package func isUnknown(toOneSince joined: Int) -> Bool { isUnknown || joined > recordedSince }
 }
@@ -56,7 +56,7 @@ package struct CommittedChanges: Sendable {
 package struct TableChanges: Sendable {
   /// The maximum number of stored rows. Equals the default number of writes that share a commit.
   static let maximumImages = 256
-  /// The maximum size of the texts and blobs in the stored rows, before and after the changes.
+  /// The maximum total size of the texts and blobs in `images`, in bytes. Old and new values count.
   static let maximumBytes = 1 << 20
 
   /// True if rows were inserted or deleted, or if their keys changed.
@@ -86,8 +86,8 @@ package struct TableChanges: Sendable {
     return changes
   }
 
-  /// Restores an earlier state. `before` is that state without its images, and `imageCount` is the number of its
-  /// images; nil if the images had already been discarded because of their number or size.
+  /// Restores an earlier state. `before` is that state without images. `imageCount` is the number of images in that
+  /// state; nil if too many or too large images had been discarded before.
   mutating func goBack(to before: TableChanges, imageCount: Int?) {
     (isMembershipChanged, columns) = (before.isMembershipChanged, before.columns)
     guard let imageCount, let count = images?.count, count >= imageCount else { return forgetImages() }
@@ -123,7 +123,7 @@ package struct ObservedTables: Sendable, Equatable {
   package var valued: Set<[UInt8]> = []
   /// The columns that live results read, keyed by the table's folded name.
   package var read: [[UInt8]: TableInterest] = [:]
-  /// True if all commits are requested, including commits that change none of these tables.
+  /// True if all commits are requested, including commits that change none of the requested tables.
   package var commits = false
 
   package init(

@@ -27,8 +27,8 @@ package final class HandleObservation {
   /// The schema version when the transaction began; nil if unread. If the version differs at the commit, the sinks
   /// receive a commit with unknown changes.
   private var schemaAtBegin: Int64?
-  /// True if the last check for other connections' commits ran inside the open transaction. The transaction prevents
-  /// further such commits.
+  /// True if the last check for other connections' commits ran inside the open transaction. If the transaction writes,
+  /// no other connection can commit between this check and the commit.
   private var isCheckCurrent = false
   /// SQLite's `data_version` at the last check for other connections' commits; nil before the first check.
   private var dataVersion: Int64?
@@ -185,8 +185,9 @@ package final class HandleObservation {
 
   // MARK: A statement that may fail
 
-  /// Prepares for a statement inside a transaction. Returns the rollback count from which `keeps` detects whether a
-  /// failed statement was rolled back. Nil if a failed statement is always rolled back.
+  /// Prepares for a statement inside a transaction. Returns the number of rollbacks so far; `keeps` compares this
+  /// number to detect whether a failed statement was rolled back. Returns nil if a failed statement is always rolled
+  /// back.
   ///
   /// - Parameter mayKeep: True if the statement's text, such as `OR FAIL`, can make a failed statement keep changes.
   func watch(mayKeep: Bool) throws -> Int? {

@@ -71,8 +71,8 @@ public struct RowChange: Sendable, Hashable {
 }
 
 extension RowChange {
-  // In an extension, so that the struct keeps its memberwise initializer. The compiler copies a change that another
-  // initializer has made, when the change is added to an array.
+  // In an extension, so that the struct keeps its memberwise initializer. Without the memberwise initializer, appending
+  // a new change to an array would copy the change.
   package init(
     table: String, change: Change, id: Int, previousId: Int, key: [DatabaseValue], previousKey: [DatabaseValue],
     comparison: KeyComparison?, hasId: Bool, isKeyedById: Bool, images: RowImages? = nil

@@ -19,8 +19,8 @@ extension SQL.StringInterpolation {
     embed { try SelectWriter(sql: $0, parameters: $1).write(query) }
   }
 
-  /// Embeds a statement's SQL, with its values bound. A statement about structs can't be embedded, and running the SQL
-  /// throws `.invalidStatement`.
+  /// Embeds a statement's SQL, with its values bound. A statement that takes structs, such as the insert of a struct,
+  /// can't be embedded: running the SQL throws `.invalidStatement`.
   public mutating func appendInterpolation<Model, Output>(_ statement: Statement<Model, Output>) {
     let isInText = !isAtStart
     embed { sql, parameters in

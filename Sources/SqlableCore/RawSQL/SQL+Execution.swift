@@ -204,7 +204,7 @@ extension SqliteDatabase {
     try run(statement, on: connection) { while try statement.step() {} }
   }
 
-  /// Runs a statement by calling `steps`, as a write unless the statement needs no transaction.
+  /// Runs a statement by calling `steps`: as a write of the handle, or directly if the statement `standsAlone`.
   private func run(
     _ statement: PreparedStatement, on connection: Connection, atomically isAtomic: Bool = true,
     steps: () throws -> Void

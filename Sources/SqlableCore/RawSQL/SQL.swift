@@ -15,7 +15,8 @@ import FoundationEssentials
 public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   /// The text, with `?` for every bound value.
   public package(set) var text: String
-  /// The values, in the order of the `?`. A long list of an embedded `in` has one `?` and is omitted here.
+  /// The values, in the order of the `?`. A long list in an embedded `in` is bound to a single `?`, and is not part of
+  /// `bindings`.
   public var bindings: [DatabaseValue] {
     arguments.compactMap { if case .value(let value) = $0 { value } else { nil } }
   }
@@ -247,7 +248,8 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       arguments.append(argument)
     }
 
-    /// Rejects an interpolation inside quotes: SQLite would not bind the value, or the text would end the quotes.
+    /// Rejects an interpolation inside quotes. There, SQLite would not bind a value, and an embedded text could end the
+    /// quotes.
     private mutating func beginInterpolation() {
       guard !isAfterInterpolation else { return }
       isAfterInterpolation = true

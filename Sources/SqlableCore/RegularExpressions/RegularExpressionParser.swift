@@ -26,7 +26,8 @@ struct RegularExpressionParser {
   private let scalars: [Unicode.Scalar]
   private var position = 0
   private var depth = 0
-  /// The number of steps that match a character or a position. The program has at least this number of steps.
+  /// The number of steps that match a character or a position. The compiled expression has at least this number of
+  /// steps.
   private var steps = 0
   private(set) var ignoresCase = false
 

@@ -103,7 +103,7 @@ extension SqlExpression.Call {
 }
 
 extension WindowFrame {
-  /// Throws if SQLite would reject the frame regardless of the rows.
+  /// Throws if SQLite would reject the frame in every statement.
   fileprivate func check(order count: Int) throws {
     guard start.rank <= end.rank, start != .unboundedFollowing, end != .unboundedPreceding else {
       throw SqlError.invalidStatement("a window frame can't end before it starts")
@@ -115,8 +115,8 @@ extension WindowFrame {
 }
 
 extension WindowFrame.Bound {
-  /// The rank of the bound's kind: the start can't have a higher rank than the end. Bounds of equal rank can have any
-  /// order.
+  /// The rank of the bound's kind. SQLite rejects a frame whose start has a higher rank than its end. Between bounds of
+  /// equal rank, SQLite does not check the order.
   fileprivate var rank: Int {
     switch self {
     case .unboundedPreceding: 0

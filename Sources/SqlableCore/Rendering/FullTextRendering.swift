@@ -29,8 +29,8 @@ extension Renderer {
     }
   }
 
-  /// Writes a hidden column of the searched index, followed by values. The default column is the column with the
-  /// index's name.
+  /// Writes a hidden column of the searched index, followed by values. If `column` is nil, writes the column that has
+  /// the index's name.
   private func writeSearched(
     _ term: FullTextTerm, _ column: String?, _ operation: String, _ values: [SqlExpression], stack: Int
   ) throws {

@@ -39,7 +39,8 @@ extension Renderer {
     let form = parameters.lists == .literal ? .unpadded : ListForm(values, isOrdering: isOrdering)
     switch form {
     case .unpadded where parameters.lists == .expanded && !isOrdering && !values.isEmpty:
-      // One parameter is used for a list of any length, if JSON can represent the same values.
+      // Bind the list as one JSON array if JSON can represent the values: then the SQL does not depend on the list's
+      // length.
       guard let text = jsonArray(of: values) else { fallthrough }
       sql.append(" IN (SELECT value FROM json_each(")
       write(.text(text))

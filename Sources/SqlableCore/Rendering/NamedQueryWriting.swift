@@ -1,4 +1,4 @@
-// The definitions of named queries, which precede a SELECT, and the queries' names.
+// Writes the definitions of named queries before a SELECT, and finds the names that the definitions use.
 
 extension SelectWriter {
   func writeCommonTables(_ query: SelectQuery.Clauses) throws {
@@ -37,7 +37,8 @@ extension SelectWriter {
         }
       }
       sql.append(source.materialization?.sql ?? ") AS (")
-      // On the parser's stack, WITH RECURSIVE, a list, a name, columns and AS ( precede the query.
+      // `baseStack + 8`: before the query, SQLite's parser has WITH RECURSIVE, a list, a name, the columns and AS ( on
+      // its stack.
       let writer = SelectWriter(
         sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, isNested: isNested,
         named: named, isInText: isInText, visible: visible(afterDefining: sources).filter { !$0.isNamedLike(source) })

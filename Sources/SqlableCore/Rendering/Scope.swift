@@ -228,7 +228,7 @@ package final class Scope: Sendable {
     }
     switch term.node {
     case .column(let reference):
-      // Even in an outer query, a table without an alias takes precedence over a table with an alias.
+      // A table without an alias takes precedence, even if only the outer query has it.
       let isOuter =
         isOutside { $0.alias == nil && $0.table.position(of: reference) != nil }
         ?? isOutside { $0.table.position(of: reference) != nil }

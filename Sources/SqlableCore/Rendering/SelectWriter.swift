@@ -1,6 +1,6 @@
 /// A writer of a `SELECT` with all its clauses, as a statement or inside a statement. Writes SQL or a cache key.
 ///
-/// Properties that a cache key determines are checked only while SQL is written.
+/// A check that has the same result for the same cache key runs only while SQL is written.
 struct SelectWriter {
   let sql: SqlBuffer
   let parameters: ParameterBuffer
@@ -157,8 +157,8 @@ struct SelectWriter {
     }
   }
 
-  /// Throws if the numbers of columns differ. Also throws if corresponding columns have different date formats or
-  /// decimal scales.
+  /// Throws if two parts of a combined query have different numbers of columns, or if corresponding columns have
+  /// different date formats or decimal scales.
   private func check(
     _ query: SelectQuery.Clauses, _ columns: [ResultColumn], _ count: Int,
     canBeCombinedWith other: SelectQuery.Clauses
@@ -273,7 +273,8 @@ struct SelectWriter {
     }
   }
 
-  /// Writes a table, alias and join condition. `joined` has the tables up to this table. Throws for names in `hidden`.
+  /// Writes a table, its alias and its join condition. `joined` has the scope of the tables up to this one. `hidden`
+  /// has the names of named queries: a table with one of these names can't be read.
   private func write(
     _ source: borrowing SelectQuery.Source, _ renderer: Renderer, _ joined: Renderer, hidden: [String]
   ) throws {

@@ -8,7 +8,7 @@ package struct KernelLock: Hashable {
   package let bytes: ClosedRange<Int>
   package let isWriting: Bool
 
-  /// Parses a line of the kernel's list; nil for a process that is waiting for a lock.
+  /// Parses a line of /proc/locks. Nil for a lock that a process waits for and does not hold.
   fileprivate init?(_ line: Substring) {
     // 1: POSIX  ADVISORY  WRITE 1234 fd:01:5678 120 120
     let words = line.split(separator: " ")

@@ -27,8 +27,8 @@ package final class PartialFile: @unchecked Sendable {
     case taken(String)
   }
 
-  /// Creates the temporary file. Throws `.busy` if another owner is alive, and `.misuse` if another program's file has
-  /// the name.
+  /// Creates the temporary file. Throws `.busy` if the file exists and its owner is alive. Throws `.misuse` if another
+  /// program's file has the name.
   ///
   /// - Parameter work: A noun for the messages, such as "backup".
   package static func make(at path: String, mode: mode_t, for work: String) throws -> PartialFile {
@@ -71,8 +71,8 @@ package final class PartialFile: @unchecked Sendable {
         try remove(path)
         continue
       }
-      // A file with one of these suffixes is not left over from an earlier owner of the temporary file: an owner
-      // removes the files with suffixes first.
+      // A file with one of these suffixes belongs to another program. An earlier owner of the temporary file can't have
+      // left it, because an owner removes such files before the temporary file.
       if let other = suffixes.lazy.map({ path + $0 }).first(where: { FileIdentity.linkInfo($0) != nil }) {
         unlink(path)
         close(descriptor)

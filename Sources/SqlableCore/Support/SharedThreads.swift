@@ -86,7 +86,8 @@ package final class SharedThreads: Sendable {
       // A thread that has returned from `whileBlocked` no longer needs a replacement.
       if state.running > limit {
         state.running -= 1
-        // The signal that woke this thread might have been for a closure that still waits.
+        // This thread ends. If a closure waits, wake another thread, because the signal for the closure might have
+        // woken this thread.
         guard state.head < state.blocks.count, state.idle > state.woken else { return (.end, false) }
         state.woken += 1
         return (.end, true)

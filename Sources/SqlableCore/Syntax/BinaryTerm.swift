@@ -5,7 +5,7 @@ extension SqlExpression {
     package let operation: BinaryOperator
     package let left: SqlExpression
     package let right: SqlExpression
-    /// If the term compares a declared column with a value, that column; otherwise nil. `left` retains the column.
+    /// The declared column that the term compares with a value; nil for any other term. `left` retains the column.
     let comparedColumn: Unmanaged<ColumnDefinition>?
 
     init(_ operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression) {

@@ -22,7 +22,8 @@ extension SqlExpression {
 
     /// The storage format of the dates that a registered function returns.
     ///
-    /// `==` is always true, because a decoded call does not know the function's type, but must equal the original call.
+    /// A decoded call does not know the function's type, and must still equal the original call. So `==` is always
+    /// true.
     struct DateResult: Sendable, Hashable {
       var format: ColumnType.DateFormat?
 

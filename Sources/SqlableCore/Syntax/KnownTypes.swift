@@ -146,7 +146,7 @@ extension SqlExpression {
     return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)
   }
 
-  /// True if the term is NULL, or a parameter, whose value is converted to the column's type on binding.
+  /// True if the term is NULL or a parameter. Binding converts a parameter's value to the type of the column.
   private var isUnknownUntilBound: Bool {
     switch node {
     case .value(.null), .parameter: true

@@ -8,7 +8,7 @@ package struct OrderTerm: Sendable, Hashable {
   package let expression: SqlExpression
   package var direction: Direction
 
-  /// The direction and the position of NULL. The raw values are the directions' names in JSON.
+  /// A sort direction together with the position of NULL. The raw values are the names in JSON documents.
   package enum Direction: String, Sendable, Hashable, Codable {
     case asc, desc, ascNullsLast, descNullsFirst
 

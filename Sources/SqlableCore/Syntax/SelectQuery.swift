@@ -105,8 +105,8 @@ package struct SelectQuery: Sendable, Hashable {
   /// The value of the key as stored, if the query's only condition is that the key equals a value; otherwise nil.
   var plainKey: DatabaseValue? { if case .key(let key) = inlineFilter { key } else { nil } }
 
-  /// The value of the key as stored, if the query reads the first row with this key. The query binds the key and the
-  /// limit 1, so its SQL depends only on the table.
+  /// The value of the key as stored, if the query reads one row by its key; otherwise nil. The SQL of such a query
+  /// depends only on the table, because the key and the limit 1 are bound.
   var keyOfFirstRow: DatabaseValue? { form == .rows && inlineLimit == 1 ? plainKey : nil }
 
   /// The table and the key, if the query reads the first row whose key equals an integer; otherwise nil.

@@ -341,15 +341,15 @@ extension SqlExpression.Node {
 }
 
 extension SqlExpression {
-  /// Returns the number of terms in each part into which a chain longer than `maximumChain` is split. SQLite's tree for
-  /// `((a AND b) AND c) AND d` is as high as the chain is long. So a part contains `maximumChain` terms, or
-  /// `maximumChain` smaller parts.
+  /// Returns the number of terms in each part of a chain that is longer than `maximumChain`. The chain is split because
+  /// SQLite's tree for `((a AND b) AND c) AND d` is as high as the chain is long. A part contains `maximumChain` terms,
+  /// or `maximumChain` smaller parts.
   static func sizeOfParts(_ count: Int) -> Int {
     count <= maximumChain * maximumChain ? maximumChain : maximumChain * maximumChain
   }
 
-  /// The maximum number of levels into which a chain is split. Small parts consist of terms; large parts consist of
-  /// small parts.
+  /// The maximum number of levels of parts in a split chain. Small parts consist of terms; large parts consist of small
+  /// parts.
   static let chainLevels = 2
 }
 

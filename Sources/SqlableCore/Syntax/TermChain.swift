@@ -101,8 +101,8 @@ extension TermChain {
   private struct Slot: Sendable {
     let term: SqlExpression
     let depth: Int16
-    /// The height of the last, incomplete part on each level; 0 if this part is empty. The parts on level 0 consist of
-    /// terms, and the parts on level 1 consist of complete parts of level 0.
+    /// For each level, the height of its last part, which is still incomplete; 0 if this part is empty. A part of level
+    /// 0 consists of terms. A part of level 1 consists of complete parts of level 0, and so on.
     private let heights: SIMD4<Int16>
 
     init(_ term: SqlExpression, after last: Slot?, count: Int) {

@@ -141,7 +141,8 @@ enum ISO8601Date {
       guard var numerator = digit().map(Double.init) else { return nil }
       var denominator = 10.0
       while let digit = digit() {
-        // With more than 15 digits the Double would be rounded twice, and a Date is not that precise.
+        // Ignore further digits of the fraction. With more than 15 digits the Double would be rounded twice, and a Date
+        // is not that precise.
         guard denominator < 1e15 else { continue }
         numerator = numerator * 10 + Double(digit)
         denominator *= 10

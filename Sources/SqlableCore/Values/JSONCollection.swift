@@ -11,7 +11,7 @@ protocol JSONCollection {
 }
 
 extension JSONEncoder {
-  /// Returns the JSON of a value, with sorted set elements and dictionary entries.
+  /// Returns the JSON of a value. The elements of a set and the entries of a dictionary are sorted.
   func json<Value: Encodable>(of value: Value) throws -> Data {
     if !JSONEncoder.hasOrder(Value.self), let collection = value as? any JSONCollection {
       return try collection.json(self)

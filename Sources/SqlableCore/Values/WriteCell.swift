@@ -2,8 +2,8 @@ import FoundationEssentials
 
 /// The destination of one value in a row or statement.
 ///
-/// A cell is valid only during the call that receives the cell. A value that is set later is lost. The row throws
-/// `.misuse` if a value is set while another statement of the same handle runs inside the call.
+/// A cell is valid only during the call of `write(to:)` that receives the cell. A value that is set later is lost.
+/// Don't run statements on the same handle inside the call: if a value is then set, the write throws `.misuse`.
 public struct WriteCell {
   @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
   @usableFromInline let scope: UInt64

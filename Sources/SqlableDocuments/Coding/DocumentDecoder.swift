@@ -16,9 +16,11 @@ package final class DocumentDecoder {
   /// The number of terms and queries decoded so far, and the number of terms and queries that enclose the current path.
   @exclusivity(unchecked) private var nodes = 0
   @exclusivity(unchecked) private var depth = 0
-  /// The stack levels that the parts around the current path use. A part that uses much stack counts as several levels.
+  /// The stack levels that the parts of the document around the current path use. A part that uses much stack counts as
+  /// several levels.
   @exclusivity(unchecked) private var levels = 0
-  /// The current path in the document. An error does not shorten the path, so that the path can be added to the error.
+  /// The path of the part that is being decoded. After an error, the path keeps its length, so that it can be added to
+  /// the error.
   @exclusivity(unchecked) private(set) var path: [PathStep] = []
 
   enum PathStep {
@@ -197,7 +199,8 @@ package final class DocumentDecoder {
     return table
   }
 
-  /// Returns the table of a model, or a table with the same layout that the rules allow.
+  /// Returns the model table `name`. With `model`, returns a table that has this name and the layout of the model table
+  /// `model`; throws if the rules do not allow the name.
   func table(_ name: String, model: String?) throws -> TableInfo {
     guard let model else { return try self.model(name) }
     let table = try self.model(model)

@@ -189,7 +189,7 @@ private struct BlobPlace {
     selection = query
   }
 
-  /// Returns the record of the write in the change log; nil if the table is not logged.
+  /// Returns the object that records this write in the change log; nil for a read, or if the table is not logged.
   func log(_ rowid: String, _ id: Int64, on connection: Connection) throws -> LoggedBlob? {
     guard isWritten, database.isSameName(as: "main") else { return nil }
     return try LoggedBlob(column.name, of: table.name, size: size, rowid: rowid, id: id, on: connection)

@@ -5,9 +5,10 @@ import SqlableCore
 ///
 /// 1. A commit is written to the WAL before it becomes visible, and the kernel reports only the write. One event can
 ///    stand for the writes of several commits. So even after a check, another commit might be about to appear. After
-///    each event, checks follow after pauses that double, until a pause reaches the polling interval. If the monitor
-///    does not poll, each further pause is a quarter longer than the last. A slow disk or a suspended process can delay
-///    the moment at which a commit becomes visible; the detection then adds at most a quarter of this delay.
+///    each event, the detector schedules several checks. The pauses between these checks double until a pause reaches
+///    the polling interval. If the monitor does not poll, the checks go on, and each later pause is a quarter longer
+///    than the previous pause. A slow disk or a suspended process can delay the moment at which a commit becomes
+///    visible; the detection then adds at most a quarter of this delay.
 /// 2. The polling connection's `data_version` also changes with the pool's own commits. If the pool has committed
 ///    between two checks, a change of the version is ambiguous until the writer checks. The writer's `data_version`
 ///    changes only with commits of other connections.
@@ -29,16 +30,16 @@ package struct CommitDetector: Hashable, Sendable {
   /// does not report a move of a directory above the file's directory, or a mount at the path.
   package static let longestPause = 60_000_000
 
-  /// The polling interval in microseconds. While the monitor polls, pauses before additional checks are shorter than
-  /// this interval.
+  /// The polling interval in microseconds. While the monitor polls, checks between two polls follow after shorter
+  /// pauses than this interval.
   package let limit: Int
   private let shortest: Int
   private var version: Int64?
   private var ownCommits = 0
   /// The pause before the next check; nil if no check is due before the next poll.
   private var pause: Int?
-  /// The number of the writer's checks at the time of the last ambiguous check; nil if no check is ambiguous, or if the
-  /// ambiguity is resolved.
+  /// The number of checks that the writer had begun at the last ambiguous check; nil if no check is ambiguous, or if a
+  /// later check has resolved the ambiguity.
   private var checksBeforeUncertainty: Int?
   package private(set) var isListening = true
   private var isWriterAsked = false
@@ -71,8 +72,8 @@ package struct CommitDetector: Hashable, Sendable {
     self.version == version && checksBeforeUncertainty == nil && !isBlind
   }
 
-  /// Records that a check failed, or that the connection was closed. The next check opens another connection, whose
-  /// version says nothing about earlier commits.
+  /// Records that a check failed, or that the connection was closed. The next check opens another connection. The data
+  /// versions of two connections can't be compared.
   package mutating func loseSight() { isBlind = true }
 
   /// Returns true if loops must be notified, because commits might be undetected. Call this method in each check with
@@ -82,8 +83,9 @@ package struct CommitDetector: Hashable, Sendable {
     return isBlind
   }
 
-  /// Records after a check whether the kernel reports all writes. Returns true if the polls begin or end. If they end,
-  /// call ``logWasWritten()`` and check, because a commit can become visible after its write was reported.
+  /// Starts polling if a check has shown that the kernel does not report all writes; otherwise stops polling. Returns
+  /// true if polling started or stopped. After a stop, call ``logWasWritten()`` and check once more, because a commit
+  /// can become visible after its write was reported.
   package mutating func setPolling(_ isPolling: Bool) -> Bool {
     defer { self.isPolling = isPolling }
     return self.isPolling != isPolling
@@ -93,7 +95,7 @@ package struct CommitDetector: Hashable, Sendable {
   package mutating func logWasWritten() { pause = shortest }
 
   /// Returns the microseconds until the next check; nil if no check is due before the next poll. Call this method after
-  /// a check that an event or a pause triggered, and after the pause that follows an ambiguous check.
+  /// every check, except after a check of the poll timer.
   package mutating func nextCheck() -> Int? {
     guard isListening, let pause else { return nil }
     if pause < limit {
@@ -126,7 +128,8 @@ package struct CommitDetector: Hashable, Sendable {
     return true
   }
 
-  /// Ends the pause after an ambiguous check, before the next check. Returns true if the writer must check.
+  /// Ends the pause that follows an ambiguous check. Call this method before the next check. Returns true if the writer
+  /// must check.
   package mutating func listenAgain(writerChecks: Int) -> Bool {
     isListening = true
     return asksWriter(writerChecks: writerChecks)

@@ -201,8 +201,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   // MARK: Ambiguous checks
 
-  /// Ignores file events for a pause. Then asks the writer to check, unless the writer has checked in a transaction
-  /// that began during the pause.
+  /// Ignores file events for a short time. Afterwards asks the writer to check, unless the writer has already checked
+  /// in a transaction that began in that time.
   private func pauseListening() {
     suspended = watch
     suspended?.suspend()

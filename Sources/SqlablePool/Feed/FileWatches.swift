@@ -39,7 +39,7 @@ final class FileWatches: @unchecked Sendable {
 
   /// The number of this process's inotify instances.
   private static let count = LockedValue(0)
-  /// The maximum of `count`, which leaves inotify instances to other processes of the same user.
+  /// The maximum of `count`. All processes of a user share a limited number of inotify instances.
   private static let limit = 16
 
   let descriptor: Int32

@@ -14,9 +14,9 @@ package struct ChangeLogEnd: Sendable, Equatable {
 package protocol ChangeLogReader: AnyObject {
   /// Returns the end of the log; nil without a log. `schemaVersion` is the schema version that the transaction reads.
   func end(on connection: Connection, schemaVersion: Int64) throws -> ChangeLogEnd?
-  /// Returns the changes after an earlier end of the log, and the tables of which the log has all values that loops
-  /// request. Nil if changes are missing from the log, or if there are too many changes. Call `end` first, in the same
-  /// transaction.
+  /// Returns the changes after an earlier end of the log. The result also names the tables for which the log has all
+  /// values that loops request. Returns nil if changes are missing from the log, or if there are too many changes. Call
+  /// `end` first, in the same transaction.
   func changes(
     after start: ChangeLogEnd, upTo end: ChangeLogEnd, for interest: ObservedTables, on connection: Connection
   ) throws -> CommittedChanges?
@@ -101,7 +101,7 @@ final class FollowedChangeLog: Sendable {
 
   func commitEnds() {
     state.withLock { state in
-      // After a failed commit, another schema can get the schema version that this commit would have had.
+      // After a failed commit, another schema can get the schema version that the failed commit would have had.
       if state.isCommitting { state.reader.forgetSchema() }
       (state.isCommitting, state.next) = (false, nil)
     }
@@ -126,7 +126,8 @@ final class FollowedChangeLog: Sendable {
     deliver: (CommittedChanges) -> Void
   ) -> Bool {
     state.withLock { state in
-      // Read this count before the observed tables, because these can lack the tables of a later subscriber.
+      // Read this count before the observed tables. The commit then counts as incomplete for a subscriber whose tables
+      // are added later.
       let changes = ObserverRegistry.changes
       var (position, commit): (Position?, CommittedChanges?)
       do {

@@ -24,7 +24,7 @@ package final class LiveQueryRegistry: Sendable {
 
   /// Returns the shared result for a key; calls `make` if no result exists.
   func result<Result: FollowedLiveQuery>(_ key: Key, _ make: () -> Result) -> Result {
-    // If the existing result has another type, it must be released outside of the lock.
+    // An existing result of another type must be released outside of the lock.
     let existing = results.withLock { $0[key]?.result }
     if let existing = existing as? Result { return existing }
     let created = make()

@@ -12,7 +12,7 @@ final class Mailbox<Value: Sendable>: Sendable {
 
   init(_ value: Value) { state = LockedValue(State(value: value)) }
 
-  /// Changes the value, and returns the waiting task, which must then be woken. Does nothing after the end.
+  /// Changes the value, and returns the waiting task, which the caller must wake. Does nothing after `end`.
   func post(_ change: (inout Value) -> Void) -> Waiter? {
     state.withLock { state in
       guard !state.isEnded else { return nil }
@@ -24,8 +24,8 @@ final class Mailbox<Value: Sendable>: Sendable {
   /// Changes the value without waking a task.
   func change(_ change: (inout Value) -> Void) { state.withLock { change(&$0.value) } }
 
-  /// Ends the mailbox: later waits return what `take` still finds, and then nil. Returns the waiting task, which must
-  /// then be woken.
+  /// Ends the mailbox: `next` returns the results that `take` still finds, and then nil. Returns the waiting task; the
+  /// caller must wake that task.
   func end() -> Waiter? {
     state.withLock { state in
       state.isEnded = true

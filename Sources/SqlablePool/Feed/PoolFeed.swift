@@ -37,7 +37,8 @@ package final class PoolFeed: CommitSink {
   private let deferredMatches = LockedValue<[Matches]>([])
   private let lastPosition = Atomic(0)
   private let matchedPosition = Atomic(0)
-  /// The number of subscribers to notify of every commit, even if the commit has no recorded changes.
+  /// The number of subscribers that need every commit, even a commit without recorded changes. Other subscribers are
+  /// not counted.
   private let subscriberCount = Atomic(0)
   private let largestBuffer = Atomic(CommitQueue.maximumWeight)
   private let loops = Atomic(0)
@@ -110,7 +111,7 @@ package final class PoolFeed: CommitSink {
     }
   }
 
-  /// Adds a subscriber with the tables that it observes. Later commits are matched with the subscriber.
+  /// Adds a subscriber that observes the tables of `interest`. Each later commit is compared with these tables.
   private func listen(_ interest: ObservedTables, _ number: Int, _ body: (inout Subscribers) -> Void) {
     // Without subscribers, `commitBegins` does not announce commits, so the position in the change log is unknown.
     if !self.interest.commits { changeLog?.lose() }
@@ -263,9 +264,9 @@ package final class PoolFeed: CommitSink {
   @discardableResult
   func othersCommitted(readBy handle: SqliteDatabase? = nil, since commits: Int? = nil) -> Bool {
     let isCertain = appendCommits(readBy: handle, since: commits)
-    // This thread matches the commit, because waking another thread would take longer. The feed's queue releases the
-    // matches: a match can hold the last reference to the pool, and the pool's deinit waits for the queue of this
-    // thread. The closure doesn't capture the matches, because this thread might then release them last.
+    // Match the commit on this thread, because waking another thread would take longer. Release the matches on the
+    // feed's queue: a match can hold the last reference to the pool, and the pool's deinit waits for this thread's
+    // queue. The closure does not capture the matches, because then this thread could be the last to release them.
     guard isCertain else { return false }
     deferRelease(match())
     queue.async { [self] in releaseDeferred() }

@@ -13,9 +13,9 @@ package final class RowFilter: Sendable {
     /// on a copy of a single row; see `dependsOnOneRow`.
     init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
       let table = query.table
-      // The filter is evaluated on a copy of the table. The copy is not STRICT, and ANY has another meaning in STRICT
-      // tables. If the order uses values of several rows, changes to other rows can affect the order. A column name
-      // that the table does not have refers to the rowid, which differs in the copy.
+      // The conditions have these reasons. If the filter or the order uses several rows, changes of other rows can
+      // affect the result. A name that is not a column refers to the rowid, which differs in the copy of the table.
+      // The copy is not STRICT, and ANY has another meaning in STRICT tables.
       let names = Set(columns.map(\.name.foldedName))
       guard let filter = query.filter, filter.dependsOnOneRow,
         query.clauses.order.allSatisfy(\.expression.dependsOnOneRow),

@@ -63,8 +63,8 @@ struct LiveQueryRule: Sendable {
   var rule = RowRule()
   /// The columns that all runs of a closure have read; empty for a statement.
   var read = ReadColumns()
-  /// The query that was the only statement in every run of a closure; nil if there is no such query. The row rule is
-  /// derived from this query.
+  /// The query that was the only statement in every run of a closure; nil if there is no such query. `rule` is derived
+  /// from this query.
   var query: SelectQuery?
 }
 

@@ -155,8 +155,8 @@ struct LiveQueryState<Value: Sendable> {
     return .wait(isNeeded: undecidedRows.contains { $0.position > loop.position })
   }
 
-  /// Returns the loop with the number and position of the latest fetch, if the loop has already received the edition
-  /// that this fetch returned. Otherwise returns the loop unchanged.
+  /// Returns the loop with the number and position of the latest fetch if the loop already has the value of this fetch:
+  /// a fetch that returns an equal value keeps the value's edition. Otherwise returns the loop unchanged.
   private func current(_ loop: Loop) -> Loop {
     guard let latest, loop.edition == latest.edition else { return loop }
     var loop = loop
@@ -312,8 +312,8 @@ struct LiveQueryState<Value: Sendable> {
     latest = Latest(fetch: fetch, edition: editions, value: value, contents: contents)
     if outdatedLoops == 0 { dropValue() }
     if let last = undecidedRows.last(where: { $0.position <= fetch.position }) {
-      // The fetch includes these rows, so the filter is not evaluated for them. Loops with older results might wait for
-      // the filter's decision, so the older results are invalidated.
+      // The fetched value includes these rows, so the filter will not decide on them. Loops with older results might
+      // wait for such a decision. Invalidate the older results instead.
       invalidate(last.position)
     }
     fetchPosition = -1

@@ -43,7 +43,8 @@ public struct ModelChange<Model: Sqlable>: Sendable {
   }
 }
 
-/// A decoder of structs: runs a query that returns the values as a row for `init(row:)`.
+/// A decoder that makes a struct of a changed row's values. A query returns the values, so that `init(row:)` can read
+/// them.
 final class ImageReader: Sendable {
   private let database = LockedValue<SqliteDatabase?>(nil)
 

@@ -4,7 +4,7 @@ import SqlableCore
 
 /// A user of the pool's file that is not a call, such as an archive.
 package struct FileUser: Sendable {
-  /// Stops the user's calls on the pool, because a call would wait until the file is open again.
+  /// Makes the user stop calling the pool, because a call would wait until the file is open again.
   package let pause: @Sendable () -> Void
   /// Ends the user's transactions. The pool calls `release` when no pool call runs.
   package let release: @Sendable () -> Void
@@ -138,7 +138,7 @@ extension SqlitePool {
     for (handle, call) in started { handOn(handle, to: call) }
   }
 
-  /// The users of the file that are not calls, in the order of their registration.
+  /// The registered users of the file, such as archives, in the order of their registration. Calls are not included.
   package var allFileUsers: [FileUser] { fileUsers.withLock { $0.users.ordered { $0.key < $1.key }.map(\.value) } }
 
   /// Adds a file user; returns a token for `removeFileUser`.
@@ -152,12 +152,13 @@ extension SqlitePool {
 
   package func removeFileUser(_ token: Int) { fileUsers.withLock { $0.users[token] = nil } }
 
-  /// A call that closes the files, or a block. A class, so that each call on the pool can check cheaply for a close.
+  /// A call during which other calls get no handles: the call closes the pool's files, or blocks the database
+  /// (`block`). A class, so that each call can check cheaply for a barrier.
   package final class FileCloseBarrier: Sendable {
     package let callSite: CallSite
     /// True if the call's task was cancelled; nil for a call without a task.
     package let isCancelled: LockedValue<Bool>?
-    /// The thread whose calls are refused; nil for a block.
+    /// The thread whose calls are refused while the files are closed; nil if the barrier blocks the database.
     let thread: pthread_t?
     let begin = ContinuousClock.now
     /// Signalled when no call holds a handle.

@@ -75,8 +75,8 @@ extension SqlitePool {
     }
   }
 
-  /// Begins the transaction. The first call needs no savepoint, because a rollback of the first call rolls back the
-  /// transaction.
+  /// Begins the transaction, and runs the first call without a savepoint: if the first call must be rolled back, the
+  /// transaction contains nothing else.
   private func runFirst(_ call: PoolCall, _ db: SqliteDatabase) throws -> TransactionResult {
     try db.beginShared(at: call.callSite)
     let result = try call.run(db)

@@ -2,7 +2,7 @@ import Glibc
 
 /// The threads that hold the handles of a pool, by the number of the handle.
 ///
-/// The threads are in one array and not in the handles, because a call that looks for its handle would load memory that
+/// The threads are in one array. If they were in the handles, a call that looks for its handle would load memory that
 /// other processors have just changed. Loading such memory takes longer than the rest of the search.
 struct HandleHolders {
   private struct Holder {

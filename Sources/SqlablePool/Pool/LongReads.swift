@@ -32,7 +32,7 @@ final class LongReads: @unchecked Sendable {
 }
 
 extension SqlitePool.State {
-  /// Ends the checks for long calls if the pool has no call. The next call starts them.
+  /// Ends the checks for long calls if the pool has no call. The next call starts the checks again.
   mutating func endChecksIfIdle() {
     guard writer.call == nil, readers.allSatisfy({ $0.call == nil }) else { return }
     isChecked = false

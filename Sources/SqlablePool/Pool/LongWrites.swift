@@ -26,7 +26,8 @@ extension SqlitePool {
         sql: write.sql.map { StatementShape(of: $0).sql }))
   }
 
-  /// Returns the text for an error that names the lock's holder; empty if the holder is unknown or is `call`.
+  /// Returns the part of an error message that names the write lock's holder; empty if the holder is unknown or is
+  /// `call`.
   func otherHolder(than call: PoolCall?) -> String {
     guard let holder = writeLockHolder, holder.callSite != call.map({ "\($0.callSite)" }) else { return "" }
     return "; \(holder)"

@@ -141,7 +141,8 @@ package final class PoolCall: @unchecked Sendable {
     kind == .write && error.sql.map { $0.hasPrefix("BEGIN") } ?? (error.transaction == .none)
   }
 
-  /// Returns the error for the caller: cancellation, timeout or closing if stopping the call caused the error.
+  /// Returns the error that the caller gets. If `error` is the effect of stopping the call, the caller gets a
+  /// `CancellationError`, `.timeout` or `.closed`; otherwise `error`.
   ///
   /// - Parameter holder: Returns the text about the write lock's holder, for a call that was stopped while waiting for
   ///   the lock.

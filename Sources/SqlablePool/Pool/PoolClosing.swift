@@ -45,7 +45,7 @@ extension SqlitePool {
     try await onOwnThread { try self.close(within: duration) }
   }
 
-  /// Counts work that uses the file with connections of its own, such as a backup. ``close(within:)`` waits for the
+  /// Counts work that uses the file on separate connections, such as a backup. ``close(within:)`` waits for the
   /// work as for a call, and calls `stop` if the work still runs after `duration`. Returns a token for `endWork`.
   package func beginWork(_ stop: @escaping @Sendable () -> Void) throws -> Int {
     try withState { try $0.beginWork(stop, configuration.handles.label) }
@@ -90,8 +90,8 @@ extension SqlitePool {
     for user in allFileUsers { user.end() }
     let isInTurn = hadTurn && takeTurn()
     defer { gate.giveBack() }
-    // Checkpoint, because closing the last connection checkpoints only if no other process has the file open. If this
-    // pool does not get its turn, another pool is writing, and the commits of that pool checkpoint the WAL.
+    // Checkpoint here, because closing the last connection checkpoints only if no other process has the file open.
+    // Without the turn, skip the checkpoint: another pool is writing, and the commits of that pool checkpoint the WAL.
     if isInTurn, writes {
       try? root.execute("PRAGMA optimize")
       _ = try? root.checkpoint(.truncate, waitingAtMost: .seconds(configuration.handles.busyTimeout))

@@ -49,9 +49,9 @@ public struct PoolConfiguration: Sendable, Hashable {
   /// Default: nil, unlimited.
   public var maximumRead: Duration?
 
-  /// The size of the WAL, in bytes, at which the pool delays new reads for up to two seconds. A commit can then reset
-  /// the WAL; with overlapping reads, the WAL would continue to grow. After the reset, the WAL file is truncated to
-  /// this size. Default: 32 MiB; nil lets the WAL grow.
+  /// The size of the WAL, in bytes, at which the pool delays new reads for up to two seconds. Without running reads, a
+  /// commit can reset the WAL; with overlapping reads, the WAL would continue to grow. After the reset, the WAL file is
+  /// truncated to this size. Default: 32 MiB; nil lets the WAL grow.
   public var maximumWalSize: Int?
 
   /// True if the pool counts statements by shape, for ``SqlitePool/topStatements(_:by:)``. Each statement then takes

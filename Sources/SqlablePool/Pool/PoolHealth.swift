@@ -143,8 +143,8 @@ extension SqlitePool {
 }
 
 extension SqlitePool {
-  /// Returns the problems that a check finds without a test read: a large WAL, long calls, damage, and problems of file
-  /// users.
+  /// Returns the problems that a check finds without a test read: a large WAL, long calls, damage, and the problems
+  /// that each ``FileUser`` reports.
   package func problems(_ limits: HealthLimits, _ statistics: Statistics) -> [Health.Problem] {
     var problems: [Health.Problem] = []
     if statistics.walSize > limits.walSize { problems.append(.largeWal(bytes: statistics.walSize)) }

@@ -165,7 +165,7 @@ extension SqlitePool {
         call.alarm?.signal()
         return
       }
-      // If the call was stopped before it began, the handle has already been passed on.
+      // If the call was stopped before it began, the pool has already taken back the handle.
       guard withState({ $0.begin(call) }) else { return }
       if call.deadline != nil { inspect(call) }
       let outcome: Result<Void, any Error>
@@ -218,7 +218,8 @@ extension SqlitePool {
     switch try? withState({ try $0.enter(call, configuration, by: nil) }) {
     case .granted(let handle): handOn(handle, to: call)
     case .waits: break
-    // Nil: the queue is full, and the next poll retries; or the pool is closing, and has no subscribers left.
+    // Nil: the pool accepts no call. If its queue is full, the next poll retries. If the pool is closing, it has no
+    // subscribers left.
     case .nested, nil: answered()
     }
   }

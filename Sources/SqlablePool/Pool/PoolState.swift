@@ -42,8 +42,8 @@ extension SqlitePool {
     /// Non-nil while new reads are held back; signalled when no call holds a reader.
     var readersEnd: DispatchSemaphore?
     private var nextCheck: ContinuousClock.Instant?
-    /// The call that closes the files or blocks the database. Until this call or its block ends, other calls get no
-    /// handles.
+    /// The call that closes the files or blocks the database; nil if there is none. While this property is set, other
+    /// calls get no handles.
     package var closeBarrier: FileCloseBarrier?
 
     var longCalls: LongReads?
@@ -196,8 +196,8 @@ extension SqlitePool.State {
     return handles
   }
 
-  /// Gives a handle to a call. `thread` is the thread that runs the call; nil if the call's own thread is to be woken,
-  /// or if a thread of the pool runs the call.
+  /// Gives a handle to a call. `thread` is the present thread if it runs the call; nil if another thread runs the call:
+  /// the waiting thread of a synchronous read, or a thread of the pool.
   mutating func give(_ handle: PooledHandle, to call: PoolCall, by thread: pthread_t? = nil) {
     handle.call = call
     if handle.isWriter { writerIsIdle = false }
@@ -330,7 +330,7 @@ extension SqlitePool.State {
 
   // MARK: Stopping
 
-  /// Ends the wait of a call for a handle or for a thread; returns nil if the call does not wait.
+  /// Ends the wait of a call for a handle or for a thread. Returns nil without a change if the call is not waiting.
   package mutating func refuse(_ call: PoolCall) -> SqlitePool.Refusal? {
     switch call.state {
     case .waiting:
@@ -347,7 +347,8 @@ extension SqlitePool.State {
     }
   }
 
-  /// Stops a call: ends its wait, or interrupts its statement. Returns nil unless the call's wait has ended.
+  /// Stops a call: ends its wait, or interrupts its statement. If the call was waiting, returns the result of ending
+  /// the wait; otherwise nil.
   package mutating func stop(
     _ call: PoolCall, _ reason: PoolCall.Reason, now: @autoclosure () -> ContinuousClock.Instant = .now
   ) -> SqlitePool.Refusal? {
@@ -356,7 +357,8 @@ extension SqlitePool.State {
     switch call.state {
     case .created: call.stopped = reason
     case .running(let handle):
-      // The timeout of a wait also arrives as `.deadline`. This call already runs, so only its own deadline counts.
+      // `.deadline` can also mean that a wait has timed out. This call no longer waits, so only its own deadline
+      // counts.
       if reason == .deadline, call.deadline.map({ $0 > now() }) ?? true { return nil }
       call.stopped = reason
       handle.interruption.request()
@@ -369,7 +371,8 @@ extension SqlitePool.State {
     (readers + [writer]).compactMap(\.call) + waitingReads.waiting + waitingWrites.waiting
   }
 
-  /// Returns the time of the next check for timeouts if a check must be scheduled for the call.
+  /// Returns the time at which the call times out if the caller must schedule a check for that time. Nil if an earlier
+  /// check is already scheduled, or if the call has no timeout.
   package mutating func scheduleCheck(of call: PoolCall) -> ContinuousClock.Instant? {
     guard let end = call.nextCheck, nextCheck.map({ end < $0 }) ?? true else { return nil }
     nextCheck = end

@@ -129,7 +129,7 @@ public protocol AssociatedRows {}
 extension Array: AssociatedRows {}
 
 extension Association where Output: AssociatedRows {
-  /// Orders the associated rows of each row. A further call orders rows that compare as equal in the previous orders.
+  /// Orders the associated rows of each row. A further call adds a term at the end of the order.
   public consuming func orderBy(_ term: some AnyTerm, _ order: Order) -> Association {
     ordered(by: [OrderTerm(expression: term.expression, order: order)])
   }

@@ -150,13 +150,13 @@ extension Sqlable {
     .toMany(first.part.level.followed(by: second.part.level))
   }
 
-  /// The rows of another model that rows of `first` reference.
+  /// The rows of another model to which the rows of `first` refer.
   ///
   /// ```swift
   /// static let owners = toMany(Person.self, through: repairs, using: Repair.owner)
   /// ```
   ///
-  /// A row that several rows of `first` reference is returned once for each reference.
+  /// If several rows of `first` refer to a row, the row is returned once for each of them.
   public static func toMany<Target: Sqlable, Link: Sqlable>(
     _ target: Target.Type, through first: Association<Self, Link, [Link]>,
     using second: Association<Link, Target, Target?>

@@ -60,7 +60,7 @@ extension AssociationLevel {
     case .value(let term):
       if let defect = defect(ofValue: term) { rows.clauses.defect = defect }
       rows.clauses.order = []
-      // Add a row with the aggregate of no rows. A count needs no such row, because a count of no rows is 0.
+      // Add a row with the aggregate's value for an empty set. A count needs no such row: it is 0.
       var none = rows
       none.clauses.results = path.columns.map { _ in .term(SqlExpression(DatabaseValue.null)) } + [.term(term)]
       none.filter(SqlExpression(.binary(.equal, path.terms[0], SqlExpression(DatabaseValue.null))))

@@ -88,7 +88,7 @@ extension AssociationLevel {
       level.query.clauses.offset = nil
       level.query.clauses.defect =
         .invalidStatement(
-          "neither part of an association through another one can have a limit; limit the whole association"
+          "the associations passed as `through` and `using` can't have a limit; limit the resulting association"
         )
         .at(table: limited.query.table.name)
     }

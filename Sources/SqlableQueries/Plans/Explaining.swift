@@ -77,8 +77,8 @@ extension Runnable {
     try db.run(ExplainStatement(work: self), file: file, line: line)
   }
 
-  /// Returns the query plan; if this value runs several statements, that of the first statement. The statement is not
-  /// run.
+  /// Returns the query plan. If this value runs several statements, returns the plan of the first statement. The
+  /// statement is not run.
   public func explain(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> QueryPlan {

@@ -18,7 +18,7 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
   /// A scan is fine for a small table, and for a statement that needs all rows. Otherwise see `advice(db)`.
   public var scans: [String] {
     steps.compactMap { step in
-      // Include automatic indexes: to build one for the statement, SQLite also reads all rows.
+      // Include automatic indexes: SQLite reads all rows of the table to build one.
       let detail = step.detail
       if detail.begins(with: "SEARCH "), let search = detail.prefix(before: " USING AUTOMATIC ") {
         return search.suffix(after: "SEARCH ")

@@ -12,7 +12,7 @@ import SqlableCore
 /// ```
 ///
 /// Running a query without rows throws `.invalidStatement`.
-// Disfavored, because the compiler would treat a single value as a one-element tuple.
+// Disfavored, so that the compiler does not treat single values as one-element tuples.
 @_disfavoredOverload
 public func values<each Value: SqlValue>(_ rows: [(repeat each Value)]) -> Select<(repeat each Value)> {
   Select(

@@ -48,7 +48,8 @@ public struct SchemaColumn: Sqlable, Hashable {
     of(TypedExpression(table), database: database, as: name)
   }
 
-  /// The columns of the table that a term names. The term can be a column of an earlier table of the query.
+  /// The columns of a table whose name is the value of a term. The term can be a column of an earlier table of the
+  /// query.
   public static func of(
     _ table: some TypedTerm<String>, database: String? = nil, as name: String = "column"
   ) -> Alias<SchemaColumn> { Alias(name, calling: table.expression, database) }
@@ -115,7 +116,8 @@ public struct SchemaIndexPart: Sqlable, Hashable {
     of(TypedExpression(index), database: database, as: name)
   }
 
-  /// The parts of the index that a term names. The term can be a column of an earlier table of the query.
+  /// The parts of an index whose name is the value of a term. The term can be a column of an earlier table of the
+  /// query.
   public static func of(
     _ index: some TypedTerm<String>, database: String? = nil, as name: String = "part"
   ) -> Alias<SchemaIndexPart> { Alias(name, calling: index.expression, database) }

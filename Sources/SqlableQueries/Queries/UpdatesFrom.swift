@@ -36,7 +36,7 @@ extension Statement where Output == Int {
     return self
   }
 
-  /// Reads values for the update from the rows of a named query of a single column.
+  /// Reads values for the update from the rows of a named query that has a single column.
   public consuming func from<Value>(_ other: NamedColumn<Value>, on condition: any SqlCondition) -> Statement {
     tree.join(other.source, on: condition.expression)
     return self

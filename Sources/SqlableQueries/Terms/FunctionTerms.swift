@@ -16,8 +16,8 @@ extension SqlExpression: ResultTerm {
   public init(expression: SqlExpression) { self = expression }
 }
 
-/// A term with functions. The associated types are those of the functions' results: all are ``SqlExpression`` for an
-/// untyped term, and a ``TypedExpression`` for a typed term.
+/// A term on which functions can be called. The associated types are the types of the functions' results:
+/// ``SqlExpression`` for an untyped term, a ``TypedExpression`` for a typed term.
 public protocol FunctionTerm: AnyTerm {
   /// A result with the type of the term.
   associatedtype Same: ResultTerm

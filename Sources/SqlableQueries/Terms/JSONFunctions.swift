@@ -49,7 +49,7 @@ extension SqlExpression {
         if key.hasPrefix("$.") || key.hasPrefix("$[") {
           return SqlExpression(
             invalid: SqlError.invalidStatement(
-              "a JSON key can't begin with $. or $[; pass the steps of a path separately: \"a\", 0 for $.a[0]"
+              "a JSON key can't begin with '$.' or '$['; pass each step of a path: \"a\" and 0 for '$.a[0]'"
             ))
         }
         // Leave a key unquoted where possible, to match indexes written by hand.

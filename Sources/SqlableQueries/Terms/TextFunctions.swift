@@ -90,17 +90,17 @@ extension TextTerm {
     Same(expression: expression.substr(start, length))
   }
 
-  /// The text without spaces, or the given characters, at both ends: `trim("a", 'xy')`.
+  /// The text after removing spaces, or `characters`, from both ends: `trim("a", 'xy')`.
   public func trim(_ characters: String? = nil) -> Same {
     Same(expression: expression.trim(.trim, characters))
   }
 
-  /// The text without spaces, or the given characters, at the start: `ltrim("a", 'xy')`.
+  /// The text after removing spaces, or `characters`, from the start: `ltrim("a", 'xy')`.
   public func ltrim(_ characters: String? = nil) -> Same {
     Same(expression: expression.trim(.ltrim, characters))
   }
 
-  /// The text without spaces, or the given characters, at the end: `rtrim("a", 'xy')`.
+  /// The text after removing spaces, or `characters`, from the end: `rtrim("a", 'xy')`.
   public func rtrim(_ characters: String? = nil) -> Same {
     Same(expression: expression.trim(.rtrim, characters))
   }

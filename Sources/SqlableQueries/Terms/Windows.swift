@@ -64,7 +64,7 @@ public struct Window: Sendable, Hashable {
 
   private init(_ window: SqlExpression.WindowClause) { self.window = window }
 
-  /// Returns the window with a further order, for rows that compare as equal in the window's present order.
+  /// Returns the window with further terms at the end of its ORDER BY.
   ///
   /// ```swift
   /// let perCarrier = Window(partitionBy: Flight.carrier)

@@ -182,7 +182,7 @@ final class ArchiveLock: Sendable {
   init(_ descriptor: Int32, _ path: String) { (self.descriptor, self.path) = (descriptor, path) }
 
   deinit {
-    // Unlock, because a forked process can still have the descriptor. The forked process must keep its parent's lock.
+    // Unlock, because a forked process can keep the descriptor open. A forked process itself must not unlock.
     if ForkGuard.generation == generation { flock(descriptor, LOCK_UN) }
     close(descriptor)
   }
@@ -215,8 +215,8 @@ struct GenerationDescription: Codable, Sendable {
   let commit: Int
   /// The time of the copy, in microseconds since 1970.
   let time: Int64
-  /// The age of the archive at the copy, in microseconds; see ``ArchiveClock/age``. Earlier versions stored neither
-  /// `age` nor the properties below.
+  /// The age of the archive at the time of the copy, in microseconds; see ``ArchiveClock/age``. Earlier versions stored
+  /// neither `age` nor the properties below.
   var age: Int64?
   /// True if the previous generation contains all commits up to this copy.
   var continues: Bool?

@@ -6,8 +6,8 @@ struct ArchiveReader {
   let files: ArchiveFiles
   let generation: Int
 
-  /// Calls `body` with each commit and a function `apply`. `body` passes a closure to `apply`, which calls the closure
-  /// with the number and content of each page. `body` returns true to continue with the next commit.
+  /// Calls `body` with each commit until `body` returns false. To read the commit's pages, `body` calls `apply` with a
+  /// closure that receives the number and content of each page.
   ///
   /// An incomplete record at the end of the last file is ignored: a process was killed before the record was complete.
   /// Throws `.corrupt` with the numbers of missing or damaged commits.

@@ -115,7 +115,8 @@ final class ArchiveRun: @unchecked Sendable {
     try finish()
   }
 
-  /// Restores the configured checkpoints when the pool's writer is free. Returns without waiting for the writer.
+  /// Turns the configured automatic checkpoints on again, as soon as the pool's writer is free. Returns without waiting
+  /// for the writer.
   static func giveCheckpointsBack(to pool: SqlitePool) {
     startThread { try? pool.withWriter { db in try db.setAutocheckpoint(1) } }
   }
@@ -255,8 +256,8 @@ final class ArchiveRun: @unchecked Sendable {
     try removeOld()
   }
 
-  /// Reads the WAL to its end, without archiving, before a generation takes the write lock. Under the lock, only later
-  /// commits must still be read, so writers wait only briefly.
+  /// Reads the WAL to its end without archiving. `beginGeneration` calls this method before it takes the write lock, so
+  /// that it reads only later commits under the lock and writers wait only briefly.
   private func readWAL() throws {
     hold.end()
     output = nil

@@ -62,8 +62,8 @@ public struct DatabaseArchive: Sendable, Hashable {
   /// The file gets its final name when the file is complete, synced and checked. Blocks the thread. In `async` code,
   /// use the overload with `await`. Throws:
   ///
-  /// - `.corrupt` if the restored database is damaged, or with the numbers of commits that are missing or damaged in
-  ///   the archive. Earlier commits can still be restored;
+  /// - `.corrupt` if the restored database is damaged, or if commits are missing or damaged in the archive. The error
+  ///   names these commits; earlier commits can still be restored;
   /// - `.schema(.mismatch)` if tables differ from the models of `schema`;
   /// - `.constraint(.foreignKey)` with the check `.foreignKeys`, for rows that reference missing rows;
   /// - `.misuse` if the path already has a file, and for a time that is NaN;

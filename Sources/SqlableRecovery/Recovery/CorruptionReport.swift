@@ -49,8 +49,8 @@ extension CorruptionReport {
 }
 
 extension String {
-  /// Finds the last occurrence of each word, in the order of `words`. Returns the first text that follows one of these;
-  /// nil if no text follows.
+  /// Returns the text after the last occurrence of the first word that the string contains; nil if no text follows any
+  /// of the words.
   fileprivate func rest(after words: [String]) -> String? {
     for word in words {
       if let range = ranges(of: word).last, range.upperBound < endIndex { return String(self[range.upperBound...]) }

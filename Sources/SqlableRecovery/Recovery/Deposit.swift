@@ -62,8 +62,8 @@ extension Salvage {
     public var table: String
     /// The number of added rows.
     public var added = 0
-    /// The number of skipped rows whose key exists in the database, or that violate another constraint. The database
-    /// keeps its existing rows.
+    /// The number of rows that were skipped because their key exists in the database, or because they violate another
+    /// constraint. The database keeps its existing rows.
     public var conflicts = 0
     /// The number of skipped rows whose parent row is neither salvaged nor in the database.
     public var withoutParent = 0

@@ -173,8 +173,9 @@ extension SalvageRun {
     return try tables.contains { table in try rows(with: Array(keys), in: table).map { $0 * 2 > keys.count } == true }
   }
 
-  /// Returns the number of index keys that match a row of the table: the last field is the row's key, and the first
-  /// field is one of the row's values. Nil if the table has no key by which rows can be looked up.
+  /// Returns the number of index keys that match a row of the table: the index key's last field is the key of the row,
+  /// and the first field equals one of the row's values. Returns nil if the table has no key by which rows can be
+  /// looked up.
   func rows(with keys: [StoredRecord], in table: SalvagedTable) throws -> Int? {
     guard let sink = table.sink, let shape = table.shape, !sink.columns.isEmpty,
       let name = sink.rowidColumn ?? (shape.keyCount == 1 ? shape.columns[0].name : nil)

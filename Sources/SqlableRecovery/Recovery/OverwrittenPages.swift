@@ -33,7 +33,7 @@ extension SalvageRun {
     return points[0] < points[1]
   }
 
-  /// Finds the pages outside all b-trees that equal a page of a b-tree. Such copies have no rows of their own.
+  /// Finds the pages that belong to no b-tree, and are copies of a page of a b-tree. Such a copy has no other rows.
   func findCopies() {
     for number in twins.pages where crawler.marks[number] == .unknown {
       if let twin = twins[number], crawler.marks[twin] == .tree { copies.insert(number) }

@@ -17,7 +17,7 @@ struct PageMarks {
 
   subscript(_ number: UInt32) -> Mark? { number > 0 && number < marks.count ? marks[Int(number)] : nil }
 
-  /// Marks a page that has no other use. Returns false if the page has another use or does not exist.
+  /// Marks a page. Returns false if the page does not exist or already has a mark; only a `free` mark is replaced.
   mutating func claim(_ number: UInt32, as mark: Mark) -> Bool {
     // A b-tree that points to a page is more reliable than the freelist, which might be damaged itself.
     guard let old = self[number], old == .unknown || old == .free && mark != .free else { return false }

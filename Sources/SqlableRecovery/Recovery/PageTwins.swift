@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The b-tree pages that equal another page, after a write at a wrong offset. An intact b-tree has no equal pages.
+/// Pairs of b-tree pages with the same bytes. An intact file has no such pairs; a write at a wrong offset creates one.
 struct PageTwins {
   private var twins: [UInt32: UInt32] = [:]
 

@@ -80,7 +80,8 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   public var share: Double {
     let recovered = tables.reduce(0) { $0 + $1.rowsFromPages + $1.rowsFromBackup }
     let lost = tables.reduce(estimatedRowsOfLostTables) { $0 + $1.estimatedRowsLost }
-    // Don't add the two numbers: `lost` counts the rows of unknown tables as lost rows of known or lost tables.
+    // Don't add the two numbers: `lost` already includes the rows of unknown tables, as lost rows of known or lost
+    // tables.
     let missing = tables.reduce(max(lost, rowsOfUnknownTables)) { $0 + $1.rowsSetAside }
     return recovered + missing == 0 ? (isComplete ? 1 : 0) : Double(recovered) / Double(recovered + missing)
   }

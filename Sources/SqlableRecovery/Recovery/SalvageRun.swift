@@ -85,8 +85,9 @@ final class SalvageRun {
     }
   }
 
-  /// Returns the first records of a page of a WITHOUT ROWID table or an index. Returns none for another page, and none
-  /// if at most half of the cells contain a valid record: one of 128 pages of random bytes begins like such a page.
+  /// Returns the first records of a page of a WITHOUT ROWID table or an index. Returns none for any other page. Also
+  /// returns none if at most half of the cells contain a valid record, because one of 128 pages of random bytes has the
+  /// first byte of an index page.
   private func keyedRecords(ofPage number: UInt32) -> [StoredRecord] {
     guard let page = file.tree(number), !page.kind.isTable, page.isSound else { return [] }
     let cells = page.cells.prefix(50)

@@ -4,7 +4,7 @@ import SqlableSchema
 final class SalvagedTable {
   enum Use {
     case rows
-    /// The rows replace the rows of the new shadow table, in the virtual table's own format.
+    /// The damaged shadow table's rows are copied unchanged, and replace the rows of the new shadow table.
     case copies
     /// The rows are not used, because the virtual table recomputes them.
     case none
@@ -52,9 +52,9 @@ final class SalvagedTable {
     if shape == nil { problem = "the definition can't be read" }
   }
 
-  /// True if the table's definition lacks WITHOUT ROWID: most records of the root page are rows of such a table with
-  /// these columns. Otherwise the definition is right, and the root page was probably overwritten, for example with a
-  /// page of an index.
+  /// True if the table's definition lacks WITHOUT ROWID: most records of the root page fit a WITHOUT ROWID table with
+  /// the table's columns. Otherwise the definition is right, and the root page was probably overwritten, for example
+  /// with a page of an index.
   private static func lacksWithoutRowid(_ table: DatabaseSchema.Table?, _ keyed: [StoredRecord]) -> Bool {
     guard var table, !table.isWithoutRowid, !keyed.isEmpty else { return false }
     table.isWithoutRowid = true

@@ -83,8 +83,8 @@ struct TreePage {
     let sound = cells.indices.filter { cells[$0] != nil }
     let rowids = sound.map { cells[$0]?.rowid ?? 0 }
     guard zip(rowids, rowids.dropFirst()).contains(where: { $0 >= $1 }) else { return }
-    // Finds the longest ascending sequence. For each length, `ends` contains the index of a sequence's last rowid: the
-    // lowest last rowid of all sequences with this length.
+    // Finds the longest ascending sequence of rowids. `ends[n]` is the index of the lowest rowid at which a sequence of
+    // `n + 1` rowids can end.
     var ends: [Int] = []
     var before: [Int?] = []
     for index in rowids.indices {

@@ -116,7 +116,7 @@ struct TreeStatistics {
   var isRootLost: Bool { gaps.contains { $0.depth == 0 } }
   /// The depth of the leaves. Without leaves, the depth of the deepest missing page; nil if no page is missing.
   private var likelyLeafDepth: Int? { leafDepth ?? gaps.lazy.map(\.depth).max() }
-  /// True if an unknown number of pages might be missing, because the pages above them were after the end of the file.
+  /// True if an unknown number of pages might be missing: their parent pages were beyond the end of the truncated file.
   var isOpen: Bool { gaps.contains { $0.page == .cut && $0.depth < likelyLeafDepth ?? 0 } }
 
   /// Estimates the number of lost rows. `known` counts rows in damaged cells, in broken overflow chains, and on leaves

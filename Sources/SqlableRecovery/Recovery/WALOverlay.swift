@@ -78,9 +78,9 @@ struct WALOverlay {
       }
       offset += frameSize
     }
-    // Count the commits after the frame at `offset`. That frame itself can be the rest of a killed process's
-    // transaction. A commit after it was lost because of damage or a failed sync. Frames from before the last reset of
-    // the WAL have other salts.
+    // Count the lost commits: commits in later frames than the invalid frame at `offset` were lost because of damage or
+    // a failed sync. The frame at `offset` itself can be the rest of a killed process's transaction. Frames from before
+    // the last reset of the WAL have other salts.
     return stride(from: offset + frameSize, through: file.size - frameSize, by: frameSize).count { offset in
       let header = file.bytes(at: offset, count: WALFormat.frameHeaderSize)
       guard let number = header.word(0), let size = header.word(4), number > 0, size > 0 else { return false }

@@ -30,7 +30,7 @@ package protocol ChangeLogUpdates: Sendable {
   func renaming(column old: String, to new: String, of table: String, on connection: Connection) throws -> [String]
 }
 
-/// The type that the module SqlableChanges makes conform to ``ChangeLogUpdates``.
+/// A type that the module SqlableChanges extends with the conformance to ``ChangeLogUpdates``.
 package struct ChangeLogHook: Sendable {
   /// The implementation; nil if the program does not link SqlableChanges. The cast finds the implementation without a
   /// registration that would have to run before the first plan.

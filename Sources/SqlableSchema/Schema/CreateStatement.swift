@@ -119,8 +119,8 @@ extension Sqlable {
   /// ```
   ///
   /// Existing rows get the column's default, or NULL. Running the statement throws `.schema(.mismatch)` for a column
-  /// that SQLite can't add: a key, a unique or stored generated column, a column with a computed default, and a NOT
-  /// NULL column without a default. `table` names another table with the model's layout.
+  /// that SQLite can't add: a key, a unique or stored generated column, a column with a computed default, a NOT NULL
+  /// column without a default, and a foreign key with a default. `table` names another table with the model's layout.
   public static func addColumn(_ column: any ColumnConvertible, toTable table: String? = nil) -> CreateStatement {
     CreateStatement(.column(ColumnReference(column.column)), of: TableInfo.unchecked(Self.self), named: table)
   }

@@ -28,7 +28,8 @@ public struct DatabaseStatement: Sendable, Hashable, Codable {
   /// Rebuilds the database file without free pages. The rowids of a table that declares no integer key can change.
   public static func vacuum() -> DatabaseStatement { DatabaseStatement(form: .vacuum) }
 
-  /// Writes a copy without free pages into a new file. A file with content at the path throws `.other`.
+  /// Writes a copy without free pages into a new file. Running the statement throws `.other` if a file with content
+  /// exists at the path.
   public static func vacuum(into path: String) -> DatabaseStatement { DatabaseStatement(form: .vacuumInto(path)) }
 
   /// Collects statistics of a table or index, or of all tables. SQLite uses the statistics to choose indexes.

@@ -19,8 +19,8 @@ public protocol DefinitionStatement: Runnable, Hashable where Output == Void {}
 package protocol WrittenDefinition: DefinitionStatement {
   /// Returns the SQL texts in the order in which they run. Throws if the statement can't be run.
   ///
-  /// - Parameter db: The handle that runs the texts, whose SQLite version determines how numbers are written as exact
-  ///   literals; nil for the shortest literals.
+  /// - Parameter db: The handle that runs the texts. Its SQLite version determines how numbers are written as exact
+  ///   literals. If nil, numbers are written as the shortest literals.
   func texts(for db: SqliteDatabase?) throws -> [String]
 }
 

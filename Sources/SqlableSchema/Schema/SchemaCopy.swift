@@ -13,7 +13,7 @@ package struct SchemaCopy {
       cacheCapacity: 0)
     try functions?.apply(to: connection)
     var (virtual, ordinary): ([String], [String]) = ([], [])
-    // Swift filters the texts, because a program can replace LIKE and every other function.
+    // The rows are filtered in Swift, because a program can replace LIKE and every SQL function.
     let temporary = isFileOnly ? "" : "UNION ALL SELECT type, sql, rowid FROM temp.sqlite_schema"
     for row in try original.rows(
       """

@@ -51,7 +51,7 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
     return difference
   }
 
-  /// Returns the difference, marked as harmless if the extra object does not affect the models.
+  /// Returns the difference, marked as harmless if it is an extra object that does not affect the models.
   func marked(in table: DatabaseSchema.Table, of model: DatabaseSchema.Table) -> SchemaDifference {
     guard isExtra else { return self }
     var difference = self
@@ -76,8 +76,8 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
 }
 
 extension SchemaDifference.Kind {
-  /// True if a difference of this kind concerns an object, which can be missing. The other kinds concern properties of
-  /// objects, which can be unset.
+  /// True if the kind is about a whole object, such as a table or an index. Other kinds are about a property of an
+  /// object, such as NOT NULL.
   fileprivate var isObject: Bool {
     switch self {
     case .table, .column, .unique, .check, .foreignKey, .index, .trigger, .view, .fullText: true

@@ -27,12 +27,12 @@ extension SqliteTenants {
   /// for (name, error) in report.failures { log(name, error) }
   /// ```
   ///
-  /// Each tenant gets a further backup beside its earlier ones. The inodes, sizes and times of its file and WAL show
-  /// whether it has changed, so an unchanged tenant is not read. A checkpoint counts as a change. A tenant that was
-  /// changed less than three seconds before its last backup is copied again. A tenant is neither opened, created nor
-  /// migrated, and its calls continue. `delete`, `rename` and `restore` end the copy of their tenant. A backup is
-  /// checked before it gets its name. A run that was stopped continues with the remaining tenants when it is called
-  /// again.
+  /// Each tenant gets another backup beside its earlier backups. The inodes, sizes and times of a tenant's file and WAL
+  /// show whether the tenant has changed, so an unchanged tenant is not read. A checkpoint counts as a change. A tenant
+  /// that was changed less than three seconds before its last backup is copied again. A tenant is neither opened,
+  /// created nor migrated, and its calls continue. `delete`, `rename` and `restore` end the copy of their tenant. A
+  /// backup is checked before it gets its name. After an interrupted run, the next run continues with the remaining
+  /// tenants.
   ///
   /// Throws `.busy` while another run uses the directory, `.misuse` for a directory inside the tenants' directory and
   /// for a rate or concurrency below 1, `.io` if a directory can't be read, `.closed` once the tenants are closed, and
@@ -118,7 +118,7 @@ private final class TenantBackupRun: Sendable {
 
   init(_ tenants: SqliteTenants, _ directory: String, _ bytesPerSecond: Int?, _ keep: Duration?) throws {
     guard !directory.isEmpty, !directory.utf8.contains(0) else {
-      throw SqlError.misuse("the directory of the backups can't be empty or contain a NUL byte")
+      throw SqlError.misuse("the path of the backups' directory can't be empty or contain a NUL byte")
     }
     guard !tenants.directory.contains(directory) else {
       throw SqlError.misuse("the backups can't be in the directory of the tenants: \(directory)")
@@ -154,7 +154,8 @@ private final class TenantBackupRun: Sendable {
     defer { state.withLock { $0.running -= 1 } }
     let isUnchanged: Bool = try await onOwnThread { [self] in try self.isUnchanged(name) }
     guard !isUnchanged else { return .unchanged }
-    // Wait for the rate before the copy begins. A snapshot that waits would make the tenant's WAL grow.
+    // The rate limit delays the start of the copy. A delay during the copy would hold a snapshot, and the tenant's WAL
+    // would grow.
     try await Task.sleep(until: rate.next, clock: .continuous)
     return try await tenants.readingFile(name) { [self] file in try copy(file, of: name) }
   }
@@ -173,8 +174,8 @@ private final class TenantBackupRun: Sendable {
     let progress = LockedValue((pages: 0, bytes: 0, time: Date()))
     let options = BackupOptions(pagesPerStep: 64) { [rate, stop = file.stop] now in
       let pages = progress.withLock { last in
-        // The first step of a copy begins the snapshot, so its time is the backup's time. Without a WAL, a commit of
-        // another connection restarts the copy with a new snapshot.
+        // The first step of a copy begins the snapshot, so the time of this step is the backup's time. Without a WAL, a
+        // commit of another connection restarts the copy with a new snapshot.
         let isNew = now.copiedPages <= last.pages || last.bytes == 0
         if isNew { last.time = Date() }
         let pages = isNew ? now.copiedPages : now.copiedPages - last.pages

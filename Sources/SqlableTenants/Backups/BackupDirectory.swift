@@ -53,7 +53,8 @@ struct BackupDirectory: Sendable {
     }
   }
 
-  /// Deletes the backups that no restore to a time since `start` needs. The last backup always stays.
+  /// Deletes old backups, but keeps those from which `start` and later times can be restored. The last backup always
+  /// stays.
   func removeOld(_ backups: [TenantBackup], before start: Date?) throws {
     guard let start, let needed = backups.lastIndex(where: { $0.time <= start }) else { return }
     for backup in backups[..<needed] where unlink(backup.path) != 0 && errno != ENOENT {

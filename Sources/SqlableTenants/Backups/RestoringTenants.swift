@@ -48,7 +48,7 @@ extension SqliteTenants {
     } catch let error as SqlError
       where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) || error.isFailedRead
     {
-      // A damaged file is not locked, and another process might have opened it during the copy.
+      // `exclusively` has failed and does not lock the damaged file, so another process might have opened it meanwhile.
       try checkOtherProcesses(name, "restore")
       try directory.replace(name, by: new, hasLogs: true)
     }

@@ -183,9 +183,9 @@ extension SqliteTenants {
     }
   }
 
-  /// Returns a `FileUser` for the hand-over, which keeps the tenant's file open. If the tenant is deleted, restored or
-  /// closed, the `FileUser` closes the pages, and the hand-over fails. When the hand-over itself closes the pool, `end`
-  /// has no effect.
+  /// Returns the `FileUser` of a hand-over that keeps the tenant's file open. If the tenant is deleted, restored or
+  /// closed, the `FileUser` closes `pages`, and the hand-over fails. When the hand-over itself closes the pool, `end`
+  /// does nothing.
   private func endsIfDeleted(_ pages: OutgoingPages, _ slot: TenantSlot) -> FileUser {
     FileUser(
       pause: {}, release: { pages.close() }, resume: {},
@@ -222,8 +222,8 @@ extension SqliteTenants {
     return FencedTenant(slot: slot, tail: tail, outgoing: pages, sender: await sent)
   }
 
-  /// Sends the parts of a stream until the stream ends. Then tells the receiver to sync its file, if there were any
-  /// parts. Returns the sender, or the error.
+  /// Sends the parts of a stream until the stream ends, and then a request to sync the receiver's file, unless the
+  /// stream was empty. Returns the sender in its new state, or the error.
   private func send(
     _ parts: AsyncStream<TenantPart.Content>, _ sender: TenantSender
   ) async -> Result<TenantSender, any Error> {
@@ -266,8 +266,8 @@ extension SqliteTenants {
     return tail
   }
 
-  /// Sends the last parts, and makes the receiver the owner. If a step fails, the tenant stays here, unless the
-  /// receiver does not answer.
+  /// Sends the last parts, and makes the receiver the owner. If a step fails, cancels the hand-over, and the tenant
+  /// stays here. If the receiver does not answer, the hand-over stays unfinished.
   ///
   /// - Parameter sendRest: Sends the missing part of the file, and returns the file's size. Returns nil if the receiver
   ///   is already the owner.

@@ -92,7 +92,8 @@ final class OutgoingPages: @unchecked Sendable {
       hold.close()
       hold = next
       _ = try? root.checkpoint(.passive)
-      // SQLite only syncs the file after copying all of the WAL, which does not happen while other connections commit.
+      // Sync here, because SQLite syncs the file only after it has copied the whole WAL. While other connections
+      // commit, SQLite does not copy the whole WAL.
       try file.sync()
     }
   }

@@ -48,7 +48,7 @@ extension SqliteTenants {
   /// ``TenantsConfiguration/waitTimeout``, or if another process has the file open; the tenant then stays.
   public func delete(_ name: String) async throws {
     let name = try TenantName(name)
-    // Check before the calls are ended, because the tenant stays if another process has the file open.
+    // Check before `changing` ends the tenant's calls. If another process has the file open, the calls continue.
     try checkOtherProcesses(name, "delete")
     try await changing([name], .endsCalls) { [self] slots in
       do {
@@ -76,8 +76,9 @@ extension SqliteTenants {
   /// Renames a tenant.
   ///
   /// Waits for the calls and loops that use the tenant, for at most `duration`; then throws `.busy`. Calls that arrive
-  /// during the rename throw `.tenant(.deleted)` once the tenant has its new name. Throws `.tenant(.missing)`, and
-  /// `.tenant(.exists)` if the new name is taken. After a crash, the tenant has the old or the new name.
+  /// during the rename throw `.tenant(.deleted)` once the tenant has its new name. Throws `.tenant(.missing)` if no
+  /// tenant has the old name, and `.tenant(.exists)` if the new name is taken. After a crash, the tenant has the old or
+  /// the new name.
   public func rename(_ name: String, to newName: String, within duration: Duration = .seconds(10)) async throws {
     let (name, newName) = (try TenantName(name), try TenantName(newName))
     guard name != newName else { throw exists(newName) }
@@ -206,8 +207,8 @@ extension SqliteTenants {
   /// Waits until no other call uses a tenant's file, and closes the tenant.
   ///
   /// - Parameters:
-  /// - own: The slot of the caller's own lease; nil without a lease. The claim throws `.tenant(.deleted)` if the tenant
-  ///   has a different slot.
+  ///   - own: The slot of the caller's own lease; nil without a lease. The claim throws `.tenant(.deleted)` if the
+  ///     tenant has a different slot.
   ///   - leavesLog: True to close the tenant without copying the WAL into the file.
   func claim(
     _ name: TenantName, _ policy: ClaimPolicy, of own: TenantSlot? = nil, until end: ContinuousClock.Instant,

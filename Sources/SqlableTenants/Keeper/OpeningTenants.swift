@@ -88,7 +88,7 @@ extension SqliteTenants {
     let version = try pool.root.locked { try pool.root.openConnection().schemaVersion() }
     let now = FileIdentity(directory.file(of: name)).map { CheckedTenant(file: $0, schemaVersion: version) }
     let isChecked = now != nil && withState({ $0.checked[name] }) == now
-    // Most tenants need no change. Then no writer is opened, which would take as much memory as a reader.
+    // Most tenants need no change. For these tenants, open no writer: a writer takes as much memory as a reader.
     guard try !isCurrent(pool.root, isChecked: isChecked) else {
       if !isChecked { try noteChecked(pool.root, name) }
       return

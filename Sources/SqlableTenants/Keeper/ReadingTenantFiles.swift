@@ -1,7 +1,7 @@
 import SqlableBackup
 import SqlableCore
 
-// Reads of tenants' files by connections of their own, while the tenants' calls continue.
+// Reads of tenants' files on separate connections, while calls use the tenants.
 
 /// A tenant's file, open for reading.
 struct ReadTenantFile {
@@ -65,8 +65,8 @@ extension SqliteTenants {
     }
   }
 
-  /// Opens a tenant's file read-only. A file that is in WAL mode and closed is read without locks, because a read with
-  /// locks would leave an empty WAL beside the file.
+  /// Opens a tenant's file read-only. With `isImmutable`, the file is read without locks. A read with locks would leave
+  /// an empty WAL beside a file in WAL mode that no other connection has open.
   private func openFile(_ name: TenantName, isImmutable: Bool) throws -> SqliteDatabase {
     var handles = handleConfiguration(name)
     handles.isReadOnly = true

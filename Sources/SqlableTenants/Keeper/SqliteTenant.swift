@@ -17,7 +17,7 @@ import SqlablePool
 public struct SqliteTenant: AsyncSqlExecutor {
   public let name: String
   let tenants: SqliteTenants
-  /// True for the calls of a loop over all tenants, which do not create the tenant.
+  /// True for a call of a loop over all tenants. Such a call does not create a missing tenant.
   let isSweep: Bool
 
   init(name: String, tenants: SqliteTenants, isSweep: Bool = false) {

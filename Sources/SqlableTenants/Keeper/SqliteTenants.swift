@@ -19,8 +19,9 @@ import SqlableSchema
 /// use, calls wait in order, up to ``TenantsConfiguration/waitTimeout``.
 ///
 /// The pools of all tenants share one set of threads and one watcher of files. A damaged tenant fails only its own
-/// calls. A tenant that another process locks delays only its own calls, unless other processes lock more tenants at
-/// once than twice ``TenantsConfiguration/threads``. Several processes can use one directory.
+/// calls. A tenant that another process locks delays only its own calls, unless more than 2 ×
+/// ``TenantsConfiguration/threads`` tenants are locked by other processes at once. Several processes can use one
+/// directory.
 public final class SqliteTenants: Sendable {
   public let configuration: TenantsConfiguration
   let directory: TenantDirectory
@@ -119,8 +120,8 @@ public final class SqliteTenants: Sendable {
     }
   }
 
-  /// Waits until no tenant is open, being opened, closed or changed. A thread that was opening a tenant also closes the
-  /// tenant.
+  /// Waits until no tenant is open, being opened, closed or changed. A tenant that is still being opened is closed by
+  /// the thread that opens it.
   private func waitForSlots(until end: ContinuousClock.Instant) throws {
     while let slot = withState({ $0.slots.values.first }) {
       guard ContinuousClock.now < end else {

@@ -13,7 +13,8 @@ struct TenantFileState: Equatable {
   /// True if a WAL or journal exists beside the file.
   private let hasWAL: Bool
 
-  /// Two changes of a file that are more than this number of seconds apart are assumed to have different times.
+  /// The precision of a file's times, in seconds. Two changes that are further apart are assumed to get different
+  /// times.
   private static let precision = 2
 
   /// Returns nil if the file does not exist.

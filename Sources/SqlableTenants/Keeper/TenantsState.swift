@@ -118,7 +118,8 @@ package struct TenantsState {
     return stopped
   }
 
-  /// Returns the time of the next check for timeouts if a check must be scheduled for a call that waits.
+  /// Returns the end of a call's wait if the caller must schedule a check for timeouts at that time; nil if an earlier
+  /// check is already scheduled, or if the call waits without a limit.
   package mutating func scheduleCheck(of waiter: TenantWaiter) -> ContinuousClock.Instant? {
     guard let end = waiter.end, nextCheck.map({ end < $0 }) ?? true else { return nil }
     nextCheck = end
@@ -129,7 +130,7 @@ package struct TenantsState {
   package mutating func takeLate(
     scheduledFor time: ContinuousClock.Instant, now: ContinuousClock.Instant
   ) -> (late: [(waiter: TenantWaiter, slot: TenantSlot)], next: ContinuousClock.Instant?) {
-    // A check for an earlier time was scheduled after this one. That check schedules the next.
+    // If another check was scheduled for an earlier time, the earlier check schedules the next one.
     guard nextCheck == time else { return ([], nil) }
     let late = stopWaiting { waiter in waiter.end.map { $0 <= now } ?? false }
     nextCheck = waiting.values.compactMap(\.waiter.end).min()
@@ -163,7 +164,7 @@ package struct TenantsState {
 
   // MARK: Places
 
-  /// Gives free places to the waiting slots. Closes idle tenants to free places for the remaining slots.
+  /// Gives the free places among the open tenants to waiting slots. If no place is free, closes idle tenants.
   private mutating func nextWork() -> [Work] {
     var work: [Work] = []
     while let slot = firstQueued() {
@@ -231,7 +232,7 @@ package struct TenantsState {
   }
 
   /// Records that a tenant is missing. Returns the waiting calls that may not create the tenant; the other calls wait
-  /// for a place.
+  /// for a place among the open tenants.
   package mutating func didFindMissing(_ slot: TenantSlot, createsForCalls: Bool) -> ([TenantWaiter], [Work]) {
     placesTaken -= 1
     let waiters = takeWaiters(of: slot) { $0.isSweep || !createsForCalls }
@@ -240,7 +241,7 @@ package struct TenantsState {
   }
 
   /// Records that a tenant could not be closed, because a call still uses its pool. The keeper closes the tenant later.
-  /// Another tenant is closed if a call waits for a place.
+  /// If a call waits for a place among the open tenants, another tenant is closed.
   package mutating func didFailToClose(_ slot: TenantSlot) -> [Work] {
     guard slot.makesRoom else { return [] }
     slot.makesRoom = false
@@ -248,7 +249,8 @@ package struct TenantsState {
     return nextWork()
   }
 
-  /// Records that a tenant was closed. Calls that asked for the tenant while it was closing now wait for a place.
+  /// Records that a tenant was closed. Calls that asked for the tenant while it was closing now wait for a place among
+  /// the open tenants.
   package mutating func didClose(_ slot: TenantSlot) -> [Work] {
     if slot.makesRoom { closings -= 1 }
     placesTaken -= 1

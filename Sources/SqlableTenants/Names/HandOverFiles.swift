@@ -74,8 +74,8 @@ extension TenantDirectory {
 
   /// Prepares for the deletion or the rename of a tenant's file. Call with the lock.
   ///
-  /// Deletes the away file of an earlier hand-over from this machine. Changes `ended` in the records of hand-overs to
-  /// this machine to `owned`, because `ended` proves ownership only while the tenant's file exists.
+  /// Deletes the away file of an earlier hand-over from this machine. In the records of hand-overs to this machine,
+  /// replaces `ended` by `owned`, because `ended` proves ownership only while the tenant's file exists.
   func prepareLeaving(_ name: TenantName) throws {
     guard exists(name) else { return }
     if isGone(name) { removeAwayFile(of: name) }
@@ -86,8 +86,8 @@ extension TenantDirectory {
     try writeReceptions(lines.map { $0.hasPrefix(ended) ? owned + $0.dropFirst(ended.utf8.count) : $0 }, of: name)
   }
 
-  /// Removes the records of hand-overs that were interrupted before the file got its name. Call with the lock, while
-  /// the tenant has no file.
+  /// Removes the records of hand-overs that were interrupted before the received file was renamed to the tenant's file.
+  /// Call with the lock, while the tenant has no file.
   func removeUnfinishedReceptions(of name: TenantName) throws {
     let lines = try receptions(of: name)
     let kept = lines.filter { !$0.hasPrefix(Reception.ended.rawValue) }

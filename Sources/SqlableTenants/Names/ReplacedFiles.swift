@@ -96,7 +96,8 @@ extension TenantDirectory {
       try syncAgain(name)
     }
     removeReplacedFiles(of: name)
-    // Otherwise, after a rename or deletion of the tenant's file, the next call would bring the old file back.
+    // The file of an earlier restore must not stay: after a rename or deletion of the tenant's file, the next call
+    // would use the old file again.
     guard try !isThere(restored) else {
       throw SqlError(.io, message: "can't delete the file of an earlier restore: \(restored)", label: name.text)
     }

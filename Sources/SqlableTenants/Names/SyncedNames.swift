@@ -4,15 +4,16 @@ import SqlableCore
 // Changes of tenants' file names that survive a power failure.
 //
 // After a failed sync of a directory, the next sync can succeed although the disk lacks the names: the kernel reports
-// the failure once. Calls therefore rely on a name only if the first sync after its change has succeeded. After a
-// failed sync, the change is undone or made again, and the directory is synced again. If that also fails, calls on the
-// tenant throw the error until the keeper is opened again. The directory is locked until the change or its undoing is
-// synced. Until then, no other call relies on the name.
+// each failure only once. Calls therefore rely on a changed name only if the first sync after the change has succeeded.
+// After a failed sync, the change is undone or made again, and the directory is synced again. If that also fails, calls
+// on the tenant throw the error until the keeper is opened again. The directory is locked until the change or its
+// undoing is synced. Until then, no other call relies on the name.
 //
-// Other processes don't detect the failed sync, even if this process is killed before the undo. A power failure can
-// take commits from these processes only if the file system stores commits after it has failed to store names. The
-// guide says that the processes must then end. A note in the directory would stay after a kill or the next start, so no
-// process could tell whether the note is still true.
+// Other processes don't detect the failed sync. If the undo also fails, or this process is killed before the undo,
+// those processes use a name that the disk might lack. A power failure can then take their commits, unless the file
+// system refuses all further writes. The guide says that the processes must end in this case. A note in the directory
+// would not help: the note would remain after a kill and after a restart, so no process could tell whether the note is
+// still true.
 
 extension TenantDirectory {
   /// The names whose state on the disk is unknown.

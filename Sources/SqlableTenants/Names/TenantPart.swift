@@ -4,7 +4,7 @@ import SqlableCore
 /// A part of a tenant on its way to another machine; see ``SqliteTenants/handOver(_:within:_:)``.
 ///
 /// A part is `Codable`, and has at most about 1 MiB of the tenant's file. It contains the tenant's rows, so the
-/// connection must be encrypted, and the receiver must know the sender.
+/// connection must be encrypted, and the receiver must authenticate the sender.
 public struct TenantPart: Codable, Sendable, Hashable {
   enum Content: Codable, Sendable, Hashable {
     /// - Parameter wait: The longest time for which the sender will wait for the tenant's calls, in seconds; nil if the

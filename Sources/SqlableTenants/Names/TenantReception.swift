@@ -47,8 +47,8 @@ final class TenantReception: Sendable {
 
   // MARK: Parts
 
-  /// Writes the next part, and does nothing for the part that was taken last. Returns false if the reception has ended.
-  /// Throws `.misuse` for another part.
+  /// Writes the next part. Does nothing if the last written part arrives again. Throws `.misuse` for any other part.
+  /// Returns false if the reception has ended.
   func take(_ part: TenantPart) throws -> Bool {
     try state.withLock { state in
       guard state.phase != .ended else { return false }

@@ -142,7 +142,8 @@ extension SqliteTenants {
   ) async throws -> TenantMigrationReport {
     var report = TenantMigrationReport()
     if isDone(report) { return report }
-    // Each migration needs a thread. While a migration waited for a thread, other calls on its tenant would wait, too.
+    // Start no more migrations than there are threads: a migration that waits for a thread blocks the other calls on
+    // its tenant.
     let results = each(concurrency: min(concurrency, configuration.threads)) { tenant in
       try await body(TenantName(tenant.name))
     }

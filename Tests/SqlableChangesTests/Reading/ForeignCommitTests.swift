@@ -173,8 +173,8 @@ struct ForeignCommitTests {
     }
   }
 
-  /// Without a log, the monitor and the next write of the pool can both report the same commit as missed, the monitor at
-  /// any later time. The end of the log is not known before.
+  /// Without a log, the monitor and the next write of the pool can both report the same commit as missed, the monitor
+  /// also later. A new log's end is not known before.
   @Test func logsAreCreatedAndDroppedWhileLoopsRun() async throws {
     try await withMembers { pool in
       try await withShell(pool) { shell in

@@ -29,7 +29,8 @@ import Testing
 
   @Test(arguments: ["~", "~/bikes.sqlite", "~anna/bikes.sqlite"])
   func pathsInAHomeDirectoryAreRefused(path: String) throws {
-    let rest = "begins with ~, which is not expanded; pass an absolute path, or begin with ./~ if a file has this name"
+    let rest =
+      "begins with ~, which is not expanded; pass an absolute path, or write ./~ for a file whose name begins with ~"
     for opensLazily in [false, true] {
       let error = sqlError {
         _ = try SqliteDatabase(filepath: path, configuration: .init(label: "shop", opensLazily: opensLazily))

@@ -153,7 +153,7 @@ struct LiveSQLTests {
 
   @Test func onlyAQueryOfTheRightColumnsHasALiveResult() async throws {
     try await withWheels { pool async throws in
-      let refused = SqlError.Kind.invalidStatement("only the SQL of a query, SELECT or VALUES, has a live result")
+      let refused = SqlError.Kind.invalidStatement("a live result of SQL text needs a query: SELECT or VALUES")
       for text: SQL in [
         "DELETE FROM member RETURNING id", "WITH one AS (SELECT 1) DELETE FROM member RETURNING id",
         "PRAGMA user_version = 5", "CREATE TABLE other (id INTEGER)",

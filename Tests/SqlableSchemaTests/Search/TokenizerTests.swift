@@ -208,7 +208,7 @@ private enum Unknown: TableDeclaration {
         try db.execute(SQL(verbatim: "CREATE VIRTUAL TABLE \(name) USING fts5(a, tokenize = '\(name)')"))
       }
       let error = expectMisuse { try db.execute("INSERT INTO wrong VALUES ('secret')") }
-      #expect(error?.message == "tokenizer wrong returned a word with a range outside its text")
+      #expect(error?.message == "tokenizer wrong returned a word whose range is outside the text")
       #expect(error?.sql == "INSERT INTO wrong VALUES ('secret')")
       try db.execute("INSERT INTO empty VALUES ('a'); INSERT INTO lone VALUES ('a')")
       #expect(try db.query("SELECT count(*) FROM lone WHERE lone MATCH 'y'", as: Int.self) == [1])

@@ -56,7 +56,7 @@ import Testing
           #expect(error?.kind == .readOnly)
           #expect(
             error?.message == "can't run DELETE: the attached database archive is read-only; write to the file with a "
-              + "handle of its own")
+              + "separate handle")
           try handle.execute("PRAGMA query_only = ON")
           let queryOnly = sqlError { try handle.execute("CREATE TABLE main.t (x)") }
           #expect(queryOnly?.message == "attempt to write a readonly database")

@@ -101,7 +101,7 @@ struct AuditLog {
     let message: String
   }
 
-  /// Runs the writes that a backup lacks, up to the first that matches `end`, in whole transactions.
+  /// Repeats the transactions that a backup lacks. Stops before the first transaction with a write that matches `end`.
   func replay(onto backup: SqliteDatabase, until end: SqlExpression? = nil) throws {
     var next = try AuditEntry.nextNumber(backup)
     try db.transaction(.deferred) { db in

@@ -50,12 +50,12 @@ private final class Log: Sendable {
       let inserts = db.observe(.insert, on: Bicycle.self) { id in log.append("insert \(id)") }
       let second = db.observe(.update, on: Bicycle.self, id: 2) { id in log.append("update \(id)") }
       db.observe(on: Bicycle.self) { id in log.append("any \(id)") }
-      try db.transaction { db in
+      let delivered = try db.transaction { db in
         try Bicycle.insert([Bicycle(name: "Norco", color: "red"), Bicycle(name: "Trek", color: "red")]).run(db)
         try Bicycle.updateAll(Bicycle.color.set(to: "blue")).run(db)
-        // nothing has been delivered yet
-        #expect(log.all.isEmpty)
+        return log.all  // empty: the changes are delivered after the commit
       }
+      #expect(delivered == [])
       // insert 1, any 1, insert 2, any 2, any 1, update 2, any 2
       #expect(log.all == ["insert 1", "any 1", "insert 2", "any 2", "any 1", "update 2", "any 2"])
       db.removeObserver(inserts)

@@ -29,7 +29,7 @@ import Testing
     return Account.crossJoin(a).crossJoin(b).crossJoin(c).select(countAll())
   }
 
-  private let scanned = "the policy does not allow a scan of this many rows"
+  private let scanned = "the statement would scan more rows than the policy allows"
 
   @Test func aRunStopsAtTheTimeLimit() throws {
     try withAccounts { (db: SqliteDatabase) throws -> Void in
@@ -160,7 +160,7 @@ import Testing
       for error in [
         sqlError { try inside.limited(by: limits.limits).run(db) },
         sqlError { try returned.limited(by: limits.limits).run(db) },
-      ] { #expect(error?.message == "the policy does not allow a scan of this many rows") }
+      ] { #expect(error?.message == "the statement would scan more rows than the policy allows") }
     }
   }
 

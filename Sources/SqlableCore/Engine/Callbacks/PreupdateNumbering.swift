@@ -13,8 +13,8 @@ enum PreupdateNumbering {
     var updated = false
   }
 
-  // The tests run only when a table with virtual columns is observed. In an SQLite 3.40 built with SQLITE_DEBUG, the
-  // tests fail an assertion, which wrongly counts virtual columns. In 3.46 the assertion is correct.
+  // These probes run only when a table with virtual columns is observed: in an SQLite 3.40 that was built with
+  // SQLITE_DEBUG, they fail an assertion that wrongly counts virtual columns. SQLite 3.46 has the correct assertion.
   static let withRowid = passes(ofTable: "")
   static let withoutRowid = passes(ofTable: " WITHOUT ROWID")
   /// True if SQLite reports an added column's default for rows older than ADD COLUMN. SQLite 3.40 reports NULL.
@@ -23,8 +23,8 @@ enum PreupdateNumbering {
     "DELETE FROM probe",
   ]).old
 
-  /// Records whether the hook's value number 1 is `next`. In the table of `passes(ofTable:)`, `next` is the value of
-  /// column 2, so the hook has then skipped the virtual column 0.
+  /// Records whether value number 1 of the hook is the text `next`. In the table of `passes(ofTable:)`, only column 2
+  /// contains this text. If the hook reports column 2 as number 1, it skips the virtual column 0.
   private final class Probe: ChangeSink {
     var passes = Passes()
 

@@ -39,8 +39,8 @@ extension Connection {
         let name = String(cString: table).foldedName
         if action == SQLITE_PRAGMA, !name.isPragmaOfSchema { notes.read.readsUnobserved = true }
         guard action == SQLITE_READ else { return SQLITE_OK }
-        // SQLite reports a view or common table expression without a database, and then the tables that the view
-        // reads.
+        // For a view or common table expression, SQLite reports the name without a database, and then reports the
+        // tables that are read.
         if let database, String(cString: database) != "main" { notes.read.readsUnobserved = true }
         // An empty column name means that the statement reads only the number of rows.
         let columns = column.map { String(cString: $0).foldedName }
@@ -66,7 +66,8 @@ extension [UInt8] {
     ["table_", "index_", "foreign_key_list", "database_list", "encoding"].contains { starts(with: $0.utf8) }
   }
 
-  /// True for the folded name of a table that SQLite computes from the file, and that any commit can change.
+  /// True if this is the folded name of a table that SQLite computes from the whole file. Any commit can change such a
+  /// table.
   fileprivate var isTableOfAllData: Bool {
     if starts(with: "pragma_".utf8) { return !Array(dropFirst("pragma_".utf8.count)).isPragmaOfSchema }
     return elementsEqual("dbstat".utf8) || elementsEqual("sqlite_dbpage".utf8)

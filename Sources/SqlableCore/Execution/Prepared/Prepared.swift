@@ -53,8 +53,8 @@ extension SqliteDatabase {
   /// Compiles a statement once, for many runs; see ``Prepared``.
   ///
   /// Accepts reads, counts, and updates and deletes with a condition. Throws `.invalidStatement` for a change that
-  /// returns rows. A statement about structs throws too: it contains its values, and `run` caches the compiled
-  /// statement anyway. Throws `.schema` if the table or a column is missing.
+  /// returns rows, and for a statement that takes structs: `run` already caches the compiled form of such a statement.
+  /// Throws `.schema` if the table or a column is missing.
   @inlinable
   public func prepare<Model, Output>(
     _ statement: Statement<Model, Output>, file: StaticString = #fileID, line: UInt = #line

@@ -37,7 +37,7 @@ final class PreparedCore {
   enum Subject {
     case statement(StatementTree, TableInfo)
     case query(SelectQuery, ResultLayout)
-    /// A handwritten query with the columns of its rows, or a handwritten change without columns.
+    /// A handwritten query with the columns that its rows should have; or a handwritten change with nil.
     case sql(SQL, ExpectedColumns?)
 
     fileprivate var table: TableInfo? {
@@ -118,8 +118,8 @@ final class PreparedCore {
     }
   }
 
-  /// The index of a parameter's first `?`. `takesIntegers` and `takesFlags` are true if an `Int` or a `Bool` can be
-  /// bound there directly. Both are false if the parameter occurs several times.
+  /// The first `?` of a parameter. `takesIntegers` is true if an `Int` can be bound without a conversion, `takesFlags`
+  /// if a `Bool` can. Both are false if the parameter occurs several times.
   struct SingleTarget {
     let index: Int32
     let takesIntegers: Bool
@@ -290,8 +290,8 @@ final class PreparedCore {
     }
     return try db.running(of: table) { connection in
       // Refresh before compiling, because the refresh can install the change hook. A DELETE without a filter calls the
-      // hook only if the hook was installed first. A handwritten DELETE of this kind can have values, and is then
-      // compiled here, not inside the write.
+      // hook only if the hook was installed first. A handwritten DELETE without a filter can have values. Such a DELETE
+      // is compiled here, not inside the write.
       db.observation?.refresh()
       // Values are bound before the write starts, because the code that converts a value can run other writes, which do
       // not belong to this statement. A statement without values is compiled inside the write, because a statement that

@@ -61,7 +61,7 @@ struct PreparedBinder {
   @usableFromInline
   func bindAny<Value: SqlValue>(_ value: Value, toPosition number: Int) throws {
     // A dictionary literal gives values by name, but a dictionary in a variable is one value, which binds as JSON.
-    // Throws if a key of such a dictionary is the name of a parameter.
+    // Throw if a key of such a dictionary is the name of a parameter.
     if case .text(let start, let count) = try bind(value, toParameter: number), count > 0,
       start.pointee == UInt8(ascii: "{"), let named = value as? [String: Any],
       core.names.contains(where: named.keys.contains)
@@ -110,8 +110,8 @@ struct PreparedBinder {
 }
 
 extension ParameterBuffer {
-  /// Returns a value as the column stores it or as a comparison with the column binds it. Throws `.encoding` if the
-  /// value does not fit.
+  /// Returns the value to bind: in the column's stored form if `isStored` is true, otherwise in the form for
+  /// comparisons with the column. Throws `.encoding` if the value does not fit.
   func value<Value: SqlValue>(
     _ value: Value, for column: ColumnDefinition?, isStored: Bool, _ side: RoundingSide?
   ) throws -> BoundValue {

@@ -105,7 +105,7 @@ extension Select {
     return self
   }
 
-  /// Limits the number of rows after skipping rows. Both numbers are terms without columns.
+  /// Limits the result to `limit` rows after skipping `offset` rows. Both arguments are terms without columns.
   public consuming func limit(_ limit: some TypedTerm<Int>, offset: some TypedTerm<Int>) -> Self {
     query.clauses.limit = SelectQuery.RowCount(limit.expression)
     query.clauses.offset = SelectQuery.RowCount(offset.expression)

@@ -167,7 +167,7 @@ extension Statement {
   /// The values of the first `where:` become literals, because SQLite compares this condition with the index's WHERE
   /// clause while compiling the statement. If no unique index has these columns and this condition, running the
   /// statement throws `.schema(.mismatch)`.
-  // An overload: Swift refuses a call that leaves out the first of two arguments with the same label.
+  // A separate overload, because Swift refuses a call that leaves out the first of two arguments labelled `where`.
   public consuming func onConflict(
     _ target: any ColumnConvertible..., where index: any SqlCondition, update columns: any ColumnConvertible...,
     where condition: (any SqlCondition)? = nil

@@ -1,4 +1,4 @@
-// Conditions that a value lies in a Swift range. Without a range, `between(_:and:)` takes both bounds.
+// Conditions that a value lies in a Swift range. For two separate bounds, use `between(_:and:)`.
 
 extension TypedTerm {
   /// True if the value is in a range.

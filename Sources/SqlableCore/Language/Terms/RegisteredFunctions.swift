@@ -43,7 +43,7 @@ extension AggregateFunction {
     return call(terms, distinct, orderings, condition)
   }
 
-  /// Calls the aggregate with non-optional terms. All parameters of the aggregate must be optional: `"median"("a")`.
+  /// Calls an aggregate whose parameters are all optional, with non-optional terms: `"median"("a")`.
   @_disfavoredOverload
   public func callAsFunction<each Term: TypedTerm>(
     _ term: repeat each Term, distinct: Bool = false, orderBy orderings: any OrderingTerm...,
@@ -94,7 +94,8 @@ extension UserFunction {
     return SqlExpression(.call(call))
   }
 
-  /// The error if the function would misread a column: SQLite passes the stored number without the column's type.
+  /// The error for a date column in milliseconds. SQLite passes the stored number, and the function would read the
+  /// number as seconds.
   private func defect<Argument: SqlValue>(
     of term: SqlExpression, as type: Argument.Type
   ) -> SqlExpression.InvalidTerm? {

@@ -45,7 +45,7 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
     public mutating func appendInterpolation(_ term: some AnyTerm) { text.append(term.expression) }
 
     /// Binds a value. A date becomes seconds since 1970.
-    // Disfavored: an array conforms to `SqlValue` too, but should become a list if possible.
+    // Disfavored: an array conforms to `SqlValue` too, but the overload for sequences must bind an array as a list.
     @_disfavoredOverload
     public mutating func appendInterpolation(_ value: any SqlValue) {
       text.append(value is any JSONList ? SqlExpression(invalid: SqlError.listInText) : SqlExpression(value))

@@ -131,7 +131,8 @@ final class FairWriterLock: Sendable {
   /// True if this pool's turn has exceeded its time limit and a handle has begun to wait for SQLite's lock.
   var isHandleWaiting: Bool { mustYield { file, lastWait in file.lastWait != lastWait } }
 
-  /// True if this pool has the turn, and another pool waits for the turn or a handle recently waited for SQLite's lock.
+  /// True if this pool has the turn and thereby delays others: a pool that waits for the turn, or a handle that
+  /// recently waited for SQLite's lock.
   var delaysOthers: Bool {
     guard !isForked else { return false }
     return state.withLock { state in

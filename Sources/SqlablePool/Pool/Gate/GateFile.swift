@@ -150,7 +150,7 @@ final class GateFile: Sendable {
     guard stat(databasePath, &database) == 0 else { return nil }
     // Don't follow links and don't block on a pipe, because another user might own the directory.
     let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-    // Two attempts, because another process can create the file between the two calls.
+    // Two attempts, because another process can create the file between the two calls of `open`.
     for _ in 0..<2 {
       var descriptor = repeated { Glibc.open(path, flags) }
       if descriptor < 0, errno == ENOENT {

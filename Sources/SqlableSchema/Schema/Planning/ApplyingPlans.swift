@@ -220,7 +220,8 @@ extension Connection {
     throw SqlError(.corrupt, message: message, table: table, label: label)
   }
 
-  /// Returns a rebuild's error with the table's own name, not its temporary name, and the ids of conflicting rows.
+  /// Returns the error of a rebuild with the table's own name in place of its temporary name. Adds the ids of
+  /// conflicting rows.
   fileprivate func rebuildFailure(_ error: SqlError, _ step: SchemaPlan.Step) -> SqlError {
     let temporary = TableRebuild.temporaryName(of: step.table)
     let rows = (try? conflicts(in: step, temporary)) ?? []
@@ -231,8 +232,8 @@ extension Connection {
     return result
   }
 
-  /// Returns the ids of at most ten rows that the new table refuses. To find these rows, this method inserts all other
-  /// rows; the caller's error then rolls back the transaction.
+  /// Returns the ids of at most ten rows that the new table refuses. To find these rows, this method inserts all rows
+  /// that the new table accepts. The caller's error then rolls back the transaction.
   private func conflicts(in step: SchemaPlan.Step, _ temporary: String) throws -> [Int] {
     guard let statement = step.statements.first(where: { $0.copy != nil }), let copy = statement.copy,
       let new = try schema(of: [temporary.foldedName])[table: temporary],

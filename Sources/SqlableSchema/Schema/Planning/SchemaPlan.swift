@@ -153,8 +153,8 @@ extension SchemaPlan.Step: CustomStringConvertible {
 }
 
 extension SchemaDifference.Kind {
-  /// The change by which a rebuild of the table removes a difference of this kind; nil for kinds that do not always
-  /// need a rebuild.
+  /// The change by which a rebuild of the table removes a difference of this kind. Nil if such a difference can also be
+  /// removed without a rebuild.
   var changeByRebuild: SchemaPlan.Change.Kind? {
     switch self {
     case .type: .changeType

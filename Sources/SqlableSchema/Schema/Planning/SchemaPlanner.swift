@@ -119,7 +119,7 @@ struct SchemaPlanner {
     else { return [] }
     let names = FullTextDefinition(old).triggers().map(\.name)
     let triggers = existing.triggers.map(\.name).filter { trigger in names.contains { $0.isSameName(as: trigger) } }
-    // A full-text index has triggers on its table. Without triggers, `old.name` is another table with the index's name.
+    // A full-text index has triggers on its table. Without these triggers, the table named `old.name` is not the index.
     guard !triggers.isEmpty else { return [] }
     return (triggers.map { "DROP TRIGGER \($0.quotedName)" } + ["DROP TABLE \(old.quotedName)"]).map { .init($0) }
   }

@@ -126,8 +126,8 @@ extension DatabaseSchema {
     sort()
   }
 
-  /// Replaces the table or view of this name by the tables and views of `schema`, which contains nothing else. If
-  /// `schema` is empty, only removes the table or view.
+  /// Replaces the table or view with this name by all tables and views of `schema`. An empty `schema` only removes the
+  /// table or view.
   mutating func replace(_ name: String, with schema: DatabaseSchema) {
     tables.removeAll { $0.name.isSameName(as: name) }
     views.removeAll { $0.name.isSameName(as: name) }

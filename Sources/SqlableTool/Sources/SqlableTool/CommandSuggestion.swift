@@ -40,7 +40,8 @@ struct CommandSuggestion {
       """
   }
 
-  /// Returns the command that the arguments select, the names that lead to the command, and the arguments after them.
+  /// Returns the command that the arguments select, the names of the commands from the root to this command, and the
+  /// arguments after these names.
   private static func selection(
     in arguments: [String], from root: any ParsableCommand.Type
   ) -> (command: any ParsableCommand.Type, path: [String], rest: ArraySlice<String>) {

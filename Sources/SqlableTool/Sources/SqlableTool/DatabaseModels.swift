@@ -17,7 +17,8 @@ enum DatabaseModels {
 
   fileprivate static func table(_ number: Int) -> DeclaredTable { declarations.withLock { $0[number - 1] } }
 
-  /// Returns the type for a number from 1. The type has one level of nesting per binary digit of the number.
+  /// Returns a type that stands for a positive number. The type has one level of nesting per binary digit of the
+  /// number.
   private static func typeNumber(_ number: Int) -> any TypeNumber.Type {
     if number == 1 { return First.self }
     let half = typeNumber(number / 2)

@@ -272,7 +272,7 @@ struct ExplainTests {
         let run = try explain(document, options, in: directory)
         #expect(run.exitCode == code)
         #expect(run.errors == "")
-        #expect(run.output.contains("the policy does not allow a scan of this many rows") == (code == 1))
+        #expect(run.output.contains("the statement would scan more rows than the policy allows") == (code == 1))
       }
     }
   }

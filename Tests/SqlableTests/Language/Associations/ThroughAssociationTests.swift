@@ -175,7 +175,8 @@ import Testing
 
   @Test func aLimitInsideThrows() throws {
     try withSchool { db in
-      let message = "neither part of an association through another one can have a limit; limit the whole association"
+      let message =
+        "the associations passed as `through` and `using` can't have a limit; limit the resulting association"
       let limited = [
         Person.toMany(Repair.self, through: Person.bikes.limit(1), using: Bicycle.repairs),
         Person.toMany(Repair.self, through: Person.bikes, using: Bicycle.repairs.limit(1)),

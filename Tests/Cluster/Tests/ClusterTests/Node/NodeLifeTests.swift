@@ -241,7 +241,7 @@ import Testing
       #expect(error?.kind == .corrupt)
       #expect(
         error?.message
-          == "the files of node 1 are gone from \(path)/node; join a new node, and remove this one")
+          == "the files of node 1 are gone from \(path)/node; join a new node, and remove node 1")
     }
   }
 
