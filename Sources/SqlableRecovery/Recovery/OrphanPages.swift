@@ -3,8 +3,8 @@
 import SqlableCore
 
 extension SalvageRun {
-  /// Finds the tables of orphaned pages by the pointer map, by missing rowids, and by the number and storage classes of
-  /// the values.
+  /// Finds the tables of orphaned pages by the pointer map, by missing rowids, by the number and storage classes of the
+  /// values, and finally by the position in the file.
   func assignOrphans() throws {
     var interior: [UInt32] = []
     var children: Set<UInt32> = []
@@ -18,23 +18,33 @@ extension SalvageRun {
       // The pages nearest to a root come first, because they show the owner of the pages below them.
       for number in interior.filter({ !children.contains($0) }) + interior { try assign(number) }
       for number in unknownPages { try assign(number) }
+      try assignByPosition(unknownPages.filter { !children.contains($0) })
+      try assignByPosition(unknownPages.filter { self.file.tree($0)?.kind.isLeaf == true })
     }
     for number in unknownPages { try leaveOut(number) }
     let mayBeRows = schema.isDamaged || knowsFreelist && tables.contains(where: \.isWithoutRowid)
     if mayBeRows { for number in unknownPages { try leaveOutKeys(number) } }
   }
 
-  private var unknownPages: some Sequence<UInt32> {
+  var unknownPages: some Sequence<UInt32> {
     (1...max(file.pageCount, 1)).lazy.filter { [crawler, copies] in
       crawler.marks[$0] == .unknown && !copies.contains($0)
     }
   }
 
   private func assign(_ number: UInt32) throws {
-    guard crawler.marks[number] == .unknown, let page = file.tree(number), page.isSound,
-      !file.isMappedFree(number), let table = try owner(of: page)
-    else { return }
-    let height = height(of: page)
+    guard crawler.marks[number] == .unknown, let page = orphan(number) else { return }
+    let owners = try owners(of: page)
+    if owners.count == 1 { try assign(page, to: owners[0]) }
+  }
+
+  /// Returns a b-tree page that might have rows; nil for another page, and for a page that is free.
+  func orphan(_ number: UInt32) -> TreePage? {
+    file.isMappedFree(number) ? nil : file.tree(number).flatMap { $0.isSound ? $0 : nil }
+  }
+
+  func assign(_ page: TreePage, to table: SalvagedTable) throws {
+    let (number, height) = (page.number, height(of: page))
     guard let gap = gap(for: page, in: table) else { return }
     // If the missing page was unreadable or truncated, the orphan is not the missing page but a page below it.
     let isBelow = height > 0 || gap.page != .unknown
@@ -51,16 +61,15 @@ extension SalvageRun {
     }
   }
 
-  /// Returns the table that owns a page; nil if no table matches, or if several tables match equally well.
-  private func owner(of page: TreePage) throws -> SalvagedTable? {
+  /// Returns the table that owns a page; several tables if they match equally well, and none if no table matches.
+  func owners(of page: TreePage) throws -> [SalvagedTable] {
     var candidates = tables.filter { gap(for: page, in: $0) != nil }
-    let root = file.mappedRoot(of: page.number).flatMap { root in
-      schema.entries.contains { $0.root == root } ? root : nil
-    }
-    if let root { candidates.removeAll { $0.entry.root != root } }
-    guard !candidates.isEmpty else { return nil }
+    let path = file.mappedPath(of: page.number)
+    let isMapped = isInTree(path)
+    if isMapped { candidates.removeAll { !$0.contains(path) } }
+    guard !candidates.isEmpty else { return [] }
     let records = samples(of: page)
-    guard !records.isEmpty else { return nil }
+    guard !records.isEmpty else { return [] }
     var best: [(table: SalvagedTable, points: Int)] = []
     for table in candidates {
       guard let shape = table.shape, !records.contains(where: shape.contradicts), try !overlaps(page, table) else {
@@ -71,14 +80,19 @@ extension SalvageRun {
       guard records.allSatisfy({ $0.count >= least }) else { continue }
       best.append((table, records.reduce(0) { $0 + shape.likelihood(of: $1) }))
     }
-    guard let most = best.map(\.points).max() else { return nil }
+    guard let most = best.map(\.points).max() else { return [] }
     // Without a pointer map, a page of an index can look like a page of a WITHOUT ROWID table.
-    let isIndexPossible = root == nil && !page.kind.isTable
+    let isIndexPossible = !isMapped && !page.kind.isTable
     if isIndexPossible, damagedIndexes.contains(where: { $0.likelihood(of: records).map { $0 >= most } == true }) {
-      return nil
+      return []
     }
-    best.removeAll { $0.points != most }
-    return best.count == 1 ? best[0].table : nil
+    return best.filter { $0.points == most }.map(\.table)
+  }
+
+  /// True if the pointer map's path of pages leads to a known b-tree.
+  private func isInTree(_ path: [UInt32]) -> Bool {
+    schema.entries.contains { $0.root > 0 && path.contains($0.root) }
+      || (tables.map(\.tally) + indexTallies).contains { $0.misses(anyOf: path) }
   }
 
   /// Returns the table's narrowest gap whose range contains all rowids of a page; nil if there is no such gap.

@@ -43,7 +43,7 @@ struct PageMarks {
     while trunk != 0 {
       guard let entries = file.trunk(trunk), claim(trunk, as: .free) else { return false }
       count += 1
-      for entry in entries.pages where claim(entry, as: .free) { count += 1 }
+      for entry in entries.pages where file.isCut(entry) || claim(entry, as: .free) { count += 1 }
       trunk = entries.next
     }
     return count == header.freePages
@@ -54,8 +54,10 @@ struct PageMarks {
   mutating func markLikelyFreelist(of file: DamagedFile) {
     for number in 1...max(file.pageCount, 1) where self[number] == .unknown {
       guard let trunk = file.trunk(number), trunk.pages.count > 2, Set(trunk.pages).count == trunk.pages.count,
-        trunk.pages.allSatisfy({ $0 != number && (self[$0] == .unknown || self[$0] == .free) }),
-        trunk.next == 0 || self[trunk.next] != nil
+        trunk.pages.allSatisfy({
+          $0 != number && (self[$0] == .unknown || self[$0] == .free || file.isCut($0))
+        }),
+        trunk.next == 0 || self[trunk.next] != nil || file.isCut(trunk.next)
       else { continue }
       _ = claim(number, as: .free)
       for entry in trunk.pages { _ = claim(entry, as: .free) }
@@ -70,7 +72,7 @@ extension DamagedFile {
       return nil
     }
     let pages = (0..<Int(count)).compactMap { bytes.word(8 + 4 * $0) }
-    return pages.allSatisfy { $0 > 1 && $0 <= fileCount } ? (next, pages) : nil
+    return pages.allSatisfy { $0 > 1 && $0 <= fullCount } ? (next, pages) : nil
   }
 
   // MARK: Auto-vacuum
@@ -85,22 +87,23 @@ extension DamagedFile {
       .filter { $0 <= fileCount }
   }
 
-  /// Returns the root of a page's b-tree according to the pointer map; nil if the map does not lead to a root.
-  func mappedRoot(of page: UInt32) -> UInt32? {
+  /// Returns a page and the pages above it in its b-tree, according to the pointer map. The last page is the root,
+  /// unless an entry of the map is damaged or beyond the end of the file.
+  func mappedPath(of page: UInt32) -> [UInt32] {
+    var path: [UInt32] = []
     var page = page
-    for _ in 0..<40 {
-      guard let entry = mapEntry(page) else { return nil }
-      if entry.kind == 1 { return page }
-      guard entry.kind == 5 else { return nil }
+    while path.count < 40, let entry = mapEntry(page), entry.kind == 1 || entry.kind == 5 {
+      path.append(page)
+      if entry.kind == 1 { return path }
       page = entry.parent
     }
-    return nil
+    return path.isEmpty || !isCut(page) ? path : path + [page]
   }
 
   func isMappedFree(_ page: UInt32) -> Bool { mapEntry(page)?.kind == 2 }
 
   private func mapEntry(_ number: UInt32) -> (kind: UInt8, parent: UInt32)? {
-    guard header?.isAutoVacuum == true, number > 2, number <= fileCount else { return nil }
+    guard header?.isAutoVacuum == true, number > 2, number <= fullCount else { return nil }
     let map = (number - 2) / (mapped + 1) * (mapped + 1) + 2
     let mapPage = isLockPage(map) ? map + 1 : map
     guard number > mapPage, let bytes = page(mapPage) else { return nil }

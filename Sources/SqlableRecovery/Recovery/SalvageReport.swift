@@ -75,8 +75,12 @@ public struct SalvageReport: Sendable, Hashable, Codable {
     tables.allSatisfy(\.isComplete) && rowsOfUnknownTables == 0 && estimatedRowsOfLostTables == 0 && problems.isEmpty
   }
 
-  /// The fraction of rows that are in their tables, from 0 to 1: recovered / (recovered + lost + set aside). Commits
-  /// after the first damaged frame of the WAL are not included; ``problems`` contains the number of these commits.
+  /// The estimated share of the damaged database's rows that are in their tables in the new file, from 0 to 1.
+  ///
+  /// The whole is the number of rows that the tables had before the damage: the rows from the file and from the backup,
+  /// the estimated lost rows, and the rows in ``lostAndFound`` that were not deleted. Rows of commits after the first
+  /// damaged frame of the WAL are not counted; ``problems`` contains the number of these commits. If no row is found or
+  /// known to be lost, the share is 1 for a complete report, otherwise 0.
   public var share: Double {
     let recovered = tables.reduce(0) { $0 + $1.rowsFromPages + $1.rowsFromBackup }
     let lost = tables.reduce(estimatedRowsOfLostTables) { $0 + $1.estimatedRowsLost }

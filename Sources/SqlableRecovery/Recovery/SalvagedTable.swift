@@ -62,6 +62,9 @@ final class SalvagedTable {
     return keyed.count { $0.count == shape.columns.count && !shape.contradicts($0) } * 2 > keyed.count
   }
 
+  /// True if one of the pages is the table's root, or is missing from the table's b-tree.
+  func contains(_ pages: [UInt32]) -> Bool { pages.contains(entry.root) || tally.misses(anyOf: pages) }
+
   /// Opens the table for inserts. The table must exist in the new file.
   func fill(isPlain: Bool = false, isReplacing: Bool = false) {
     sink = shape.map { TableSink($0, isPlain: isPlain, isReplacing: isReplacing) }

@@ -67,7 +67,7 @@ final class TreeCrawler {
       let mayHaveOrphans = isRoot || tally.leafDepth.map { step.depth < $0 } ?? true
       guard step.depth < 64, marks.claim(step.number, as: .tree) else {
         if file.isCut(step.number) {
-          tally.miss(step.rowids, depth: step.depth, .cut, mayHaveOrphans: mayHaveOrphans)
+          tally.miss(step.rowids, depth: step.depth, .cut, number: step.number, mayHaveOrphans: mayHaveOrphans)
         } else {
           tally.miss(step.outer, depth: step.depth)
         }
@@ -75,7 +75,7 @@ final class TreeCrawler {
       }
       guard let page = file.tree(step.number) else {
         tally.addBadPage(step.number, isReadable: false)
-        tally.miss(step.rowids, depth: step.depth, .unreadable, mayHaveOrphans: mayHaveOrphans)
+        tally.miss(step.rowids, depth: step.depth, .unreadable, number: step.number, mayHaveOrphans: mayHaveOrphans)
         continue
       }
       guard fits(page, step, shape, isRoot: isRoot) else {
@@ -199,14 +199,16 @@ final class TreeCrawler {
       reportProgress()
       let mark = marks[number]
       guard depth < 64, marks.claim(number, as: .tree) else {
-        tally.miss(TreeCrawler.allRowids, depth: depth, file.isCut(number) ? .cut : .unknown)
+        let isCut = file.isCut(number)
+        tally.miss(TreeCrawler.allRowids, depth: depth, isCut ? .cut : .unknown, number: isCut ? number : nil)
         continue
       }
       let page = file.tree(number)
       guard let page, !page.kind.isTable, fitsIndex(page, shape, isRoot: depth == 0) else {
         if page != nil { marks.release(number, to: mark) }
         tally.addBadPage(number, isReadable: page != nil)
-        tally.miss(TreeCrawler.allRowids, depth: depth, page == nil ? .unreadable : .unknown)
+        tally.miss(
+          TreeCrawler.allRowids, depth: depth, page == nil ? .unreadable : .unknown, number: page == nil ? number : nil)
         continue
       }
       if twins?[number] != nil { owners[number] = root }

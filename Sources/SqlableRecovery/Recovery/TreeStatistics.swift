@@ -17,6 +17,8 @@ struct TreeStatistics {
     /// The depth of the missing page; 0 for the root.
     let depth: Int
     let page: Page
+    /// The number of the missing page; nil if the pointer to the page might be damaged.
+    let number: UInt32?
     /// True if pages below the missing page might still exist as orphans.
     let mayHaveOrphans: Bool
   }
@@ -85,15 +87,20 @@ struct TreeStatistics {
   }
 
   mutating func miss(
-    _ rowids: ClosedRange<Int64>, depth: Int, _ page: Gap.Page = .unknown, mayHaveOrphans: Bool = true
+    _ rowids: ClosedRange<Int64>, depth: Int, _ page: Gap.Page = .unknown, number: UInt32? = nil,
+    mayHaveOrphans: Bool = true
   ) {
-    gaps.append(Gap(rowids: rowids, depth: depth, page: page, mayHaveOrphans: mayHaveOrphans))
+    gaps.append(Gap(rowids: rowids, depth: depth, page: page, number: number, mayHaveOrphans: mayHaveOrphans))
   }
 
   mutating func addOverflow(_ pages: Int) { overflowPages += pages }
 
   func isMissing(_ rowid: Int64) -> Bool {
     gaps.contains { $0.rowids.contains(rowid) } || lost.contains { $0.rowids.contains(rowid) }
+  }
+
+  func misses(anyOf pages: [UInt32]) -> Bool {
+    gaps.contains { gap in gap.number.map(pages.contains) == true }
   }
 
   var missingRowids: [ClosedRange<Int64>] {

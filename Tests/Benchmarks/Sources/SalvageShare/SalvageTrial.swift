@@ -27,7 +27,15 @@ struct SalvageTrial {
   private var rows: [String: [Data: Int]] = [:]
   /// The number of rows on each leaf page; empty without SQLite's `dbstat`.
   private var leaves: [Int: Int] = [:]
-  /// The number of rows on leaf pages that are not damaged; nil if unknown.
+  /// The overflow pages of each long row of a leaf page.
+  private var overflowPages: [Int: [Set<Int>]] = [:]
+  /// The rows of each table that were deleted before the damage.
+  private var deleted: [String: Set<Data>] = [:]
+  /// The pages that list the free pages. If one is damaged, a salvage can mistake a free page for a lost page, and
+  /// deleted rows come back.
+  private var freelistPages: Set<Int> = []
+  private var isFreelistDamaged = false
+  /// The number of rows whose pages are not damaged, without the rows on interior pages; nil if unknown.
   private(set) var intactRows: Int?
   private(set) var description = ""
   /// True if no page with the names of the tables is damaged.
@@ -67,9 +75,8 @@ struct SalvageTrial {
         }
     }
     rows = try SalvageTrial.rows(of: db)
-    let pages = try? db.query(
-      "SELECT pageno, ncell FROM dbstat WHERE pagetype = 'leaf' AND name GLOB 't[0-9]'", as: Int.self, Int.self)
-    for (page, count) in pages ?? [] { leaves[page - 1] = count }
+    for table in filled { deleted[table.name] = table.deleted }
+    readPages(of: db)
     let schema = try? db.query("SELECT pageno FROM dbstat WHERE name = 'sqlite_schema'", as: Int.self)
     for page in schema ?? [] { schemaPages.insert(page - 1) }
     // The last connection would delete the WAL.
@@ -77,8 +84,38 @@ struct SalvageTrial {
       try Data(contentsOf: URL(fileURLWithPath: path + "-wal")).write(to: URL(fileURLWithPath: path + "-w"))
     }
     try db.close()
+    if damage != .wal { freelistPages = try SalvageTrial.freelistPages(path, pageSize) }
     if damage == .wal { try FileManager.default.moveItem(atPath: path + "-w", toPath: path + "-wal") }
     try self.damage(damage, pageSize: damage == .wal ? 4_096 : pageSize, &random)
+  }
+
+  private mutating func readPages(of db: SqliteDatabase) {
+    let pages = try? db.query(
+      "SELECT pageno, ncell, name || path FROM dbstat WHERE pagetype = 'leaf' AND name GLOB 't[0-9]'", as: Int.self,
+      Int.self, String.self)
+    var paths: [Substring: Int] = [:]
+    for (page, count, path) in pages ?? [] { (leaves[page - 1], paths[path[...]]) = (count, page - 1) }
+    // The path of an overflow page is the path of its leaf, the number of the cell, `+`, and a number.
+    let overflow = try? db.query(
+      "SELECT pageno, name || path FROM dbstat WHERE pagetype = 'overflow' AND name GLOB 't[0-9]'", as: Int.self,
+      String.self)
+    var cells: [Substring: Set<Int>] = [:]
+    for (page, path) in overflow ?? [] {
+      guard let end = path.lastIndex(of: "+") else { continue }
+      cells[path[..<end], default: []].insert(page - 1)
+    }
+    for (cell, pages) in cells {
+      guard let end = cell.lastIndex(of: "/"), let leaf = paths[cell[...end]] else { continue }
+      overflowPages[leaf, default: []].append(pages)
+    }
+  }
+
+  private static func freelistPages(_ path: String, _ pageSize: Int) throws -> Set<Int> {
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    func word(_ offset: Int) -> Int { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
+    var (pages, next): (Set<Int>, Int) = ([], word(32))
+    while next > 0, pages.insert(next - 1).inserted { next = word((next - 1) * pageSize) }
+    return pages
   }
 
   private mutating func damage(_ damage: SalvageDamage, pageSize: Int, _ random: inout SeededGenerator) throws {
@@ -125,18 +162,24 @@ struct SalvageTrial {
       damaged = []
       if size > 64 { try write(noise(64), at: Int.random(in: 0..<size - 64, using: &random)) }
     }
+    isFreelistDamaged = !damaged.isDisjoint(with: freelistPages)
     hasSchema = damaged.isDisjoint(with: schemaPages)
     if damage != .wal, !leaves.isEmpty {
-      intactRows = leaves.reduce(0) { $0 + (damaged.contains($1.key) ? 0 : $1.value) }
+      intactRows = leaves.reduce(0) { rows, leaf in
+        let broken = overflowPages[leaf.key]?.count { !damaged.isDisjoint(with: $0) } ?? 0
+        return rows + (damaged.contains(leaf.key) ? 0 : leaf.value - broken)
+      }
     }
     description = "\(damage), \(pages) pages\(hasSchema ? "" : ", names of tables are lost")"
   }
 
   /// The definition of a table.
   private struct Filled {
+    let name: String
     let isWithoutRowid: Bool
     let types: [String]
     let isIndexed: Bool
+    let deleted: Set<Data>
   }
 
   private static func fill(_ db: SqliteDatabase, _ name: String, _ random: inout SeededGenerator) throws -> Filled {
@@ -166,20 +209,29 @@ struct SalvageTrial {
     }
     let isIndexed = random.pick([true, false])
     if isIndexed { try db.execute(SQL(verbatim: "CREATE INDEX i_\(name) ON \(name)(c0)")) }
+    var deleted: Set<Data> = []
     if random.pick([true, false]) {
-      let digit = Int.random(in: 0...9, using: &random)
-      try db.execute("DELETE FROM \(table: name) WHERE id LIKE \("%\(digit)")")
+      let condition: SQL = "WHERE id LIKE \("%\(Int.random(in: 0...9, using: &random))")"
+      let values = literals(["id"] + types.indices.map { "c\($0)" })
+      deleted = Set(try db.query("SELECT \(sql: values) FROM \(table: name) \(sql: condition)", as: Data.self))
+      try db.execute("DELETE FROM \(table: name) \(sql: condition)")
     }
-    return Filled(isWithoutRowid: !suffix.isEmpty, types: types, isIndexed: isIndexed)
+    return Filled(
+      name: name, isWithoutRowid: !suffix.isEmpty, types: types, isIndexed: isIndexed, deleted: deleted)
   }
 
-  /// The rows of each table as texts, and how often each is there. Damaged texts need not be valid UTF-8.
+  /// The columns of a row as one text. Damaged texts need not be valid UTF-8.
+  private static func literals(_ columns: [String]) -> SQL {
+    SQL(verbatim: "CAST(\(columns.map { "quote(\"\($0)\")" }.joined(separator: " || ',' || ")) AS BLOB)")
+  }
+
+  /// The rows of each table as texts, and how often each is there.
   private static func rows(of db: SqliteDatabase) throws -> [String: [Data: Int]] {
     var rows: [String: [Data: Int]] = [:]
     for table in try db.schema().tables where table.name.hasPrefix("t") {
-      let values = table.columns.map { "quote(\"\($0.name)\")" }.joined(separator: " || ',' || ")
       var counts: [Data: Int] = [:]
-      for row in try db.query(SQL(verbatim: "SELECT CAST(\(values) AS BLOB) FROM \"\(table.name)\""), as: Data.self) {
+      let values = literals(table.columns.map(\.name))
+      for row in try db.query("SELECT \(sql: values) FROM \(table: table.name)", as: Data.self) {
         counts[row, default: 0] += 1
       }
       rows[table.name] = counts
@@ -224,7 +276,8 @@ struct SalvageTrial {
       for (row, count) in found[table] ?? [:] {
         let known = min(old[row] ?? 0, count)
         figures.recovered += known
-        figures.wrong += count - known
+        let isDeleted = isFreelistDamaged && deleted[table]?.contains(row) == true
+        if !isDeleted { figures.wrong += count - known }
       }
     }
     return figures
