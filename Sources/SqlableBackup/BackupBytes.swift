@@ -18,15 +18,13 @@ extension SqliteDatabase {
   /// database. For an in-memory database, the file is created in the directory for temporary files.
   public func backupBytes(
     _ options: BackupOptions = BackupOptions(), chunkSize: Int = 1 << 20, directory: String? = nil
-  ) -> BackupBytes {
+  ) -> some AsyncSequence<[UInt8], any Error> & Sendable {
     BackupBytes(db: self, pool: nil, options: options, chunkSize: chunkSize, directory: directory)
   }
 }
 
 /// A backup as a sequence of chunks of bytes.
-public struct BackupBytes: AsyncSequence, Sendable {
-  public typealias Element = [UInt8]
-
+struct BackupBytes: AsyncSequence, Sendable {
   let db: SqliteDatabase
   /// The pool that `db` belongs to; nil for a handle.
   let pool: SqlitePool?
@@ -34,10 +32,10 @@ public struct BackupBytes: AsyncSequence, Sendable {
   let chunkSize: Int
   let directory: String?
 
-  public func makeAsyncIterator() -> Iterator { Iterator(bytes: self) }
+  func makeAsyncIterator() -> Iterator { Iterator(bytes: self) }
 
   /// The loop over the chunks, which copies the database before the first chunk.
-  public struct Iterator: AsyncIteratorProtocol {
+  struct Iterator: AsyncIteratorProtocol {
     fileprivate let bytes: BackupBytes
     fileprivate var file: PartialFile?
     fileprivate var position = 0
@@ -46,7 +44,7 @@ public struct BackupBytes: AsyncSequence, Sendable {
     fileprivate init(bytes: BackupBytes) { self.bytes = bytes }
 
     /// Returns the next chunk; nil after the last chunk.
-    public mutating func next() async throws -> [UInt8]? {
+    mutating func next() async throws -> [UInt8]? {
       guard !isDone else { return nil }
       // After an error, the loop is also done: later bytes would not continue the earlier bytes.
       isDone = true

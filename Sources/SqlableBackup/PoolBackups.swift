@@ -85,7 +85,7 @@ extension SqlitePool {
   /// See ``SqliteDatabase/backupBytes(_:chunkSize:directory:)``.
   public func backupBytes(
     _ options: BackupOptions = BackupOptions(), chunkSize: Int = 1 << 20, directory: String? = nil
-  ) -> BackupBytes {
+  ) -> some AsyncSequence<[UInt8], any Error> & Sendable {
     BackupBytes(db: root, pool: self, options: options, chunkSize: chunkSize, directory: directory)
   }
 

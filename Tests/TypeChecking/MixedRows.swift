@@ -7,7 +7,7 @@ import Sqlable
 func rows(db: SqliteDatabase, boss: Alias<Person>) throws {
   let _: Select<(Car, Double?)> = Car.select(Car.self, Car.price.sum())
   let _: Select<(Double?, Car)> = Car.select(Car.price.sum(), Car.self)
-  let _: Select<(Car, Person?, Int)> = Car.leftJoin(Person.self, on: Car.ownerId == Person.id).select(Car.self, Person?.self, countAll())
+  let _: Select<(Car, Person?, Int)> = Car.leftJoin(Person.self, on: Car.ownerId == Person.id).select(Car.self, ModelRow(Person?.self), countAll())
   let _: Select<(Car, Int, Person)> = Car.join(Person.self, on: Car.ownerId == Person.id).select(Car.self, countAll(), ModelRow(Person.self))
   let _: Select<(String, Person, Double)> = Car.join(boss, on: Car.ownerId == boss[Person.id]).select(Car.name, boss, Car.price * 2)
   let _: Select<(String, Person?)> = Car.leftJoin(boss, on: Car.ownerId == boss[Person.id]).select(Car.name, boss.optional)

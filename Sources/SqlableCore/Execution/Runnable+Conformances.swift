@@ -166,16 +166,6 @@ extension SelectStatement where Row: Sendable {
   }
 }
 
-extension FirstReturnedQuery: Runnable, WrappingWork {
-  package var wrapped: Returning<Model, Row> { all }
-
-  @_disfavoredOverload
-  @discardableResult
-  public func run(_ db: SqliteDatabase) throws -> Row? { try all.run(db).first }
-
-  public func run(over transport: some SqlTransport) async throws -> Row? { try await all.run(over: transport).first }
-}
-
 extension Returning: Runnable, WrappingWork {
   package var wrapped: Statement<Model, [Model]> { change }
 

@@ -29,7 +29,3 @@ extension ScalarQuery: StatementTrees {
 extension Returning: StatementTrees {
   package func statements() -> [TreeStatement] { change.statements() }
 }
-
-extension FirstReturnedQuery: StatementTrees {
-  package func statements() -> [TreeStatement] { all.statements() }
-}

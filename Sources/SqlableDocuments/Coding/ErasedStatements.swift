@@ -39,8 +39,13 @@ extension Returning: Erasable {
   fileprivate func erased() throws -> DecodedStatement { try change.erased() }
 }
 
-extension FirstReturnedQuery: Erasable {
-  fileprivate func erased() throws -> DecodedStatement { try all.erased() }
+extension CollectedQuery: Erasable where Source: Erasable {
+  fileprivate func erased() throws -> DecodedStatement {
+    guard shape.form == .first else {
+      throw SqlError.misuse("an AnyStatement needs a statement or a query, not a \(type(of: self))")
+    }
+    return try source.erased()
+  }
 }
 
 extension Select: Erasable {

@@ -93,10 +93,8 @@ extension DocumentEncoder {
       members.add(.recursive, .bool(true))
       addLayout(of: source, to: &members)
     case .call(let call):
-      guard case .call(let call) = call.node, let operand = call.arguments.first,
-        call.function == .builtIn(.jsonEach) || call.function == .builtIn(.jsonTree)
-      else {
-        throw SqlError.invalidStatement("a table-valued function can't be encoded")
+      guard case .call(let call) = call.node, let operand = call.arguments.first else {
+        throw DocumentEncoder.withoutForm
       }
       members.add(call.function == .builtIn(.jsonTree) ? .jsonTree : .jsonEach, try term(operand, scope))
       members.add(.path, try call.arguments.dropFirst().first.map { try path($0) })

@@ -105,7 +105,7 @@ package struct DocumentEncoder {
     return ["collate": document, "as": .text(collation.rawValue)]
   }
 
-  private static var withoutForm: SqlError { .invalidStatement("the term has no form as JSON") }
+  static var withoutForm: SqlError { .invalidStatement("the term has no form as JSON") }
 
   @inline(never)
   private func object(_ key: String, _ value: Document) -> Document {

@@ -16,7 +16,7 @@ extension SqlitePool {
   public func blobBytes<Model>(
     _ column: some ColumnConvertible, of row: Statement<Model, Model?>, chunkSize: Int = 1 << 16,
     file: StaticString = #fileID, line: UInt = #line
-  ) -> BlobBytes {
+  ) -> some AsyncSequence<[UInt8], any Error> & Sendable {
     let column = column.column
     return BlobBytes { [self] exchange in
       try await perform(.read, at: .init(file: file, line: line)) { db in
@@ -90,23 +90,22 @@ extension SqlitePool {
   }
 }
 
-/// A blob as a sequence of chunks of bytes, which ``SqlitePool`` returns from `blobBytes`.
-public struct BlobBytes: AsyncSequence, Sendable {
-  public typealias Element = [UInt8]
+/// A blob as a sequence of chunks of bytes.
+private struct BlobBytes: AsyncSequence, Sendable {
   fileprivate typealias Exchange = ThreadExchange<Void, [UInt8]>
 
   private let answer: @Sendable (Exchange) async throws -> Void
 
-  fileprivate init(_ answer: @escaping @Sendable (Exchange) async throws -> Void) { self.answer = answer }
+  init(_ answer: @escaping @Sendable (Exchange) async throws -> Void) { self.answer = answer }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(loop: Loop(answer)) }
+  func makeAsyncIterator() -> Iterator { Iterator(loop: Loop(answer)) }
 
   /// The loop over the chunks, which takes a reader before the first chunk.
-  public struct Iterator: AsyncIteratorProtocol {
+  struct Iterator: AsyncIteratorProtocol {
     fileprivate let loop: Loop
 
     /// Returns the next chunk; nil after the last chunk.
-    public mutating func next() async throws -> [UInt8]? { try await loop.next() }
+    mutating func next() async throws -> [UInt8]? { try await loop.next() }
   }
 
   /// The read of one loop. Releasing this object ends the read.

@@ -17,7 +17,9 @@ extension SelectStatement where Row: Sendable {
   ///
   /// Throws the errors of running the query, and `CancellationError` if the task is cancelled. The deadline of
   /// ``withDeadline(_:_:)`` and the limits of the pool's configuration apply to the whole loop.
-  public func rows(in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line) -> PoolRows<Row> {
+  public func rows(
+    in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+  ) -> some AsyncSequence<Row, any Error> & Sendable {
     let query = asSelect()
     return PoolRows(pool: pool, callSite: CallSite(file: file, line: line)) { db, body in
       try query.forEach(db) { row in
@@ -29,7 +31,7 @@ extension SelectStatement where Row: Sendable {
 }
 
 /// The rows of a query on a pool, one after another; see `rows(in:)`.
-public struct PoolRows<Row: Sendable>: AsyncSequence, Sendable {
+package struct PoolRows<Row: Sendable>: AsyncSequence, Sendable {
   fileprivate let pool: SqlitePool
   fileprivate let callSite: CallSite
   /// Runs the query, and calls a closure with each row. Runs on a reader, outside a transaction.
@@ -42,10 +44,10 @@ public struct PoolRows<Row: Sendable>: AsyncSequence, Sendable {
     (self.pool, self.callSite, self.read) = (pool, callSite, read)
   }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(rows: self) }
+  package func makeAsyncIterator() -> Iterator { Iterator(rows: self) }
 
   /// The loop over the rows, which begins to read when the first row is requested.
-  public struct Iterator: AsyncIteratorProtocol {
+  package struct Iterator: AsyncIteratorProtocol {
     private let rows: PoolRows
     private var reading: Reading?
     private var received: ArraySlice<Row> = []
@@ -54,7 +56,7 @@ public struct PoolRows<Row: Sendable>: AsyncSequence, Sendable {
     fileprivate init(rows: PoolRows) { self.rows = rows }
 
     /// Returns the next row; nil after the last row, and after an error.
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Row? {
+    package mutating func next(isolation actor: isolated (any Actor)?) async throws -> Row? {
       guard !isEnded else { return nil }
       do {
         try Task.checkCancellation()

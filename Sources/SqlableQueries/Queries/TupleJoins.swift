@@ -62,64 +62,6 @@ extension Select {
   }
 }
 
-// MARK: Three elements and one more
-
-extension Select {
-  /// Joins another table.
-  @inlinable
-  public consuming func join<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: any SqlCondition
-  ) -> Select<(A, B, C, Other)> where Row == (A, B, C) {
-    query.add(Other.source(), .inner, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Joins a table under another name.
-  @inlinable
-  public consuming func join<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: any SqlCondition
-  ) -> Select<(A, B, C, Other)> where Row == (A, B, C) {
-    query.add(other.source, .inner, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Left-joins another table, with nil for rows without a match.
-  @inlinable
-  public consuming func leftJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: any SqlCondition
-  ) -> Select<(A, B, C, Other?)> where Row == (A, B, C) {
-    query.add(Other.source(), .left, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Left-joins a table under another name, with nil for rows without a match.
-  @inlinable
-  public consuming func leftJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: any SqlCondition
-  ) -> Select<(A, B, C, Other?)> where Row == (A, B, C) {
-    query.add(other.source, .left, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Cross-joins another table, combining every row with every row of the other table.
-  @inlinable
-  public consuming func crossJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type
-  ) -> Select<(A, B, C, Other)> where Row == (A, B, C) {
-    query.add(Other.source(), .cross)
-    return .init(tuples: query)
-  }
-
-  /// Cross-joins a table under another name, combining every row with every row of the other table.
-  @inlinable
-  public consuming func crossJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>
-  ) -> Select<(A, B, C, Other)> where Row == (A, B, C) {
-    query.add(other.source, .cross)
-    return .init(tuples: query)
-  }
-}
-
 // MARK: Any number of elements and one more
 
 extension Select {

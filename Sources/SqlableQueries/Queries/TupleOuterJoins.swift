@@ -4,46 +4,6 @@
 
 import SqlableCore
 
-// MARK: Two elements and one more
-
-extension Select {
-  /// Right-joins another table. If one of its rows has no match, the values of the earlier tables are nil.
-  @inlinable
-  public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: any SqlCondition
-  ) -> Select<(A.Unmatched, B.Unmatched, Other)> where Row == (A, B) {
-    query.add(Other.source(), .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Right-joins a table under another name. If one of its rows has no match, the values of the earlier tables are nil.
-  @inlinable
-  public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: any SqlCondition
-  ) -> Select<(A.Unmatched, B.Unmatched, Other)> where Row == (A, B) {
-    query.add(other.source, .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins another table, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: any SqlCondition
-  ) -> Select<(A.Unmatched, B.Unmatched, Other?)> where Row == (A, B) {
-    query.add(Other.source(), .full, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins a table under another name, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: any SqlCondition
-  ) -> Select<(A.Unmatched, B.Unmatched, Other?)> where Row == (A, B) {
-    query.add(other.source, .full, on: condition)
-    return .init(tuples: query)
-  }
-}
-
 // MARK: Any number of elements and one more
 
 extension Select {

@@ -58,14 +58,6 @@ public final class SqliteTenants: Sendable {
     state = LockedValue(TenantsState(maximumOpen: configuration.maximumOpen))
   }
 
-  @available(*, deprecated, renamed: "init(directory:schema:migrations:configuration:)")
-  public convenience init(
-    directory: String, models schema: Schema, migrations: Migrations? = nil,
-    configuration: TenantsConfiguration = TenantsConfiguration()
-  ) throws {
-    try self.init(directory: directory, schema: schema, migrations: migrations, configuration: configuration)
-  }
-
   /// A tenant, as an executor. Getting the executor opens nothing; each call checks the name.
   ///
   /// A name has 1 to 200 bytes: ASCII letters, digits and `-_.@+`, and begins with a letter, a digit or `_`. An

@@ -1,12 +1,12 @@
 import SqlableCore
 
 /// The names of all tenants, read from the directory while a loop runs; see ``SqliteTenants/names``.
-public struct TenantNames: AsyncSequence, Sendable {
-  fileprivate let tenants: SqliteTenants
+struct TenantNames: AsyncSequence, Sendable {
+  let tenants: SqliteTenants
 
-  public func makeAsyncIterator() -> Iterator { Iterator(tenants: tenants) }
+  func makeAsyncIterator() -> Iterator { Iterator(tenants: tenants) }
 
-  public struct Iterator: AsyncIteratorProtocol {
+  struct Iterator: AsyncIteratorProtocol {
     fileprivate let tenants: SqliteTenants
     private var names: ArraySlice<String> = []
     private var directory = 0
@@ -15,7 +15,7 @@ public struct TenantNames: AsyncSequence, Sendable {
 
     /// Returns the next name; nil after the last name. Throws `.io` for a directory that can't be read, and
     /// `CancellationError`.
-    public mutating func next() async throws -> String? {
+    mutating func next() async throws -> String? {
       try tenants.checkFork()
       while names.isEmpty, directory < TenantName.directories {
         try Task.checkCancellation()
@@ -37,7 +37,7 @@ extension SqliteTenants {
   ///
   /// A loop holds the names of one of 256 directories in memory. A tenant that is created or deleted during the loop
   /// may be missing or present.
-  public var names: TenantNames { TenantNames(tenants: self) }
+  public var names: some AsyncSequence<String, any Error> & Sendable { TenantNames(tenants: self) }
 
   /// Calls `body` on a thread of the keeper, because reading a directory blocks.
   func onThread<Value: Sendable>(_ body: @escaping @Sendable (SqliteTenants) throws -> Value) async throws -> Value {

@@ -17,22 +17,22 @@ extension SqliteTenants {
   /// only such loops have used are closed first, so a loop closes only about `concurrency` other tenants.
   public func each<Value: Sendable>(
     concurrency: Int = 4, _ body: @escaping @Sendable (SqliteTenant) async throws -> Value
-  ) -> TenantResults<Value> {
+  ) -> some AsyncSequence<(name: String, result: Result<Value, any Error>), any Error> & Sendable {
     TenantResults(tenants: self, concurrency: concurrency, body: body)
   }
 }
 
 /// The results of a closure for each tenant; see ``SqliteTenants/each(concurrency:_:)``.
-public struct TenantResults<Value: Sendable>: AsyncSequence, Sendable {
-  public typealias Element = (name: String, result: Result<Value, any Error>)
+struct TenantResults<Value: Sendable>: AsyncSequence, Sendable {
+  typealias Element = (name: String, result: Result<Value, any Error>)
 
   let tenants: SqliteTenants
   let concurrency: Int
   let body: @Sendable (SqliteTenant) async throws -> Value
 
-  public func makeAsyncIterator() -> Iterator { Iterator(results: self) }
+  func makeAsyncIterator() -> Iterator { Iterator(results: self) }
 
-  public struct Iterator: AsyncIteratorProtocol {
+  struct Iterator: AsyncIteratorProtocol {
     private let results: TenantResults
     private var names: TenantNames.Iterator
     private let run = Run()
@@ -40,11 +40,11 @@ public struct TenantResults<Value: Sendable>: AsyncSequence, Sendable {
 
     fileprivate init(results: TenantResults) {
       self.results = results
-      names = results.tenants.names.makeAsyncIterator()
+      names = TenantNames(tenants: results.tenants).makeAsyncIterator()
     }
 
     /// Returns the next result; nil after the last result.
-    public mutating func next() async throws -> Element? {
+    mutating func next() async throws -> Element? {
       guard results.concurrency >= 1 else { throw SqlError.misuse("the concurrency must be at least 1") }
       try Task.checkCancellation()
       while !isAtEnd, run.count < results.concurrency {

@@ -138,16 +138,13 @@ import Testing
     }
   }
 
-  @Test func schemaIsReadAsTables() throws {
+  @Test func schemaIsReadBySQL() throws {
     try withAll { db in
-      let column = SchemaColumn.of("car")
-      let needed = column.read().select(column[SchemaColumn.name]).filter(column[SchemaColumn.isNotNull] == true)
-      #expect(
-        needed.sql
-          == #"SELECT "column"."name" FROM "pragma_table_info"(?) AS "column" WHERE "column"."notnull" = ?"#)
-      let names = try needed.run(db)
-      #expect(names.contains("price"))
-      #expect(!names.contains("sold_at"))
+      let needed = try db.query(#"SELECT name FROM pragma_table_info(\#("car")) WHERE "notnull""#, as: String.self)
+      let sql: SQL = #"SELECT name FROM pragma_table_info(\#("car")) WHERE "notnull""#
+      #expect(sql.text == #"SELECT name FROM pragma_table_info(?) WHERE "notnull""#)
+      #expect(needed.contains("price"))
+      #expect(!needed.contains("sold_at"))
     }
   }
 

@@ -11,7 +11,7 @@
 /// statement throws `.misuse` there and nothing is sent.
 public struct CollectedQuery<Source: Runnable, Output>: Runnable, WrappingWork {
   package let source: Source
-  let shape: ResultShape
+  package let shape: ResultShape
   /// The function that collects the rows. `==` ignores the function, because the type and the shape determine it.
   let collect: @Sendable (Source.Output) throws -> Output
 
@@ -74,7 +74,7 @@ package struct ResultShape: Sendable, Hashable {
     case first, only, dictionary, groups, set
   }
 
-  let form: Form
+  package let form: Form
   /// The path from a row to its key. Nil if the row is a pair of key and value, or if the collection has no keys.
   var key: (AnyKeyPath & Sendable)?
 

@@ -18,15 +18,6 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
     return Alias(name, source)
   }
 
-  /// Makes an alias of a table-valued function of SQLite. The function's name is the model's table name.
-  package init(_ name: String, calling argument: SqlExpression, _ database: String?) {
-    var source = Model.source()
-    source.alias = name
-    let arguments = [argument] + [database.map { SqlExpression($0) }].compactMap(\.self)
-    source.kind = .call(SqlExpression(.call(.init(function: .named(Model.tableName), arguments: arguments))))
-    self.init(name, source)
-  }
-
   private init(_ name: String, _ source: SelectQuery.Source) { (self.name, self.source) = (name, source) }
 
   /// Names the table of a model, or another table with the same layout.

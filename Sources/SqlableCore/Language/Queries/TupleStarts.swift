@@ -40,18 +40,6 @@ extension Sqlable {
     (A, B.Value, C.Value)
   > { Select(tuples: giving([Selected(a), b.selected, c.selected])) }
 
-  /// Selects a tuple of three typed columns, terms or models for each row.
-  @inlinable
-  public static func select<A: SelectableModel, B: SelectableModel, C: Selectable>(_ a: A.Type, _ b: B.Type, _ c: C)
-    -> Select<(A, B, C.Value)>
-  { Select(tuples: giving([Selected(a), Selected(b), c.selected])) }
-
-  /// Selects a tuple of three typed columns, terms or models for each row.
-  @inlinable
-  public static func select<A: SelectableModel, B: SelectableModel, C: SelectableModel>(
-    _ a: A.Type, _ b: B.Type, _ c: C.Type
-  ) -> Select<(A, B, C)> { Select(tuples: giving([Selected(a), Selected(b), Selected(c)])) }
-
   /// Selects a tuple of four typed columns, terms or models for each row.
   @inlinable
   public static func select<A: Selectable, B: Selectable, C: Selectable, D: Selectable>(_ a: A, _ b: B, _ c: C, _ d: D)

@@ -56,26 +56,6 @@ extension SelectStatement {
     return .init(tuples: query)
   }
 
-  /// Selects a tuple of three typed columns, terms or models, replacing the query's columns.
-  @inlinable
-  public consuming func select<A: SelectableModel, B: SelectableModel, C: Selectable>(_ a: A.Type, _ b: B.Type, _ c: C)
-    -> Select<(A, B, C.Value)>
-  {
-    var query = asSelect().query
-    query.give([Selected(a), Selected(b), c.selected])
-    return .init(tuples: query)
-  }
-
-  /// Selects a tuple of three typed columns, terms or models, replacing the query's columns.
-  @inlinable
-  public consuming func select<A: SelectableModel, B: SelectableModel, C: SelectableModel>(
-    _ a: A.Type, _ b: B.Type, _ c: C.Type
-  ) -> Select<(A, B, C)> {
-    var query = asSelect().query
-    query.give([Selected(a), Selected(b), Selected(c)])
-    return .init(tuples: query)
-  }
-
   /// Selects a tuple of four typed columns, terms or models, replacing the query's columns.
   @inlinable
   public consuming func select<A: Selectable, B: Selectable, C: Selectable, D: Selectable>(

@@ -66,22 +66,6 @@ extension Statement {
     Returning(tuples: self, [a.expression, b.expression])
   }
 
-  /// Returns three typed columns and terms of the changed rows.
-  @inlinable
-  public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm>(
-    _ a: A, _ b: B, _ c: C
-  ) -> Returning<Model, (A.Value, B.Value, C.Value)> {
-    Returning(tuples: self, [a.expression, b.expression, c.expression])
-  }
-
-  /// Returns four typed columns and terms of the changed rows.
-  @inlinable
-  public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm>(
-    _ a: A, _ b: B, _ c: C, _ d: D
-  ) -> Returning<Model, (A.Value, B.Value, C.Value, D.Value)> {
-    Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression])
-  }
-
   /// Returns any number of typed columns and terms of the changed rows.
   @_disfavoredOverload
   @inlinable

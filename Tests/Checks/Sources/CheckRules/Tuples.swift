@@ -12,9 +12,9 @@ public enum Tuples {
     [
       "TupleStarts.swift": starts, "Tuples.swift": selects,
       "TupleJoins.swift": header("Joins of queries of tuples. Each makes the tuple one element longer.")
-        + joins("SelectOutput", ["join", "leftJoin", "crossJoin"], [2, 3, nil]),
+        + joins("SelectOutput", ["join", "leftJoin", "crossJoin"], [2, nil]),
       "TupleOuterJoins.swift": header("Joins of queries of tuples whose elements become optionals.")
-        + joins("JoinedOutput", ["rightJoin", "fullJoin"], [2, nil]),
+        + joins("JoinedOutput", ["rightJoin", "fullJoin"], [nil]),
     ]
   }
 
@@ -74,12 +74,12 @@ public enum Tuples {
       """
   }
 
-  /// For each item whether it is a model: all mixes of two items, leading models of three, no model of up to six.
+  /// For each item whether it is a model: all mixes of two items, a leading model of three, no model of up to six.
   private static var mixes: [[Bool]] {
     (2...6).flatMap { count in
-      (0..<1 << count).filter { mask in
-        count == 2 || mask == 0 || count == 3 && [0b100, 0b110, 0b111].contains(mask)
-      }.map { mask in (0..<count).map { mask >> (count - 1 - $0) & 1 == 1 } }
+      (0..<1 << count).filter { count == 2 || $0 == 0 || count == 3 && $0 == 0b100 }.map { mask in
+        (0..<count).map { mask >> (count - 1 - $0) & 1 == 1 }
+      }
     }
   }
 
@@ -171,7 +171,8 @@ extension Repository {
   public func tuples(_ files: [SourceFile], isCheck: Bool) throws -> Report {
     var report = Report()
     func lines(_ text: String) -> [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
-    for (name, unformatted) in Tuples.files.sorted(by: { $0.key < $1.key }) {
+    let generated = Tuples.files.merging(Operators.files) { _, new in new }
+    for (name, unformatted) in generated.sorted(by: { $0.key < $1.key }) {
       let text = try output(
         of: ["swift", "format", "--configuration", ".swift-format", "-"], in: root, input: unformatted)
       let found = files.filter { $0.path.hasPrefix("Sources/") && $0.path.hasSuffix("/" + name) }
